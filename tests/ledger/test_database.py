@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.errors import LedgerError
 from holdfast.ledger import connection
-from holdfast.ledger.database import Ledger, new_id
+from holdfast.ledger.database import Ledger
 from holdfast.ledger.patience import Patience
 from tests.tables import each_row
 
@@ -38,27 +37,6 @@ def _ids(ledger: Ledger) -> list[str]:
     return [row["id"] for row in ledger.rows("SELECT id FROM notes ORDER BY id")]
 
 
-def test_rows_one_and_run(ledger: Ledger) -> None:
-    """Statements take values, return rows by column name and say how many rows they changed."""
-    assert ledger.run("INSERT INTO notes VALUES (?, ?, ?)", "a", 1, b"\x00") == 1
-    assert ledger.run("INSERT INTO notes VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING", "a", 2, None) == 0
-    assert ledger.run("INSERT INTO notes VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET n = 5", "a", 2, None) == 1
-
-    assert ledger.rows("SELECT * FROM notes") == [{"id": "a", "n": 5, "data": b"\x00"}]
-    assert ledger.one("SELECT n FROM notes WHERE id = ?", "a") == {"n": 5}
-    assert ledger.one("SELECT n FROM notes WHERE id = ?", "b") is None
-
-
-def test_a_claim_is_won_once(ledger: Ledger) -> None:
-    """A conditional update changes a row for the first comer only."""
-    ledger.run("INSERT INTO notes VALUES ('snapshot', 0, NULL)")
-
-    claims = [ledger.run("UPDATE notes SET n = ? WHERE id = 'snapshot' AND n = 0", who) for who in (7, 8)]
-
-    assert claims == [1, 0]
-    assert ledger.one("SELECT n FROM notes") == {"n": 7}
-
-
 def test_file_and_folder_are_private(ledger: Ledger) -> None:
     """The file and its write-ahead files are 0600 in a 0700 folder."""
     assert ledger.file is not None
@@ -80,16 +58,6 @@ def test_a_file_open_to_others_is_closed_to_them(tmp_path: Path, mode: int) -> N
     Ledger.open(file).close()
 
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-
-
-def test_what_is_written_stays(tmp_path: Path) -> None:
-    """A second ledger on the same file sees what the first one wrote, at once and later."""
-    with Ledger.open(tmp_path / "l.db") as first, Ledger.open(tmp_path / "l.db") as second:
-        first.run(NOTES)
-        first.run("INSERT INTO notes VALUES ('a', 1, NULL)")
-        assert _ids(second) == ["a"]
-    with Ledger.open(tmp_path / "l.db") as third:
-        assert _ids(third) == ["a"]
 
 
 def test_a_transaction_is_all_or_nothing(ledger: Ledger) -> None:
@@ -151,16 +119,6 @@ def test_what_another_process_keeps_for_itself_is_not_read_past_its_lock(ledger:
             assert _ids(other) == []
 
 
-def test_errors_name_the_file(ledger: Ledger) -> None:
-    """A statement that fails is a LedgerError with file and reason, in and outside a transaction."""
-    with pytest.raises(LedgerError, match=r"ledger\.db: no such table: nowhere"):
-        ledger.run("INSERT INTO nowhere VALUES (1)")
-    with pytest.raises(LedgerError, match="UNIQUE"), ledger.transaction():
-        ledger.run("INSERT INTO notes VALUES ('a', 1, NULL)")
-        ledger.run("INSERT INTO notes VALUES ('a', 1, NULL)")
-    assert _ids(ledger) == []
-
-
 def test_a_disk_that_fills_up_undoes_the_block_and_costs_no_event(ledger: Ledger) -> None:
     """When the disk fills in mid-transaction nothing of it stays in the file; the rest of the run is in memory."""
     file = ledger.file
@@ -176,16 +134,6 @@ def test_a_disk_that_fills_up_undoes_the_block_and_costs_no_event(ledger: Ledger
         assert _ids(again) == []
 
 
-def test_closing_twice_is_fine(tmp_path: Path) -> None:
-    """Closing is safe to repeat, and a closed ledger says so in a LedgerError."""
-    opened = Ledger.open(tmp_path / "l.db")
-    opened.close()
-    opened.close()
-
-    with pytest.raises(LedgerError, match="closed"):
-        opened.rows("SELECT 1")
-
-
 def _usable_in_memory(opened: Ledger) -> None:
     assert opened.file is None
     opened.run(NOTES)
@@ -193,14 +141,6 @@ def _usable_in_memory(opened: Ledger) -> None:
         opened.run("INSERT INTO notes VALUES ('a', 1, NULL)")
     assert _ids(opened) == ["a"]
     opened.close()
-
-
-def test_no_file_means_memory() -> None:
-    """Without a file the ledger works for this run and says that it forgets."""
-    opened = Ledger.open(None)
-
-    assert opened.problem == "the ledger has no file, so nothing is remembered after this run"
-    _usable_in_memory(opened)
 
 
 def test_a_file_in_the_way_of_the_folder(tmp_path: Path) -> None:
@@ -215,17 +155,6 @@ def test_a_file_in_the_way_of_the_folder(tmp_path: Path) -> None:
     assert (tmp_path / "state").read_text() == "in the way"
 
 
-def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
-    """A folder named like the ledger is left alone."""
-    (tmp_path / "ledger.db").mkdir()
-
-    opened = Ledger.open(tmp_path / "ledger.db")
-
-    assert opened.problem is not None
-    assert "not a regular file" in opened.problem
-    _usable_in_memory(opened)
-
-
 def test_a_device_in_place_of_the_file(tmp_path: Path) -> None:
     """A ledger that is a link to a full device is refused, and the device keeps its mode."""
     (tmp_path / "ledger.db").symlink_to("/dev/full")
@@ -236,14 +165,6 @@ def test_a_device_in_place_of_the_file(tmp_path: Path) -> None:
     assert opened.problem is not None
     _usable_in_memory(opened)
     assert Path("/dev/full").stat().st_mode == before
-
-
-def test_a_place_where_nothing_can_be_made() -> None:
-    """A folder that the system lets nobody create costs nothing but memory."""
-    opened = Ledger.open(Path("/proc/holdfast/ledger.db"))
-
-    assert opened.problem is not None
-    _usable_in_memory(opened)
 
 
 @pytest.mark.parametrize("content", [b"not a database at all" * 100, b"SQLite format 3\x00" + b"\xff" * 4096])
@@ -286,24 +207,6 @@ def test_damage_inside_is_survived_when_met(tmp_path: Path) -> None:
         assert "malformed" in str(opened.problem)
         assert opened.run(SUMMARY, "new", "") == 1
     assert file.read_bytes() == damaged
-
-
-def test_the_damage_is_survived_in_a_transaction(tmp_path: Path) -> None:
-    """Nested blocks go on in memory as they were begun."""
-    file = tmp_path / "ledger.db"
-    _damaged(file)
-
-    with Ledger.open(file) as opened:
-        with opened.transaction(), opened.transaction():
-            opened.run("UPDATE summaries SET said = 'y'")
-            opened.run(SUMMARY, "new", "")
-        assert opened.rows("SELECT session FROM summaries") == [{"session": "new"}]
-
-
-def test_a_wrong_column_is_still_an_error(ledger: Ledger) -> None:
-    """A mistake in a statement is nothing to be mended."""
-    with pytest.raises(LedgerError, match="no such column"):
-        ledger.rows("SELECT nonsense FROM notes")
 
 
 def _filled(file: Path) -> None:
@@ -442,75 +345,6 @@ with Ledger.open(Path(sys.argv[1])) as opened:
         assert run_python(script, file, "d") == "['a', 'b', 'c', 'd']\n"
 
 
-def test_a_ledger_busy_at_its_birth_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Switching to write-ahead logging fails at once while another process does it; then it is simply done again."""
-    real, failures = connection._configure, list[str]()
-
-    def busy_twice(opened: sqlite3.Connection, file: Path, *, known: bool) -> None:
-        if len(failures) < 2:
-            error = sqlite3.OperationalError("database is locked")
-            error.sqlite_errorname = "SQLITE_BUSY"
-            failures.append(error.sqlite_errorname)
-            raise error
-        real(opened, file, known=known)
-
-    monkeypatch.setattr(connection, "_configure", busy_twice)
-    with Ledger.open(tmp_path / "l.db", Patience(60.0)) as opened:
-        assert (opened.problem, len(failures)) == (None, 2)
-
-
-def test_the_file_is_plain_sqlite(ledger: Ledger) -> None:
-    """Anybody can look into the ledger with SQLite's own tools."""
-    ledger.run("INSERT INTO notes VALUES ('a', 1, NULL)")
-    assert ledger.file is not None
-
-    with closing(sqlite3.connect(ledger.file)) as plain:
-        assert plain.execute("SELECT id FROM notes").fetchall() == [("a",)]
-
-
-def test_ids_are_unique_and_plain() -> None:
-    """Ids are 32 hexadecimal digits, never the same twice."""
-    ids = {new_id() for _ in range(1000)}
-
-    assert len(ids) == 1000
-    assert all(len(one) == 32 and int(one, 16) >= 0 for one in ids)
-
-
-def test_a_connection_never_waits_by_itself(tmp_path: Path) -> None:
-    """All waits of an event are counted together, and SQLite's own would not be."""
-    with closing(connection.connect(tmp_path / "ledger.db", Patience())) as made:
-        assert list(made.execute("PRAGMA busy_timeout").fetchone().values()) == [0]
-
-
-@pytest.mark.parametrize("closed", ["ledger.db", ""])
-def test_what_cannot_be_written_is_not_connected_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed: str
-) -> None:
-    """Neither a file nor, since the log lies beside it, one in such a folder."""
-    connection.connect(tmp_path / "ledger.db", Patience()).close()
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path / closed)
-    with pytest.raises(PermissionError):
-        connection.connect(tmp_path / "ledger.db", Patience())
-
-
-def test_a_marked_ledger_is_recognized_by_its_header(tmp_path: Path, run_python: RunPython) -> None:
-    """An event opens its ledger once: to have SQLite look first whose it is takes almost as long again."""
-    script = """
-import sys
-from pathlib import Path
-from holdfast.ledger import connection
-from holdfast.ledger.patience import Patience
-names, dial = [], connection._dial
-connection._dial = lambda name, **options: names.append(name) or dial(name, **options)
-connection.connect(Path(sys.argv[1]), Patience())
-print(names == [sys.argv[1]])
-"""
-    file = tmp_path / "ledger.db"
-    Ledger.open(file).close()
-
-    assert run_python(script, file) == "True\n"
-
-
 @pytest.fixture
 def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A ledger that a process has connected to in advance, as a new one does."""
@@ -523,41 +357,6 @@ def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield file
     for made, _ in connection._held.values():
         made.close()
-
-
-def test_a_connection_made_in_advance_is_taken_once(held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has read the log and the schema, and sees what others have changed since."""
-    with Ledger.open(held) as other:
-        with Ledger.open(held) as third:
-            third.run("INSERT INTO notes VALUES ('a', 1, NULL)")
-            third.run("CREATE TABLE more (x)")
-        assert _ids(other) == ["a"]
-        assert other.rows("SELECT x FROM more") == []
-        assert other.problem is None
-    assert not connection._held
-
-
-def test_nothing_is_connected_to_when_it_was_in_advance(held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each connection reads the schema anew."""
-    monkeypatch.delattr(connection, "_dial")
-
-    with Ledger.open(held) as opened:
-        assert (opened.problem, _ids(opened)) == (None, [])
-
-
-def test_a_connection_made_in_advance_locks_nothing(held: Path) -> None:
-    """Whoever works with the ledger meanwhile doesn't notice it."""
-    for journal in ("", "-wal"):
-        assert held.with_name(held.name + journal).exists()
-    with closing(connection._dial(str(held))) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        other.execute("INSERT INTO notes VALUES ('a', 1, NULL)")
-        other.execute("COMMIT")
-        assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()["busy"] == 0
-        other.execute("VACUUM")
-
-    with Ledger.open(held) as opened:
-        assert _ids(opened) == ["a"]
 
 
 @pytest.mark.parametrize("how", ["replaced", "removed"])
@@ -579,40 +378,3 @@ def test_a_ledger_in_the_place_of_the_one_connected_to_is_used(held: Path, how: 
         assert _ids(opened) == (["mine", "new"] if how == "replaced" else ["mine"])
         with closing(sqlite3.connect(held)) as other:
             assert len(other.execute("SELECT id FROM notes").fetchall()) == len(_ids(opened))
-
-
-def test_only_a_ledger_of_this_version_is_connected_to_in_advance(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is made or mended for an event that may never come."""
-    monkeypatch.setattr(connection, "_held", {})
-    with pytest.raises(FileNotFoundError):
-        connection.hold(tmp_path / "none.db")
-    (tmp_path / "text.db").write_text("SQLite format 3, or not")
-    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
-        other.execute("CREATE TABLE t (x)")
-    for name in ("text.db", "other.db"):
-        before = (tmp_path / name).read_bytes()
-        connection.hold(tmp_path / name)
-        assert (tmp_path / name).read_bytes() == before
-    assert not connection._held
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["other.db", "text.db"]
-
-
-def test_the_log_stays_short_although_nobody_closes(tmp_path: Path) -> None:
-    """Events end without closing; each would read more of a log that is never begun anew."""
-    file = tmp_path / "ledger.db"
-    longest = 0
-    for _ in range(8):
-        child = os.fork()
-        if not child:
-            made = connection.connect(file, Patience())
-            made.execute(NOTES)
-            made.execute("INSERT INTO notes VALUES (hex(randomblob(8)), 1, zeroblob(262144))")
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
-        longest = max(longest, file.with_name("ledger.db-wal").stat().st_size)
-
-    assert longest < 2**20
-    with Ledger.open(file) as opened:
-        assert opened.one("SELECT count(*) AS c FROM notes") == {"c": 8}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.ledger import patience
-from holdfast.ledger.patience import COMMAND_WAIT_S, EVENT_WAIT_S, Patience
+from holdfast.ledger.patience import EVENT_WAIT_S, Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,14 +45,6 @@ def busy(error: Exception) -> bool:
     return isinstance(error, Locked)
 
 
-def test_a_short_lock_is_waited_for(slept: list[float]) -> None:
-    """And costs no more than it lasts."""
-    waiting = Patience()
-    assert waiting.insist(fails(3), busy) == "done"
-    assert len(slept) == 3
-    assert waiting.left == pytest.approx(EVENT_WAIT_S - sum(slept))
-
-
 def test_all_waits_together_take_a_second(slept: list[float]) -> None:
     """However many statements meet the lock: what comes after does not wait at all."""
     waiting = Patience()
@@ -85,27 +77,3 @@ def test_a_handler_that_must_end_soon_waits_half_as_long(slept: list[float]) -> 
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert 0 < sum(slept) <= 0.4 + 0.006
-
-
-def test_other_failures_are_not_waited_for(slept: list[float]) -> None:
-    """They come at once."""
-
-    def broken() -> None:
-        raise KeyError
-
-    with pytest.raises(KeyError):
-        Patience().insist(broken, busy)
-    assert slept == []
-
-
-def test_who_waits_long_is_told_once(slept: list[float]) -> None:
-    """A person at a terminal, who has time; a lock of moments is not worth a word."""
-    said: list[str] = []
-    waiting = Patience(COMMAND_WAIT_S, said.append)
-    waiting.insist(fails(10), busy)
-    assert said == []
-    with pytest.raises(Locked):
-        waiting.insist(fails(), busy)
-    assert len(said) == 1
-    assert sum(slept) == pytest.approx(COMMAND_WAIT_S, abs=0.006)
-    assert COMMAND_WAIT_S > 5 * EVENT_WAIT_S

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.ledger import connection, schema
+from holdfast.ledger import schema
 from holdfast.ledger.database import Ledger
 
 if TYPE_CHECKING:
@@ -56,13 +56,6 @@ def unnumbered(file: Path) -> None:
     change(file, "PRAGMA journal_mode = WAL", SESSIONS, "INSERT INTO sessions VALUES ('old', 'p')")
 
 
-def test_a_new_ledger_has_our_id_and_version(file: Path) -> None:
-    """Also one that is empty."""
-    file.touch()
-    Ledger.open(file).close()
-    assert marks(file) == (schema.APPLICATION_ID, schema.VERSION)
-
-
 def test_a_ledger_without_a_version_is_adopted(file: Path) -> None:
     """With what it holds."""
     unnumbered(file)
@@ -70,14 +63,6 @@ def test_a_ledger_without_a_version_is_adopted(file: Path) -> None:
         assert opened.problem is None
         assert opened.rows("SELECT id FROM sessions") == [{"id": "old"}]
     assert marks(file) == (schema.APPLICATION_ID, schema.VERSION)
-
-
-def test_every_table_of_an_unnumbered_ledger_is_known() -> None:
-    """The first numbered version has the same, so a file that has any of these is ours."""
-    with Ledger.open(None) as opened:
-        tables = opened.tables()
-    assert set(tables) >= schema._UNNUMBERED
-    assert [name for name, columns in tables.items() if "project" not in columns] == ["migrations"]
 
 
 ADOPT = """
@@ -113,22 +98,6 @@ def test_many_processes_adopt_a_ledger_once(file: Path, run_python: RunPython) -
         assert raw.execute("SELECT id FROM sessions ORDER BY id").fetchall() == [("migrated",), ("old",)]
     assert marks(file) == (schema.APPLICATION_ID, schema.VERSION)
     assert migrations(file) == [*range(2, NEWEST + 2)]
-
-
-def test_a_ledger_that_is_begun_between_two_looks_is_ours(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An earlier version makes it one, with a table nobody knew, after its id was read and before its tables are."""
-    sound = schema._is_foreign
-    change(file, "VACUUM")
-
-    def late(connection: sqlite3.Connection, *, later: bool) -> bool:
-        monkeypatch.undo()
-        numbers = {"application_id": schema.APPLICATION_ID, "user_version": schema.VERSION}
-        change(file, *(f"PRAGMA {name} = {number}" for name, number in numbers.items()), "CREATE TABLE notes (id TEXT)")
-        return sound(connection, later=later)
-
-    monkeypatch.setattr(schema, "_is_foreign", late)
-    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        assert schema.recognize(connection, file)
 
 
 @pytest.fixture
@@ -230,35 +199,6 @@ def test_a_later_ledger_is_left_as_it_is(file: Path, made: object) -> None:
         f"{file} has schema version {version} and this Holdfast knows versions up to 1, so nothing is remembered until "
         "you upgrade Holdfast"
     ]
-
-
-def test_a_ledger_as_it_should_be_is_asked_two_questions(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every event opens one, so its header answers the others: whose file it is, and how it is logged."""
-    Ledger.open(file).close()
-    monkeypatch.setattr(connection, "_connected", set())  # as in a new process
-    asked, dial = list[str](), connection._dial
-
-    def heard(name: str, *, uri: bool = False) -> sqlite3.Connection:
-        opened = dial(name, uri=uri)
-        opened.set_trace_callback(asked.append)
-        return opened
-
-    monkeypatch.setattr(connection, "_dial", heard)
-    with Ledger.open(file) as opened:
-        assert opened.problem is None
-    questions = ["PRAGMA user_version", "SELECT max(number) FROM migrations"]
-    assert asked == [*questions, "PRAGMA synchronous = NORMAL"]
-
-
-def test_a_ledger_that_lacks_a_migration_is_upgraded_though_its_header_is_right(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A migration that only adds changes nothing in the header."""
-    Ledger.open(file).close()
-    change(file, f"DELETE FROM migrations WHERE number = {NEWEST}")
-    monkeypatch.setattr(connection, "_connected", set())
-    with Ledger.open(file) as opened:
-        assert opened.one("SELECT max(number) AS last FROM migrations") == {"last": NEWEST}
 
 
 def of_another_program(file: Path) -> None:

@@ -26,18 +26,6 @@ def test_others_words_are_cleaned_wherever_they_stand(place: str) -> None:
     assert text.encode()
 
 
-def test_parts_of_a_text_are_joined_in_their_order() -> None:
-    """Before, between and after elements."""
-    assert markup(tag("p", "one ", "two ", tag("b", "three"), " four", " five", tag("i"), "six")) == (
-        "<p>one two <b>three</b> four five<i></i>six</p>"
-    )
-
-
-def test_names_of_attributes_are_those_of_the_page() -> None:
-    """What has no value is left out."""
-    assert markup(tag("p", class_="one", aria_hidden="true", id="")) == '<p class="one" aria-hidden="true"></p>'
-
-
 def test_words_of_others_keep_their_own_direction() -> None:
     """So that an Arabic title does not turn the line it stands in."""
     assert markup(foreign_text("عنوان")) == "<bdi>عنوان</bdi>"

@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.ledger.context_costs import Cost
-from holdfast.report import cards, page, story, tables
+from holdfast.report import page, story, tables
 from holdfast.sessions.compaction.losses import Loss
 from holdfast.sessions.history.timeline import _SOURCES
 from holdfast.workflow.wording import one_line
 from tests.handmade import ME, OTHER, workspace
 from tests.played import SECRET, Days
-from tests.storied import at, attempt, compaction, delivery, happening, run, session, told
+from tests.storied import at, attempt, compaction, delivery, run, session, told
 from tests.storied import story as story_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from holdfast.report.story import Story
     from holdfast.testing import HoldfastProject
 
 STYLE = files("holdfast.report").joinpath("page.css").read_text("utf-8")
@@ -71,7 +69,7 @@ def render(project: HoldfastProject) -> str:
     return text
 
 
-def test_it_is_whole_and_well_formed(played: HoldfastProject) -> None:
+def test_page_is_well_formed(played: HoldfastProject) -> None:
     """Every element is closed, every name is there once, every link leads to one."""
     text = render(played)
     read = Read(text)
@@ -88,7 +86,7 @@ def test_it_is_whole_and_well_formed(played: HoldfastProject) -> None:
     assert {name for name, attributes in read.elements if attributes.get("id") in sections} == {"section"}
 
 
-def test_it_loads_and_runs_nothing(played: HoldfastProject) -> None:
+def test_page_loads_and_runs_nothing(played: HoldfastProject) -> None:
     """No element that could, and a policy that would not let one."""
     read = Read(render(played))
 
@@ -106,7 +104,7 @@ def test_it_loads_and_runs_nothing(played: HoldfastProject) -> None:
     assert {str(given["href"])[0] for name, given in read.elements if name == "a"} == {"#"}
 
 
-def test_words_of_others_are_text(played: HoldfastProject) -> None:
+def test_page_shows_foreign_markup_as_text(played: HoldfastProject) -> None:
     """Markup in a title is shown, what turns the direction of reading and secrets are not."""
     text = render(played)
     said = "".join(Read(text).text)
@@ -134,7 +132,7 @@ def test_what_a_summary_had_lost_can_be_opened(played: HoldfastProject) -> None:
     assert SECRET not in said
 
 
-def test_what_happened_is_said(played: HoldfastProject) -> None:
+def test_page_states_numbers_compactions_and_agents(played: HoldfastProject) -> None:
     """Numbers, compactions, agents, costs, and the log's own sentences."""
     said = " ".join(" ".join(Read(render(played)).text).split())
 
@@ -193,48 +191,6 @@ def test_an_empty_project_has_a_page(holdfast_project: Callable[..., HoldfastPro
     assert not {"nav", "table"} & set(names)
 
 
-def test_what_is_asked_for_may_hold_nothing() -> None:
-    """Then it is no new project, and where the rest is is said."""
-    said = "".join(Read(page.render(story_of(since=at("09:00")))).text)
-    assert "Nothing was found" in said
-    assert "Without --session and --since, holdfast report shows everything." in said
-    assert "holdfast install" not in said
-
-
-@pytest.mark.parametrize(
-    ("drawn", "missing"),
-    [
-        (story_of(sessions=(session(),)), ["compactions", "workflows", "agents", "context", "happened"]),
-        (story_of(workflows=(told(),)), ["timeline", "compactions", "agents", "context", "happened"]),
-    ],
-    ids=["a session", "a workflow"],
-)
-def test_a_section_without_content_is_a_line_that_says_what_fills_it(drawn: Story, missing: list[str]) -> None:
-    """It has no link on top either."""
-    read = Read(page.render(drawn))
-    sections = [str(given["id"]) for name, given in read.elements if name == "section"]
-    shown = [each.id for each in page.SECTIONS if each.id not in missing]
-    assert sections == [*shown, "missing"]
-    assert [given["href"] for name, given in read.elements if name == "a"] == [f"#{name}" for name in shown]
-    said = "".join(read.text)
-    for each in page.SECTIONS:
-        assert ("".join(each.filled_by) in said) is (each.id in missing)
-
-
-def test_a_full_report_lacks_nothing(played: HoldfastProject) -> None:
-    """So it says nothing of the kind."""
-    assert "Not in this report" not in render(played)
-
-
-def test_a_session_alone_is_named(played: HoldfastProject) -> None:
-    """So that nobody takes its page for the whole."""
-    there = workspace(played.root)
-    text = page.render(story.gather(there, session=OTHER))
-    there.close()
-    assert ", session 22222222" in "".join(Read(text).text)
-    assert ME not in text
-
-
 def test_the_numbers_count_what_was_owed_and_what_came_back() -> None:
     """No compaction that did not come, nor one with nothing to restore; one that nobody answered is no success."""
     came = {"came_at": at("09:10")}
@@ -270,38 +226,6 @@ def test_the_numbers_count_what_was_owed_and_what_came_back() -> None:
     nothing = " ".join(" ".join(Read(page.render(idle)).text).split())
     assert "2 compactions nothing to restore Compactions" in nothing
     assert "not shown" not in nothing
-
-
-def test_one_of_each_is_singular() -> None:
-    """And what there is none of has no card."""
-    drawn = story_of(
-        sessions=(session(runs=(run(),)),),
-        compactions=(compaction(losses=(Loss(ME, "key", "Calculator", {"phases": (0, 1)}, at("09:11")),)),),
-        workflows=(told(),),
-        attempts=(attempt(),),
-        costs=(Cost(ME, "SessionStart", "x", agent=False, units=1, replies=1, last_at=""),),
-    )
-    assert cards_of(drawn) == [
-        ["1", "session", "none live"],
-        ["1", "compaction", "0 of 1 restored"],
-        ["0/1", "fact kept by summaries", "word for word"],
-        ["1", "phase completed", "1 workflow"],
-        ["1", "agent", "completed"],
-        ["1", "character added to the context", "about 1 token"],
-    ]
-    assert cards_of(story_of(workflows=(told(),))) == [["0", "phases completed", "1 workflow"]]
-    assert cards_of(story_of(happened=(happening(),))) == []
-    assert 'class="numbers"' not in page.render(story_of(happened=(happening(),)))
-
-
-def cards_of(drawn: Story) -> list[list[str]]:
-    return [[str(part.text) for part in each] for each in cards.tiles(drawn)]
-
-
-def test_what_was_asked_for_is_said() -> None:
-    """So that nobody takes a part for the whole."""
-    said = "".join(Read(page.render(story_of(session=OTHER, since=at("09:00")))).text)
-    assert "/project, session 22222222, since 1 Mar 2026 09:00:00" in said
 
 
 COLOURS = re.compile(r"--([\w-]+):\s*(#[0-9a-f]{6})")

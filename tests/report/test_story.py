@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast import clock
-from holdfast.files import trust
 from holdfast.ledger import context_costs
 from holdfast.report import story
-from holdfast.sessions.agents import lifecycle
-from holdfast.sessions.compaction import deliveries, snapshots
+from holdfast.sessions.compaction import deliveries
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import sessions
-from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry
-from tests.agentry import CALL, RUN
-from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workflow, workspace
 from tests.played import Days
 
@@ -29,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.report.story import Story
+    from holdfast.sessions.workspace import Workspace
     from holdfast.testing import HoldfastProject
 
 
@@ -53,7 +46,7 @@ def runs(told: Story) -> list[tuple[str, str, bool]]:
     return [(run.agent.agent_type, run.outcome, run.used) for each in told.sessions[::-1] for run in each.runs]
 
 
-def test_three_days_are_told_as_they_went(days: HoldfastProject) -> None:
+def test_story_of_three_days_is_complete(days: HoldfastProject) -> None:
     """Sessions, what became of agents, phases with their attempts, compactions, and what no compaction asked for."""
     told = gather(days)
 
@@ -121,7 +114,7 @@ def test_since_a_moment_nothing_older(days: HoldfastProject) -> None:
     assert min(each.at for each in told.happened) >= told.since
 
 
-def test_many_are_cut_and_said_so(days: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_story_is_cut_to_the_newest_and_says_so(days: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """Happenings to the newest asked for, sessions to those with the latest events."""
     everything = gather(days)
     assert gather(days, limit=len(everything.happened)).more is False
@@ -138,22 +131,6 @@ def test_many_are_cut_and_said_so(days: HoldfastProject, monkeypatch: pytest.Mon
     assert ([each.id for each in told.sessions], told.unseen) == ([OTHER, ME], 1)
 
 
-def test_a_workflow_of_the_archive_is_told_once(days: HoldfastProject) -> None:
-    """With a file it is told by that, without one by the archive."""
-    holdfast("done", root=days.root, session=ME)
-    assert [each.archived for each in gather(days).workflows if each.workflow.format == "hybrid"] == [False]
-    (days.root / ".claude/state/workflow.json").unlink()
-    assert [(each.workflow.title, each.archived) for each in gather(days).workflows if each.archived] == [
-        ("Calculator", True)
-    ]
-
-
-def test_of_an_empty_project_there_is_a_story(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """It says nothing."""
-    told = gather(holdfast_project({}))
-    assert (told.sessions, told.compactions, told.workflows, told.happened, told.costs) == ((), (), (), (), ())
-
-
 @pytest.fixture
 def opened(holdfast_project: Callable[..., HoldfastProject], at: Callable[[str], None]) -> Iterator[Workspace]:
     """An empty project, at nine."""
@@ -166,67 +143,6 @@ def opened(holdfast_project: Callable[..., HoldfastProject], at: Callable[[str],
 @pytest.fixture
 def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return lambda time: monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T{time}:00Z")
-
-
-def launch(there: Workspace, session: str = ME) -> None:
-    lifecycle.launched(there, session, CALL, "builder", None, None)
-    lifecycle.named(there, session, CALL, RUN)
-
-
-def test_a_session_whose_client_is_gone_or_that_says_nothing_does_not_live(
-    opened: Workspace, at: Callable[[str], None]
-) -> None:
-    """And nothing runs in it; one that has ended is not called silent."""
-    sessions.note_event(opened, OTHER)
-    at("09:30")
-    sessions.note_event(opened, ME, str(2**22 + 1))  # above every pid_max
-    launch(opened)
-    sessions.note_event(opened, THIRD, str(os.getpid()))
-    sessions.note_event(opened, "over", str(2**22 + 1))
-    sessions.ended(opened, "over")
-    at("10:01")
-
-    told = story.gather(opened)
-    assert {each.id: each.standing for each in told.sessions} == {
-        OTHER: "silent",
-        ME: "silent",
-        THIRD: "live",
-        "over": "ended",
-    }
-    assert runs(told) == [("builder", "left", False)]
-
-
-def test_no_run_ends_before_it_began(opened: Workspace, at: Callable[[str], None]) -> None:
-    """The end of its session may be the last that was written down before it."""
-    sessions.note_event(opened, ME)
-    at("09:04")
-    launch(opened)
-    sessions.ended(opened, ME)
-    opened.ledger.run("UPDATE sessions SET ended_at = last_seen")
-    ((run,),) = (each.runs for each in story.gather(opened).sessions)
-    assert (run.began_at[11:16], run.ended_at[11:16], run.outcome) == ("09:04", "09:04", "left")
-
-
-def test_a_session_in_which_another_goes_on_has_its_compaction(opened: Workspace) -> None:
-    """A compaction may change the id: it is told of either."""
-    snapshots.leave(opened, ME, "auto", [snapshots.of(workflow(opened.root))])
-    assert snapshots.claim(opened, OTHER, known=False)
-    found = {each: len(story.gather(opened, session=each).compactions) for each in (ME, OTHER, THIRD)}
-    assert found == {ME: 1, OTHER: 1, THIRD: 0}
-
-
-def test_of_a_session_the_phases_of_its_own_workflows(opened: Workspace) -> None:
-    """It owns one, though it was never compacted; what became of another one is not its."""
-    for title, session in (("Alpha", ME), ("Beta", OTHER)):
-        holdfast("start", title, "--phase", f"{title} phase", root=opened.root, session=session)
-        holdfast("done", title, root=opened.root, session=session)
-        holdfast("start", f"{title} again", "--phase", f"{title} once more", root=opened.root, session=session)
-    told = story.gather(opened, session=ME)
-    assert [each.workflow.title for each in told.workflows] == ["Alpha again"]
-    assert {each.workflow for each in told.attempts} == {told.workflows[0].workflow.key}
-    assert {each.workflow.title for each in story.gather(opened).workflows} == {
-        *("Alpha", "Beta", "Alpha again", "Beta again")
-    }
 
 
 def test_what_is_older_than_asked_for_is_not_told(opened: Workspace, at: Callable[[str], None]) -> None:
@@ -247,27 +163,3 @@ def test_what_is_older_than_asked_for_is_not_told(opened: Workspace, at: Callabl
         assert (len(told.apart), len(told.workflows), len(told.costs)) == (expected,) * 3
     work()
     assert [each.units for each in story.gather(opened, since=datetime(2026, 3, 1, 10, tzinfo=UTC)).costs] == [100]
-
-
-def test_a_phase_is_called_as_its_file_has_it(tmp_path: Path) -> None:
-    """Not as the archive of another checkout does, where the same workflow was completed."""
-    for name in ("here", "there"):
-        (tmp_path / name / ".claude").mkdir(parents=True)
-        config = tmp_path / name / ".claude" / "holdfast.toml"
-        config.write_text('[project]\nid = "shared"\n')
-        trust.grant(tmp_path / name, {".claude/holdfast.toml": trust.digest(config.read_bytes())})
-    here, there = (Workspace.open(tmp_path / name, trusted=True) for name in ("here", "there"))
-    holdfast("start", "Calculator", "--phase", "Build it", root=here.root)
-    mine = registry.all_found(here).workflows[0]
-    (phase,) = mine.phases
-    theirs = replace(mine, root=there.root, path=there.root / mine.place, phases=(phase._replace(title="Old name"),))
-    assert theirs.key == mine.key
-    archive.keep(there, theirs, clock.stamp())
-
-    told = story.gather(here)
-    assert [(each.worktree, each.archived) for each in told.workflows] == [
-        *((here.worktree, False), (there.worktree, True))
-    ]
-    assert told.phases == {(mine.key, phase.id): "Build it"}
-    here.close()
-    there.close()

@@ -34,14 +34,6 @@ def test_every_moment_is_utc() -> None:
     assert wording.moment(STAMP) == "1 Mar 2026 23:05:09"
 
 
-def test_what_is_no_moment_is_a_dash() -> None:
-    """As of a phase that runs still."""
-    assert (wording.moment(None), wording.moment(""), wording.moment("soon"), wording.seconds("soon")) == (
-        *("–", "–", "–"),
-        0,
-    )
-
-
 @each_row(
     "length, expected",
     [

@@ -27,7 +27,7 @@ def snapshot(project: Workspace) -> dict[str, tuple[bytes, int]]:
     }
 
 
-def test_every_question_has_its_answer(project: Workspace, put: Put, seed: Seed) -> None:
+def test_explain_answers_each_troubleshooting_question(project: Workspace, put: Put, seed: Seed) -> None:
     """R001-27: detected and by which marker; which files exist, where, when created and changed; which pile up."""
     put("CLAUDE.local.md", seed("memory.md"))
     put("CLAUDE/Plan/001-x/PLAN.md", "# Plan 1: X\nStatus: Complete\nphase")
@@ -74,7 +74,7 @@ def test_every_question_has_its_answer(project: Workspace, put: Put, seed: Seed)
     json.dumps(told)
 
 
-def test_the_text_says_the_same_for_people(project: Workspace, put: Put, seed: Seed) -> None:
+def test_explain_prints_reasons_paths_and_times(project: Workspace, put: Put, seed: Seed) -> None:
     """R001-27: marker and reason, path, created, changed, problem."""
     put("CLAUDE.local.md", seed("memory.md"))
     put(f"{FOLDER}/qa-loop/state-qa-loop-1.json", seed("compaction-qa-loop.json"))
@@ -93,44 +93,10 @@ def test_the_text_says_the_same_for_people(project: Workspace, put: Put, seed: S
         assert piece in text
 
 
-@pytest.mark.usefixtures("soon_after")
-def test_each_candidate_has_its_reason_in_words(project: Workspace, put: Put) -> None:
-    """R001-27: what is not a workflow is told why, by its path in the project."""
-    put("CLAUDE.local.md", "Workflow: rebase\n")
-    put("CLAUDE/Plan/001-a/PLAN.md", "# A\nStatus: WIP\nphase\n")
-    put("CLAUDE/Plan/002-b/PLAN.md", "# B\nStatus: In Progress\n")
-    put("CLAUDE/Plan/003-c/PLAN.md", "# C\nStatus: In Progress\nphase\n", age=1)
-    text = explain.text(explain.explain(project))
-    for line in (
-        '  - CLAUDE.local.md: has a line "Workflow: rebase", but neither a heading "Workflow State" above it nor a '
-        '"Phase:" line beside it',
-        '  - CLAUDE/Plan/001-a/PLAN.md: its status is "WIP", which is not "In Progress"',
-        '  - CLAUDE/Plan/002-b/PLAN.md: is in progress, but neither the word "phase" nor "workflow" is in it, so it '
-        "isn't a formal workflow",
-        '  ✓ CLAUDE/Plan/003-c/PLAN.md: is in progress (its status is "In Progress") and names the workflow "C"; it '
-        "has no list of phases",
-    ):
-        assert line in text.splitlines()
-
-
 def looked_at(project: Workspace, *, everything: bool = False) -> list[str]:
     """Return the lines about candidates."""
     text = explain.text(explain.explain(project), everything=everything)
     return text.partition("Files that can describe a workflow\n")[2].split("\n\n")[0].splitlines()
-
-
-@pytest.mark.parametrize(("plans", "everything"), [(1, False), (50, False), (51, True), (300, True)])
-def test_up_to_fifty_plans_and_with_all_any_number_have_a_line_each(
-    project: Workspace, put: Put, plans: int, everything: bool
-) -> None:
-    """R001-27: why each candidate counts or not."""
-    for number in range(plans):
-        put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", f"# X\nStatus: Done, number {number}\nphase\n", age=number)
-    lines = looked_at(project, everything=everything)
-    assert lines[1:] == [
-        f'  - CLAUDE/Plan/{number:03}-x/PLAN.md: its status is "Done, number {number}", which is not "In Progress"'
-        for number in range(plans)
-    ]
 
 
 def test_of_very_many_plans_the_text_names_those_that_matter_and_counts_the_rest_by_reason(
@@ -181,22 +147,6 @@ def test_plans_are_counted_by_what_they_say(project: Workspace, put: Put, text: 
     assert explain.explain(project)["candidates"][1]["kind"] == kind
 
 
-@pytest.mark.parametrize(
-    ("notes", "line"),
-    [
-        ("Phase: 4/10 - SEO\n@docs/a.md\n", '"Tide", phase 4 of 10 "SEO", from CLAUDE.local.md with 1 to read'),
-        ("Phase: 4\n", '"Tide", phase 4, from CLAUDE.local.md'),
-        ("Phase: Print\n", '"Tide", phase "Print", from CLAUDE.local.md'),
-        ("## Context\n- a: 1\n- b: 2\n", '"Tide", from CLAUDE.local.md with 2 as context'),
-    ],
-)
-def test_what_was_found_is_told_as_far_as_it_was_said(project: Workspace, put: Put, notes: str, line: str) -> None:
-    """R001-27: which workflow, where it stands, and which file says so."""
-    put("CLAUDE.local.md", f"# Workflow State\nWorkflow: Tide\n{notes}")
-    sections = dict(section.split("\n", 1) for section in explain.text(explain.explain(project)).split("\n\n")[1:])
-    assert sections["Found in other files"].strip() == line
-
-
 def test_a_path_that_is_no_text_is_told_all_the_same(project: Workspace) -> None:
     """What is printed can be written as UTF-8."""
     folder = project.root / "CLAUDE" / "Plan" / os.fsdecode(b"\xff")
@@ -207,30 +157,7 @@ def test_a_path_that_is_no_text_is_told_all_the_same(project: Workspace) -> None
     assert "CLAUDE/Plan/\ufffd/PLAN.md: is in progress" in explain.text(told)
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("Status: In Progress\n", "in progress, but no formal workflow"),
-        ("Status: Blocked\n", "the status says blocked"),
-    ],
-)
-def test_of_very_many_that_come_near_a_part_is_named(project: Workspace, put: Put, text: str, kind: str) -> None:
-    """A page stays a page: ten of a kind, the others counted."""
-    for number in range(60):
-        put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", f"# X\n{text}", age=number)
-    lines = looked_at(project)
-    assert len(lines) == 13
-    assert lines[-2] == f"  - 50 more: {kind}, such as CLAUDE/Plan/010-x/PLAN.md"
-
-
-def test_what_cannot_be_read_is_of_one_kind(project: Workspace) -> None:
-    """R001-27: folders where plans should be are named, ten of them, and counted."""
-    for number in range(60):
-        (project.root / f"CLAUDE/Plan/{number:03}-x/PLAN.md").mkdir(parents=True)
-    assert "  - 50 more: cannot be read, such as" in "\n".join(looked_at(project))
-
-
-def test_warnings_are_told_as_such(project: Workspace, put: Put) -> None:
+def test_explain_marks_warnings(project: Workspace, put: Put) -> None:
     """R001-27: of the memory file, of state files, of what cannot be read, of what is in the way."""
     put("CLAUDE.local.md", "# Workflow State\nWorkflow: X\nPhase: 7/5\n\n# Workflow State\nWorkflow: Y\n")
     put(f"{FOLDER}/a/state-a-1.json", {"workflow": "A", "phase": {"current": 7, "total": 5}})
@@ -273,44 +200,6 @@ def test_files_of_others_are_named_with_what_they_mean(project: Workspace, put: 
     assert "Holdfast neither reads nor writes it" in alone[2]
     assert "Holdfast neither reads nor writes it" in alone[3]
     assert (project.root / ".claude/workflow_state_system.md").read_text() == "# My own notes\n"
-
-
-def test_our_own_files_are_not_among_those_of_others(project: Workspace, put: Put) -> None:
-    """A workflow with its view, and a broken state file, which is a problem instead."""
-    hybrid.start(project, Start(title="Ship", phases=(("A", "x"),)))
-    assert (project.root / ".claude/workflow_state_system.md").exists()
-    assert explain.explain(project)["left_alone"] == []
-    assert "Left alone" not in explain.text(explain.explain(project))
-
-
-def test_a_broken_state_file_is_a_problem_and_not_somebody_elses(project: Workspace, put: Put) -> None:
-    """R001-27: what is wrong with it is said where problems are."""
-    put(".claude/state/workflow.json", "{")
-    told = explain.explain(project)
-    assert told["left_alone"] == []
-    assert [each["path"] for each in told["problems"]] == [str(project.root / ".claude/state/workflow.json")]
-
-
-def test_a_view_behind_a_link_is_left_alone(project: Workspace, put: Put) -> None:
-    """It is not followed, and the reason says so."""
-    target = put("elsewhere.md", "# Workflow Status: X\n")
-    (project.root / ".claude").mkdir()
-    (project.root / ".claude/workflow_state_system.md").symlink_to(target)
-    [each] = explain.explain(project)["left_alone"]
-    assert "symbolic link" in each["reason"]
-
-
-def test_an_empty_project_is_explained_too(project: Workspace) -> None:
-    """Nothing is detected, and the reason stands there."""
-    told = explain.explain(project)
-    assert told["detected"] is None
-    assert told["would_save"] == {"action": "none", "path": None}
-    assert told["candidates"][0]["reasons"] == ["does not exist"]
-    text = explain.text(told)
-    assert text.splitlines()[1] == "No unfinished workflow here. `holdfast start TITLE` starts one."
-    assert "nothing" not in text
-    assert "  - CLAUDE.local.md: does not exist\n" in text
-    assert "  - CLAUDE/Plan/*/PLAN.md: no plan here" in text
 
 
 @pytest.mark.parametrize("everything", [False, True])

@@ -45,7 +45,7 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     return found
 
 
-def test_an_index_finds_what_an_event_asks_for(
+def test_no_event_scans_a_table(
     holdfast_project: Callable[..., HoldfastProject], plans: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A session's whole life, with workflows, agents and compactions."""

@@ -9,12 +9,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.errors import ConfigError, HoldfastError
-from holdfast.formats.compaction import adapter as compaction
-from holdfast.formats.compaction.file import _COUNTS, TYPES
-from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions import templates
-from holdfast.workflow import verbs
-from holdfast.workflow.model import Start
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -66,40 +61,7 @@ def test_the_projects_goes_before_the_users_before_the_shipped(project: Workspac
     assert not problems
 
 
-@pytest.mark.parametrize("name", ["planning", "qa-loop", "implementation"])
-def test_the_shipped_ones_are_the_documents_types(project: Workspace, name: str) -> None:
-    """R001-06: their type is their name, and their phases are as many as the type has (I001-22)."""
-    template = templates.get(project, name)
-    assert template.kind == name
-    assert name in TYPES
-    assert len(template.phases) in _COUNTS.get(name, (len(template.phases),))
-
-
-def test_a_workflow_is_a_template_by_id_and_title(project: Workspace) -> None:
-    """Phases, agents, type, reading and reminders; not its context, which was its own."""
-    start = Start("Ship", "custom", (("A", "x"), ("B", "y")), None, ("@a.md",), ("care",), {"ticket": 1})
-    workflow = hybrid.start(project, start)
-    for name in (workflow.id, "Ship"):
-        template = templates.get(project, name)
-        assert (template.phases, template.format, template.kind) == (start.phases, "hybrid", "custom")
-        assert (template.reading, template.reminders, template.context) == (("@a.md",), ("care",), {})
-
-
-def test_a_completed_workflow_is_one_too(project: Workspace) -> None:
-    """From the archive, after its files are gone; the status of its phases does not matter."""
-    workflow = compaction.start(project, Start("Pages", phases=(("A", ""), ("B", ""), ("C", "")), total=5))
-    verbs.done(project, workflow, everything=True)
-    template = templates.get(project, "Pages")
-    assert (template.phases[:3], template.total) == ((("A", ""), ("B", ""), ("C", "")), 5)
-
-
-def test_an_unknown_name_is_told_what_there_is(project: Workspace) -> None:
-    """With all names one could give."""
-    with pytest.raises(HoldfastError, match=r"no template 'nope'; there are implementation, planning, qa-loop"):
-        templates.get(project, "nope")
-
-
-@pytest.mark.parametrize("name", ["../secret", "a/b", "/etc/passwd", ".."])
+@each_row("name", ["../secret", "a/b", "/etc/passwd", ".."])
 def test_a_name_is_no_path(project: Workspace, name: str) -> None:
     """Nothing outside the folders is opened."""
     put(project.root / ".claude", "secret", TEAM)
@@ -107,8 +69,8 @@ def test_a_name_is_no_path(project: Workspace, name: str) -> None:
         templates.get(project, name)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@each_row(
+    "text, said",
     [
         ("phases = 1", f"phases: {TITLES}"),
         ("phases = [1]", f"phases: {TITLES}"),

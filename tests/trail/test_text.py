@@ -17,12 +17,10 @@ from holdfast.clients.claude import transcripts
 from holdfast.files.transcript import Answer, Edit, Job, Run, Todo, Trail
 from holdfast.trail import text as trail
 from holdfast.workflow import wording
-from tests import processes
 from tests.tables import each_row
 from tests.trail.transcribed import CLIENTS, HOME, Transcript, notification, written
 
 SECRET = "sk-ant-api03-" + "Ab3dEf6hIj" * 4
-LEAST = len("\n".join([*trail._LEAD, trail._END])) + 1 + trail._RESERVE_UNITS
 
 
 def text(made: Trail, *, branch: str | None = None, root: str = HOME, cap: int = trail.LIMIT_UNITS) -> str:
@@ -40,7 +38,7 @@ def lines(made: str, heading: str) -> list[str]:
     return found
 
 
-def test_the_whole_of_a_real_session() -> None:
+def test_trail_of_a_recorded_session_has_this_text() -> None:
     """Headings, order and words, from what a client wrote; a fixed text, so that a change is seen."""
     entries = [entry for entry in written("2.1.197") if entry["sessionId"] == written("2.1.197")[0]["sessionId"]]
     entries = entries[: next(n for n, entry in enumerate(entries) if entry.get("subtype") == "compact_boundary")]
@@ -71,13 +69,6 @@ def test_the_whole_of_a_real_session() -> None:
         "- I chose SQLite because it is small.",
         "</session-trail>",
     ]
-
-
-@each_row("made", [Trail(), Trail(branch="main"), Trail(branch="HEAD")])
-def test_where_nothing_was_done_there_is_no_text(made: Trail) -> None:
-    """A branch alone is nothing to tell, the present one neither."""
-    assert text(made) == ""
-    assert text(made, branch="main") == ""
 
 
 @each_row(
@@ -126,18 +117,6 @@ def test_earlier_requests_the_first_the_last_and_rules_before_the_rest() -> None
     assert lines(made, "Last request (not a new one):") == [f"- {asked[39]}"]
 
 
-def test_what_matters_more_gets_more_lines() -> None:
-    """Open to-dos and edited files before what was decided, where there is no room for all."""
-    every = range(40)
-    made = Trail(
-        todos=tuple(Todo(f"t {number:02}", "pending") for number in every),
-        edits=tuple(Edit(f"e {number:02}", 1, False) for number in every),
-        statements=tuple(f"I chose d {number:02} of some length" for number in every),
-    )
-    shown = {kind: text(made, cap=1_500).count(f"{kind} ") for kind in ("] t", "- e", "chose d")}
-    assert min(shown["] t"], shown["- e"]) > shown["chose d"] > 1
-
-
 def test_only_whole_lines_are_left_out_and_their_number_is_told() -> None:
     """At every cap: what is shown is a part of the whole text, and shown and left out make all."""
     made = Trail(
@@ -164,12 +143,6 @@ def test_only_whole_lines_are_left_out_and_their_number_is_told() -> None:
         assert len(shown) + sum(left) == len(facts)
         shown_before = len(shown)
     assert shown_before == len(facts)
-
-
-@each_row("cap", [-5, 0, 10, LEAST, LEAST + 10])
-def test_without_room_there_is_no_text(cap: int) -> None:
-    """No empty fence."""
-    assert text(Trail(requests=("x" * 600,)), cap=cap) == ""
 
 
 @each_row(
@@ -343,26 +316,6 @@ def test_any_entries_give_a_text_that_keeps_the_rules(entries: list[Any], cap: i
         assert found.replace(trail.mark(found), "0" * 12, 1).split("\n")[:3] == list(trail._LEAD)
         assert first.endswith(":")
         assert last == "</session-trail>"
-
-
-def test_the_trail_is_light(tmp_path: Path) -> None:
-    """It is read on the hook path: nothing but the standard library and light rooms of our own is loaded for it."""
-    place = processes.make(tmp_path)
-    script = "import site, sys; site.main(); sys.path.insert(0, sys.argv[1])\n"
-    script += "import holdfast.clients.claude; before = set(sys.modules)\n"
-    script += "import holdfast.trail.text, holdfast.clients.claude.trail\nprint(*(set(sys.modules) - before))"
-    command = [*processes.INTERPRETER, "-c", script, str(processes.SOURCE)]
-    ended = processes.run(command, b"", place.environ(), place.root)
-    loaded = set(ended.stdout.split())
-    ours = {name for name in loaded if name.startswith("holdfast.")}
-    assert ours == {
-        *(f"holdfast.trail{room}" for room in ("", ".text", ".words")),
-        "holdfast.frozen",
-        *(f"holdfast.clients.claude.{room}" for room in ("entries", "trail", "trail.tasks")),
-        *(f"holdfast.files{room}" for room in ("", ".redact", ".transcript")),
-        *("holdfast.workflow", "holdfast.workflow.wording"),
-    }
-    assert not loaded & {"pydantic", "pluggy", "json", "sqlite3", "subprocess", "asyncio", "logging", "pathlib"}
 
 
 def test_a_made_transcript_is_like_a_written_one() -> None:

@@ -96,7 +96,7 @@ def test_a_pipe_does_not_hide_failed_tests(command: str, output: str, failed: bo
 
 
 @each_row("character", [" ", "\n", "=", ".", "a", "1", "<", "\x1b", "we ", "decision ", "error ", "- "])
-def test_long_texts_are_no_trouble(character: str) -> None:
+def test_long_texts_are_judged_in_bounded_time(character: str) -> None:
     """Whatever fills a megabyte, nothing is looked at so often that it would take minutes (the suite's time limit)."""
     text = character * (1_000_000 // len(character))
     words.rule(text)

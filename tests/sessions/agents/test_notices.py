@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.clients.claude import transcripts
-from holdfast.clients.claude.events.agents import AgentResult, Returned, TaskNotification
+from holdfast.clients.claude.events.agents import AgentResult, Returned
 from holdfast.sessions.agents import agent_status, lifecycle, notices
 from tests.agentry import CALL, RUN, begin, launch, report
-from tests.handmade import ME, OTHER, workspace
+from tests.handmade import ME, workspace
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -48,29 +46,6 @@ def test_a_result_that_was_told_is_consumed(project: Workspace, order: tuple[str
     assert fate(project) == "consumed"
 
 
-def test_being_told_that_it_runs_uses_nothing(project: Workspace) -> None:
-    """Such a notification carries no result."""
-    begin(project)
-    notices.notified(project, ME, RUN, CALL, "running", "")
-    assert fate(project) == "running"
-
-    report(project, "stopped", "Done.")
-    notices.notified(project, ME, RUN, CALL, "running", "")
-    assert fate(project) == "finished"
-
-
-def test_a_notification_may_name_only_the_run_or_only_the_call(project: Workspace) -> None:
-    """Either is enough."""
-    begin(project)
-    notices.notified(project, ME, RUN, "", "completed", "Done.")
-    assert fate(project) == "consumed"
-
-    lifecycle.launched(project, OTHER, "toolu_2", "builder", None, None)
-    notices.notified(project, OTHER, "", "toolu_2", "completed", "Done.")
-    (only,) = agent_status.of_session(project, OTHER)
-    assert only.fate == "consumed"
-
-
 @pytest.mark.parametrize("version", MIDTURN)
 @pytest.mark.parametrize("kept", ["all", "queued only"])
 def test_a_result_given_in_the_middle_of_a_turn_stands_in_the_transcript(
@@ -87,20 +62,6 @@ def test_a_result_given_in_the_middle_of_a_turn_stands_in_the_transcript(
     notices.catch_up(project, ME, str(path))
 
     assert fate(project) == ("consumed" if kept == "all" else "finished")
-
-
-@pytest.mark.parametrize("name", ["worked-2.1.197-todo", "worked-2.1.329-tasks"])
-def test_a_result_given_as_a_turn_of_its_own_stands_there_too(
-    project: Workspace, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """Where the hook did not fire, the transcript has it; an agent that never reported its end has then ended."""
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T16:00:00Z")
-    begin(project, "toolu_x", {"1": "aeb4637b16c21986f", "3": "a135c2f31dff1a8a5"}[name[11]])
-
-    notices.catch_up(project, ME, str(TRANSCRIPTS / f"{name}.jsonl"))
-
-    (only,) = agent_status.of_session(project, ME)
-    assert (only.fate, only.words) == ("consumed", "AGENT REPORT")
 
 
 def test_a_notice_of_an_earlier_run_uses_nothing_of_the_present_one(
@@ -122,46 +83,12 @@ def test_a_notice_of_an_earlier_run_uses_nothing_of_the_present_one(
     assert fate(project) == "finished"
 
 
-def test_without_anybody_to_wait_for_no_transcript_is_read(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It costs what it costs only where something can come of it; and a transcript that is not there is none."""
-    begin(project)
-    notices.catch_up(project, ME, "")
-    notices.catch_up(project, ME, "/nowhere/x.jsonl")
-    assert fate(project) == "running"
-    notices.notified(project, ME, RUN, CALL, "completed", "Done.")
-    monkeypatch.setattr(transcripts, "tail", lambda *_, **__: pytest.fail("it was read"))
-
-    notices.catch_up(project, ME, str(TRANSCRIPTS / "midturn-2.1.197.jsonl"))
-
-
 @pytest.mark.parametrize(("status", "failed"), [("completed", False), ("", False), ("failed", True), ("killed", True)])
 def test_an_ending_without_a_word_for_it_is_no_failure(project: Workspace, status: str, failed: bool) -> None:
     """Any other word than those for an end or for work is one."""
     begin(project)
     notices.notified(project, ME, RUN, CALL, status, "Done.")
     assert [each.failed for each in agent_status.of_session(project, ME)] == [failed]
-
-
-@pytest.mark.parametrize("moment", ["", "2026-11-21T17:30:00.000Z", "2026-11-21T17:31:00.000Z", "soon"])
-@pytest.mark.parametrize("named", [{"task_id": RUN}, {"tool_use_id": CALL}])
-def test_a_notice_may_say_little(
-    project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, named: dict[str, str]
-) -> None:
-    """Only the run or only the call, no moment that can be read, and no result: the line about it is none."""
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:30:00Z")
-    path = tmp_path / "transcript.jsonl"
-    path.write_text(json.dumps({"type": "task-notification"} | ({"timestamp": moment} if moment else {})) + "\n")
-    begin(project)
-    begin(project, "toolu_2", "another")
-
-    told = TaskNotification(status="completed", summary="Agent ended", output_file="/tasks/b.output", **named)
-    monkeypatch.setattr(TaskNotification, "noted", lambda entry: told)
-
-    notices.catch_up(project, ME, str(path))
-
-    one, other = agent_status.of_session(project, ME)
-    assert (one.fate, one.words, other.fate) == ("consumed", "", "running")
-    assert one.output == "/tasks/b.output"
 
 
 def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_lost(
@@ -199,14 +126,3 @@ def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_l
     }
     assert agents["beside"].output == "/tasks/beside.output"
     assert [each.tool_use_id for each in agent_status.unanswered(project, ME)] == ["open"]
-
-
-def test_no_transcript_is_read_for_calls_that_have_returned(
-    project: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nor without one to read."""
-    monkeypatch.setattr(transcripts, "tail", lambda *_, **__: pytest.fail("it was read"))
-    begin(project)
-    notices.catch_up_calls(project, ME, "/nowhere/x.jsonl")
-    launch(project, "toolu_2")
-    notices.catch_up_calls(project, ME, "")

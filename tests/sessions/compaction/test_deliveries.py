@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions.compaction import compactions, deliveries, losses
-from tests.handmade import ME, OTHER, together, workflow, workspace
+from holdfast.sessions.compaction import compactions, deliveries
+from tests.handmade import ME, OTHER, together, workspace
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -42,28 +42,6 @@ def states(project: Workspace, session: str | None = None) -> list[str]:
     return [each.state for each in deliveries.recent(project, 1_000, session)]
 
 
-def test_a_delivery_is_known_with_all_it_is(project: Workspace) -> None:
-    """What was given to whom, how long it was and what decided it."""
-    id_ = begin(project)
-    (found,) = deliveries.recent(project, 1)
-    assert found == deliveries.Delivery(
-        id=id_,
-        session=ME,
-        event="SessionStart",
-        workflow="compaction:x#y",
-        title="Release",
-        mark=MARK,
-        units=4711,
-        omitted=3,
-        step=1,
-        state="pending",
-        made_at="2026-03-01T12:00:00.000000Z",
-        changed_at="2026-03-01T12:00:00.000000Z",
-    )
-    deliveries.written(project, id_)
-    assert states(project) == ["delivered"]
-
-
 def test_a_later_delivery_ends_the_search_for_an_earlier_one(
     project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,23 +72,7 @@ def test_a_later_delivery_looks_for_the_earlier_one_first(
     assert deliveries.settle(project, ME) is None  # the earlier one's words are not the later one's
 
 
-def test_an_answer_that_was_never_written_can_be_proven_absent(project: Workspace, tmp_path: Path) -> None:
-    """A process that was killed leaves it pending; the next prompt finds that nothing came."""
-    transcript = tmp_path / "t.jsonl"
-    transcript.touch()
-    id_ = begin(project, str(transcript), mark="nowhere in it")
-    transcript.write_bytes((WRITTEN / "guided-2.1.329.jsonl").read_bytes())
-
-    found = deliveries.settle(project, ME)
-
-    assert found is not None
-    assert (found.id, found.state) == (id_, "absent")
-    assert deliveries.settle(project, ME) is None
-    deliveries.written(project, id_)  # it was slow, and not dead
-    assert states(project) == ["absent"]
-
-
-def test_of_many_that_ask_at_once_one_is_told(project: Workspace, tmp_path: Path) -> None:
+def test_only_one_of_several_processes_gives_guidance_again(project: Workspace, tmp_path: Path) -> None:
     """Two hooks of one prompt must not both give the guidance again."""
     transcript = tmp_path / "t.jsonl"
     transcript.touch()
@@ -129,7 +91,7 @@ def test_of_many_that_ask_at_once_one_is_told(project: Workspace, tmp_path: Path
 
 
 @pytest.mark.parametrize(("hour", "state"), [("11", "delivered"), ("13", "unconfirmed")])
-def test_after_a_day_nobody_looks_any_more(
+def test_delivery_is_unconfirmed_after_a_day(
     project: Workspace, monkeypatch: pytest.MonkeyPatch, hour: str, state: str
 ) -> None:
     """A transcript that says nothing, or is gone."""
@@ -137,20 +99,6 @@ def test_after_a_day_nobody_looks_any_more(
     monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-02T{hour}:00:00Z")
     assert deliveries.settle(project, ME) is None
     assert states(project) == [state]
-
-
-def test_only_so_many_are_kept(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest go, of deliveries and of loss reports."""
-    monkeypatch.setattr(deliveries, "KEPT", 3)
-    monkeypatch.setattr(losses, "KEPT", 3)
-    for minute in range(5):
-        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:0{minute}:00Z")
-        begin(project, mark=str(minute))
-        losses.note(project, ME, workflow(project.root, f"Number {minute}"), "")
-    assert [each.mark for each in deliveries.recent(project, 10)] == ["4", "3", "2"]
-    assert [each.title for each in losses.recent(project, 10)] == ["Number 4", "Number 3", "Number 2"]
-    assert [each.title for each in losses.recent(project, 1, ME)] == ["Number 4"]
-    assert losses.recent(project, 1, OTHER) == []
 
 
 def test_a_summary_is_taken_once(project: Workspace) -> None:
@@ -164,15 +112,7 @@ def test_a_summary_is_taken_once(project: Workspace) -> None:
     assert project.ledger.rows("SELECT * FROM summaries") == []
 
 
-def test_what_is_too_short_to_be_told_from_chance_is_not_counted(project: Workspace) -> None:
-    """A version "2" stands in every summary."""
-    counts = losses.compare(
-        workflow(project.root, "Release", context={"version": "2", "name": "holdfast"}), "2 holdfast"
-    )
-    assert counts["context"] == (1, 1)
-
-
-def test_what_is_absent_is_told_again_when_nobody_gave_it(
+def test_absent_guidance_is_offered_again_after_a_minute(
     project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process that was told may have been killed; not while it may still be at it, nor once it is let go."""

@@ -11,8 +11,6 @@ import pytest
 from holdfast.config import Config
 from holdfast.sessions.compaction import losses
 from holdfast.sessions.workspace import Workspace
-from tests import earlier
-from tests.commandline import holdfast
 from tests.handmade import ME, workflow
 
 if TYPE_CHECKING:
@@ -49,19 +47,6 @@ def test_what_was_lost_is_named_by_kind(project: Workspace) -> None:
     }
 
 
-def test_what_is_kept_is_bounded(project: Workspace) -> None:
-    """So many of a kind, each of one short line."""
-    made = workflow(project.root, reminders=tuple(f"{number} is\nlong \x1b[31m" + "x" * 10_000 for number in range(14)))
-    losses.note(project, ME, made, "Release Build")
-    (found,) = losses.recent(project, 5)
-    assert found.counts["reminders"] == (0, 14)
-    assert len(found.lost["reminders"]) == losses.LISTED == 10
-    assert {len(each) for each in found.lost["reminders"]} == {losses.LIMIT_CHARS} == {80}
-    assert all("\n" not in each and "\x1b" not in each for each in found.lost["reminders"])
-    assert losses.more(found.counts["reminders"], found.lost["reminders"]) == "; and 4 more"
-    assert losses.more((1, 3), ["a", "b"]) == ""
-
-
 def test_no_secret_is_kept(project: Workspace) -> None:
     """Also none that the cut would make look harmless, nor the value of a secret name."""
     made = workflow(
@@ -91,30 +76,3 @@ def test_what_is_excluded_is_not_kept(project: Workspace) -> None:
     (found,) = losses.recent(project, 5)
     assert found.lost == {}
     assert found.counts["reminders"] == (0, 1)
-
-
-def test_rows_of_an_earlier_version_still_read(project: Workspace) -> None:
-    """They have counts alone, and new ones stand beside them."""
-    row = ("1", project.key, project.worktree, "h", "c", ME, "k", "Old", '{"workflow": [1, 2]}', "2026-01-01T00:00:00Z")
-    with earlier.ledger(project) as ledger:
-        ledger.execute("ALTER TABLE losses DROP COLUMN lost")
-        ledger.execute(f"INSERT INTO losses VALUES ({', '.join('?' * len(row))})", row)
-    assert '"lost": {}' in holdfast("log", "--json", root=project.root).out
-    assert [each.lost for each in losses.recent(project, 5)] == [{}]
-    losses.note(project, ME, workflow(project.root), "Release")
-    assert [each.lost for each in losses.recent(project, 5)] == [{"workflow": ("Build",)}, {}]
-
-
-def test_people_and_programs_are_told(project: Workspace) -> None:
-    """By `holdfast status` and `holdfast log`."""
-    reminders = tuple(f"Reminder {number}" for number in range(12))
-    losses.note(project, ME, workflow(project.root, reminders=reminders), "Release")
-    listed = list(reminders[:10])
-
-    said = holdfast("status", root=project.root).out
-    assert "\n    lost workflow: Build\n" in said
-    assert f"\n    lost reminders: {'; '.join(listed)}; and 2 more\n" in said
-    (row,) = holdfast("status", "--json", root=project.root).json["losses"]
-    assert row["lost"] == {"workflow": ["Build"], "reminders": listed}
-    (happened,) = [each for each in holdfast("log", "--json", root=project.root).json if each["kind"] == "loss"]
-    assert happened["data"]["lost"] == row["lost"]

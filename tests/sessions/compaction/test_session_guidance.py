@@ -22,29 +22,6 @@ def project(tmp_path: Path) -> Workspace:
     return Workspace.open(tmp_path)
 
 
-def test_what_the_guidance_says_of_agents(project: Workspace) -> None:
-    """What runs; what ended, its last words on one line, and where the whole lies. Nothing of what was used."""
-    begin(project, "c1", "run1", description="Build it")
-    begin(project, "c2", "run2", None)
-    begin(project, "c3", "run3")
-    begin(project, "c4", "run4")
-    report(project, "stopped", "Line one.\nLine two. " + "long " * 60, run="run2", transcript="/agents/run2.jsonl")
-    report(project, "failed", "API Error", run="run3")
-    report(project, "stopped", "used", run="run4", used=True)
-
-    said = session_guidance.agent_lines(agent_status.of_session(project, ME))
-
-    assert said[0] == ('builder (run1) is running; don\'t start it again (launched for "Build it")')
-    assert "builder (run2) has finished; its result is still unused" in said
-    assert "builder (run3) for phase_0 has failed; its result is still unused" in said
-    (words,) = [line for line in said if line.startswith("last words of run2")]
-    assert words.startswith('last words of run2: "Line one. Line two. long') and words.endswith('…"')
-    assert len(words) <= len('last words of run2: "…"') + 200
-    assert 'last words of run3: "API Error"' in said
-    assert {"output of run2: /tasks/run2.output", "transcript of run2: /agents/run2.jsonl"} <= {*said}
-    assert not [line for line in said if "run4" in line]
-
-
 def test_many_that_ended_are_counted(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last ones are told of; all those before in a line."""
     for number in range(10):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.errors import LedgerError
-from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import selection
@@ -40,25 +37,6 @@ def test_a_workflow_comes_back_as_it_was(project: Workspace) -> None:
     assert kept.workflow.raw == (project.root / ".claude/state/workflow.json").read_bytes()
 
 
-def test_a_compaction_workflow_is_there_after_its_file_is_gone(project: Workspace) -> None:
-    """I001-3: completing removes the files; the archive is the option that keeps them."""
-    over = verbs.done(project, compaction.start(project, Start(title="Pages", total=1)))
-    assert not over.path.exists()
-    (kept,) = archive.entries(project)
-    assert kept.workflow == over
-    assert b'"Pages"' in kept.workflow.raw
-
-
-def test_the_latest_comes_first_and_the_oldest_go(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Old entries make room; one that is kept again does not appear twice."""
-    monkeypatch.setattr(archive, "KEPT", 3)
-    for number in range(5):
-        workflow = handmade.workflow(project.root, f"W{number}", status="completed")
-        for _ in range(2):
-            archive.keep(project, workflow, f"2026-03-01T10:0{number}:00.000000Z")
-    assert [each.workflow.title for each in archive.entries(project)] == ["W4", "W3", "W2"]
-
-
 def test_what_a_later_version_adds_is_left_out(project: Workspace) -> None:
     """An unknown field in the ledger is no reason to lose the row."""
     archive.keep(project, handmade.workflow(project.root, status="completed"), "2026-03-01T10:00:00.000000Z")
@@ -66,22 +44,7 @@ def test_what_a_later_version_adds_is_left_out(project: Workspace) -> None:
     assert [each.workflow.title for each in archive.entries(project)] == ["Release"]
 
 
-def test_a_row_is_read_as_every_version_wrote_it(project: Workspace) -> None:
-    """Its keys stay as they are, whatever the code calls them; how tasks are counted is for their format to say."""
-    paused = handmade.workflow(project.root, format="wfs", status="pending", paused=True)
-    archive.keep(project, paused, "2026-03-01T10:00:00.000000Z")
-    (row,) = project.ledger.rows("SELECT said FROM archive")
-    assert set(json.loads(row["said"])) == {
-        *("format", "id", "title", "kind", "status", "phases", "current", "total", "phase", "phase_status", "reading"),
-        *("reminders", "context", "created_at", "updated_at", "origin", "plan_at", "warnings", "recovered", "beside"),
-        *("resting", "unit", "due", "needs", "abandoned", "ended", "remarks", "next_step"),
-    }
-    (kept,) = archive.entries(project)
-    assert (kept.workflow.paused, kept.workflow.in_order, kept.workflow.spread) == (True, False, True)
-    assert kept.workflow.progress_text.endswith("tasks completed")
-
-
-def test_it_is_found_by_id_title_and_beginning(project: Workspace) -> None:
+def test_archived_workflow_is_found_by_id_title_and_prefix(project: Workspace) -> None:
     """As a live workflow is; the latest of several runs of one name (workflows are repeatable)."""
     for minute in (1, 2):
         workflow = handmade.workflow(project.root, "Release", id=f"state-release-{minute}", status="completed")
@@ -103,7 +66,7 @@ def over(project: Workspace, name: str, at: str = "", *, archived: bool = True) 
     return made
 
 
-def test_the_one_completed_last(project: Workspace) -> None:
+def test_last_completed_workflow_is_found_with_or_without_its_file(project: Workspace) -> None:
     """Whether its file is still there or not."""
     assert archive.last(project, ()) is None
     old, new = over(project, "Old", "10:00:00"), over(project, "New", "11:00:00")
@@ -115,36 +78,9 @@ def test_the_one_completed_last(project: Workspace) -> None:
     assert archive.last(project, (old, newest)) is newest
 
 
-def test_when_its_file_was_touched_says_nothing(project: Workspace) -> None:
-    """A copy or a checkout touches a file; the archive knows when it was completed."""
-    old, new = over(project, "Old", "10:00:00"), over(project, "New", "11:00:00")
-    project.ledger.run("UPDATE archive SET completed_at = '2026-03-01T12:00:00.000000Z' WHERE path = ?", old.place)
-
-    assert archive.last(project, (old, new)) is old
-
-
-def test_one_that_goes_on_has_not_ended(project: Workspace) -> None:
-    """What its file says counts, and not the archive."""
-    over(project, "Book", "10:00:00")
-
-    assert archive.last(project, (handmade.workflow(project.root, "Book"),)) is None
-
-
-def test_another_worktrees_is_not_this_ones(project: Workspace) -> None:
+def test_archive_of_another_worktree_isnt_shown(project: Workspace) -> None:
     """The archive is shared by all checkouts of a repository."""
     over(project, "Book", "10:00:00")
     project.ledger.run("UPDATE archive SET worktree = '/elsewhere'")
 
     assert archive.last(project, ()) is None
-
-
-def test_without_a_ledger_files_count(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything works from the files."""
-
-    def refuse(_: Workspace) -> list[archive.Archived]:
-        raise LedgerError("locked")
-
-    monkeypatch.setattr(archive, "entries", refuse)
-    first, second = over(project, "A", "10:00:00", archived=False), over(project, "B", "11:00:00", archived=False)
-
-    assert archive.last(project, (first, second)) is second

@@ -20,37 +20,12 @@ def project(tmp_path: Path) -> Workspace:
     return Workspace.open(tmp_path / "project")
 
 
-def test_the_last_extract_of_a_file_is_remembered(project: Workspace) -> None:
-    """I001-6: each state file has one last extract, the newest replaces the one before."""
-    path = project.root / "state.json"
-    assert extracts.last(project, path) is None
-    extracts.remember(project, path, "name", "d1", {"current": 1, "reading": ["@a"]})
-    extracts.remember(project, path, "name", "d2", {"current": 2, "phase": "Größe 🚀"})
-    assert extracts.last(project, path) == {
-        "name": "name",
-        "digest": "d2",
-        "content": {"current": 2, "phase": "Größe 🚀"},
-    }
-
-
 def test_a_file_is_found_by_the_extract_it_was_saved_from(project: Workspace) -> None:
     """So that a file removed by hand, with its memory file unchanged, can be told from one never made."""
     extracts.remember(project, project.root / "gone.json", "name", "d1", {})
     assert extracts.saved_to(project, "name", "d1") == project.root / "gone.json"
     assert extracts.saved_to(project, "name", "d2") is None
     assert extracts.saved_to(project, "other", "d1") is None
-
-
-def test_a_tombstone_holds_for_one_name_and_digest(project: Workspace) -> None:
-    """I001-6: an unchanged extract of a completed workflow stays buried, a changed one does not."""
-    assert not extracts.is_buried(project, "name", "d1")
-    extracts.bury(project, "name", "d1")
-    extracts.bury(project, "name", "d1")
-    extracts.bury(project, "name", "d2")
-    assert extracts.is_buried(project, "name", "d1")
-    assert extracts.is_buried(project, "name", "d2")
-    assert not extracts.is_buried(project, "name", "d3")
-    assert not extracts.is_buried(project, "other", "d1")
 
 
 def test_worktrees_are_kept_apart(project: Workspace, tmp_path: Path) -> None:
@@ -61,7 +36,7 @@ def test_worktrees_are_kept_apart(project: Workspace, tmp_path: Path) -> None:
     assert not extracts.is_buried(other, "name", "d1")
 
 
-def test_a_tombstone_without_its_name_still_holds(project: Workspace) -> None:
+def test_forgotten_import_stays_buried_without_its_name(project: Workspace) -> None:
     """What was forgotten is not saved again, and the name stands nowhere."""
     extracts.bury(project, "zeisig", "d1")
     extracts.bury(project, "other", "d1")

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from unittest.mock import Mock
 
 import pytest
 
 from holdfast import clock, log
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.sessions.history import archive, history
+from holdfast.sessions.history import history
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
-from holdfast.workflow.model import Changes, Phase, Start, Workflow
-from tests import handmade
+from holdfast.workflow.model import Changes, Start, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,38 +64,7 @@ def edited(project: Workspace, moment: str, edit: Callable[[dict[str, Any]], Non
     return hybrid.find(project).workflows[0]
 
 
-def test_a_fresh_workflow_has_no_history(project: Workspace) -> None:
-    """Phases that nobody started are not in it."""
-    workflow = hybrid.start(project, Start(title="Ship", phases=PHASES))
-    assert history.of(project, workflow) == history.History()
-
-
-def test_a_phase_has_its_times_and_its_duration(project: Workspace, at: Callable[[str], str]) -> None:
-    """R000-38: started and completed times and the time between them; a running phase counts up to now."""
-    workflow, started = begun(project), clock.stamp()
-    at("10:02:00")
-    assert seen(project) == history.PhaseHistory("phase_0", 1, started, None, 120.0, "")
-    ended = at("10:05:00")
-    verbs.done(project, workflow)
-    at("11:00:00")
-    assert seen(project) == history.PhaseHistory("phase_0", 1, started, ended, 300.0, "")
-    following = seen(project, "phase_1")
-    assert (following.started_at, following.ended_at, following.seconds) == (ended, None, 55 * 60.0)
-    whole = history.of(project, hybrid.find(project).workflows[0])
-    assert (whole.started_at, whole.ended_at, whole.seconds) == (started, None, 3600.0)
-
-
-def test_the_whole_ends_with_the_last_phase(project: Workspace, at: Callable[[str], str]) -> None:
-    """The total time stops when the workflow is completed."""
-    workflow, started = begun(project), clock.stamp()
-    ended = at("10:30:00")
-    over = verbs.done(project, workflow, everything=True)
-    at("12:00:00")
-    whole = history.of(project, over)
-    assert (whole.started_at, whole.ended_at, whole.seconds) == (started, ended, 1800.0)
-
-
-def test_attempts_and_errors(project: Workspace, at: Callable[[str], str]) -> None:
+def test_history_counts_attempts_and_keeps_the_last_error(project: Workspace, at: Callable[[str], str]) -> None:
     """Each retry is an attempt; the error is that of the last failure until the phase completes; times add up."""
     begun(project)
     at("10:01:00")
@@ -115,31 +81,12 @@ def test_attempts_and_errors(project: Workspace, at: Callable[[str], str]) -> No
     assert (seen(project).attempts, seen(project).error, seen(project).seconds) == (3, "", 90.0)
 
 
-def test_an_error_that_is_told_later_belongs_to_the_failed_phase(project: Workspace) -> None:
-    """`--error` on a phase that has failed already changes no status and is kept all the same."""
-    begun(project)
-    hybrid.move(project, "phase_0", "failed")
-    workflow, changed = hybrid.move(project, "phase_0", "failed", error="disk full", by="person")
-    assert not changed
-    assert history.of(project, workflow).phases["phase_0"].error == "disk full"
-    assert set(history.of(project, workflow).phases) == {"phase_0"}
-
-
-def test_an_error_is_the_failing_phases_alone(project: Workspace) -> None:
+def test_error_belongs_to_the_phase_that_failed(project: Workspace) -> None:
     """Of two failed phases only the one that failed now gets the text."""
     begun(project)
     hybrid.move(project, "phase_0", "failed", error="first")
     hybrid.move(project, "phase_2", "failed", error="second")
     assert (seen(project).error, seen(project, "phase_2").error) == ("first", "second")
-
-
-def test_what_a_person_moved_has_the_files_time(project: Workspace, at: Callable[[str], str]) -> None:
-    """An edit by hand is noticed later, and counted from when the file changed."""
-    begun(project)
-    at("12:00:00")
-    workflow = edited(project, "2026-03-01T10:10:00Z", lambda data: data["phases"][0].update(status="completed"))
-    history.observe(project, workflow)
-    assert (seen(project).ended_at, seen(project).seconds) == ("2026-03-01T10:10:00.000000Z", 600.0)
 
 
 def test_a_hand_edit_is_counted_before_the_next_move(project: Workspace, at: Callable[[str], str]) -> None:
@@ -165,7 +112,7 @@ def test_a_file_from_the_past_never_ends_a_phase_before_it_began(project: Worksp
     assert (seen(project).ended_at, seen(project).seconds) == ("2026-03-01T10:00:00.000000Z", 0.0)
 
 
-def test_a_phase_that_was_set_back_is_left(project: Workspace, at: Callable[[str], str]) -> None:
+def test_phase_set_back_to_pending_ends_its_attempt(project: Workspace, at: Callable[[str], str]) -> None:
     """Active to pending ends the attempt; starting it again is another one."""
     begun(project)
     at("10:01:00")
@@ -173,14 +120,6 @@ def test_a_phase_that_was_set_back_is_left(project: Workspace, at: Callable[[str
     assert (seen(project).attempts, seen(project).seconds, seen(project).error) == (1, 60.0, "")
     hybrid.move(project, "phase_0", "active")
     assert (seen(project).attempts, seen(project).ended_at) == (2, None)
-
-
-def test_a_completed_phase_nobody_started_counts_as_an_attempt(project: Workspace) -> None:
-    """I000-6: the start was forgotten; when it ended is known, how long it took is not."""
-    hybrid.start(project, Start(title="Ship", phases=PHASES))
-    hybrid.move(project, "phase_0", "completed")
-    assert (seen(project).attempts, seen(project).seconds) == (1, 0.0)
-    assert seen(project).ended_at == seen(project).started_at
 
 
 def test_a_workflow_met_half_way_has_only_what_was_seen(project: Workspace) -> None:
@@ -209,40 +148,6 @@ def test_a_compaction_workflow_has_a_history_too(project: Workspace, at: Callabl
     assert history.of(project, over).phases["phase_2"].error == ""
 
 
-def test_looking_twice_changes_nothing(project: Workspace) -> None:
-    """Every event looks; the same state is noted once."""
-    workflow = begun(project)
-    before = history.of(project, workflow).phases["phase_0"]
-    for _ in range(3):
-        history.observe(project, workflow)
-    after = history.of(project, workflow).phases["phase_0"]
-    assert (after.attempts, after.started_at) == (before.attempts, before.started_at)
-
-
-@pytest.mark.parametrize("name", ["plain", 'in "quotes"', "a\\b", "ünï · 🙂 \ud800", "two\nlines\0", ""])
-def test_a_ledger_holds_a_workflows_phases_as_json(project: Workspace, name: str) -> None:
-    """Another version writes the same text, so both see what moved."""
-    phases = (Phase("look", 1, "Look", "completed"), Phase(name, 2, name, "active"))
-    workflow = handmade.workflow(project.root, phases=phases)
-    history.observe(project, workflow)
-    (row,) = project.ledger.rows("SELECT phases FROM phases_seen")
-
-    assert row["phases"] == json.dumps([[each.id, each.number, each.status] for each in workflow.phases])
-
-
-def test_of_many_workflows_only_what_moved_is_stored(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ledger is asked once about all of them; one that is over by now goes into the archive."""
-    there, over = (handmade.workflow(project.root, name) for name in ("There", "Over"))
-    writes = Mock(wraps=project.ledger.transaction)
-    monkeypatch.setattr(project.ledger, "transaction", writes)
-    stored = []
-    for each in (over, over, replace(over, status="completed")):
-        history.observe_all(project, [there, each])
-        stored.append(writes.call_count)
-    assert stored == [2, 2, 3]
-    assert [each.workflow.title for each in archive.entries(project)] == ["Over"]
-
-
 def test_a_recovered_state_moves_nothing(project: Workspace, at: Callable[[str], str]) -> None:
     """The last generation of a broken file is not what the workflow is now."""
     verbs.done(project, begun(project))
@@ -258,30 +163,7 @@ def test_a_recovered_state_moves_nothing(project: Workspace, at: Callable[[str],
     assert (second.attempts, second.ended_at) == (1, "2026-03-01T11:00:00.000000Z")
 
 
-def test_a_failed_phase_completed_by_hand_is_completed(project: Workspace, at: Callable[[str], str]) -> None:
-    """The attempt ended otherwise than was thought: its end and its error are what the file says."""
-    begun(project)
-    hybrid.move(project, "phase_0", "failed", error="no network")
-    at("12:00:00")
-    history.observe(
-        project, edited(project, "2026-03-01T11:00:00Z", lambda data: data["phases"][0].update(status="completed"))
-    )
-    assert (seen(project).attempts, seen(project).error) == (1, "")
-    assert seen(project).ended_at == "2026-03-01T11:00:00.000000Z"
-
-
-def test_a_completed_phase_set_back_keeps_its_times(project: Workspace, at: Callable[[str], str]) -> None:
-    """It waits again; what it took before is not undone."""
-    verbs.done(project, begun(project))
-    ended = seen(project).ended_at
-    at("12:00:00")
-    history.observe(
-        project, edited(project, "2026-03-01T11:00:00Z", lambda data: data["phases"][0].update(status="pending"))
-    )
-    assert (seen(project).attempts, seen(project).ended_at) == (1, ended)
-
-
-def test_a_phase_taken_out_of_the_file_is_left(project: Workspace, at: Callable[[str], str]) -> None:
+def test_phase_removed_from_the_file_ends_its_attempt(project: Workspace, at: Callable[[str], str]) -> None:
     """Somebody removed the phase that was active: it does not run on for ever, and it did not complete."""
     begun(project)
     at("10:10:00")
@@ -306,24 +188,7 @@ def test_a_compaction_workflow_set_back_leaves_the_later_phase(project: Workspac
     assert (found["phase_3"].seconds, found["phase_2"].ended_at) == (300.0, None)
 
 
-def test_a_new_workflow_at_the_same_path_begins_anew(project: Workspace) -> None:
-    """What belongs to an earlier one stays its own."""
-    verbs.done(project, begun(project), everything=True)
-    workflow = hybrid.start(project, Start(title="Again", phases=PHASES))
-    assert history.of(project, workflow) == history.History()
-
-
-def test_a_completed_workflow_goes_into_the_archive_and_comes_out_of_it(project: Workspace) -> None:
-    """R000-38: an archive of completed workflows; one that is reopened goes on."""
-    workflow = begun(project)
-    assert archive.entries(project) == []
-    verbs.done(project, workflow, everything=True)
-    assert [each.workflow.title for each in archive.entries(project)] == ["Ship"]
-    hybrid.reopen(project, "phase_1")
-    assert archive.entries(project) == []
-
-
-def test_a_ledger_that_refuses_costs_nothing(
+def test_failing_ledger_stops_no_verb(
     project: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The state moves; what was lost is in the log."""

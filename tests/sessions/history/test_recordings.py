@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from holdfast import paths
 from holdfast.sessions.history import recordings
 from holdfast.sessions.workspace import Workspace
-from tests.handmade import ME, OTHER, together
+from tests.handmade import ME, together
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,16 +41,6 @@ def test_an_event_is_one_line_with_its_time(project: Workspace, monkeypatch: pyt
     assert second["payload"] == {"hook_event_name": "Stop"}
 
 
-def test_recordings_lie_in_our_own_state_folder(project: Workspace) -> None:
-    """Nothing is written into the project, and only its owner may read a recording."""
-    place = recordings.append(project, ME, {})
-
-    assert place.is_relative_to(paths.state_dir())
-    assert stat.S_IMODE(place.stat().st_mode) == 0o600
-    assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
-    assert list(project.root.iterdir()) == []
-
-
 def test_secrets_are_redacted_before_anything_is_written(project: Workspace) -> None:
     """Secrets are redacted in recordings from the first day."""
     payload = {"tool_input": {"command": "export DB_PASSWORD=hunter22", "api_key": "abcdefgh"}}
@@ -61,14 +50,6 @@ def test_secrets_are_redacted_before_anything_is_written(project: Workspace) -> 
     assert "hunter22" not in text
     assert "abcdefgh" not in text
     assert "export" in text
-
-
-def test_each_session_has_its_file(project: Workspace) -> None:
-    """Sessions of one project are told apart by file."""
-    mine, theirs = recordings.append(project, ME, {}), recordings.append(project, OTHER, {})
-
-    assert mine != theirs
-    assert mine.name == f"{ME}.jsonl"
 
 
 @pytest.mark.parametrize(

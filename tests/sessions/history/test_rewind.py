@@ -28,15 +28,13 @@ MISSING = "\\ No newline at end of file\n"
         (b"a\x0cb\r\n\xff\n", b"a\x0cb\r\n", [*FIRST[:2], "@@ -1,2 +1 @@\n", " a\x0cb\r\n", "-\\xff\n"]),
     ],
 )
-def test_a_diff_says_of_a_last_line_without_its_break_only_where_there_is_one(
-    before: bytes, after: bytes, lines: list[str]
-) -> None:
+def test_diff_marks_a_missing_last_newline_as_diff_u_does(before: bytes, after: bytes, lines: list[str]) -> None:
     """As `diff -u` does; nothing but a line feed ends a line."""
     assert list(rewind.diff(rewind.Content("a", before), rewind.Content("b", after))) == lines
 
 
 @pytest.mark.parametrize("name", ["no\0name", "x" * 5_000])
-def test_what_can_be_no_path_is_no_workflow_either(project: Workspace, name: str) -> None:
+def test_impossible_path_is_an_unknown_workflow(project: Workspace, name: str) -> None:
     """It is told as any other name that nothing has."""
     with pytest.raises(HoldfastError, match="workflow"):
         rewind.find(project, name, None)

@@ -10,22 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.ledger.database import Ledger
-from holdfast.sessions.agents import lifecycle
-from holdfast.sessions.compaction import deliveries, losses, snapshots
-from holdfast.sessions.history import generations, history, timeline
+from holdfast.sessions.history import history, timeline
 from holdfast.sessions.history.timeline_event import TimelineEvent
-from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
-from tests import earlier
 from tests.commandline import holdfast
-from tests.handmade import ME, OTHER, THIRD, workflow, workspace
+from tests.handmade import ME, OTHER, THIRD, workspace
 from tests.signals import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.sessions.workspace import Workspace
     from holdfast.testing import HoldfastProject
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
@@ -65,7 +59,7 @@ def fire(project: HoldfastProject, event: str, **changes: Any) -> None:
     assert project.fire(event, **changes).faults == []
 
 
-def test_a_day_of_two_sessions_reads_as_it_went(
+def test_log_tells_a_day_of_two_sessions_in_order(
     project: HoldfastProject, at: Callable[[str], None], tmp_path: Path
 ) -> None:
     """Sessions, an owner, compactions announced and come, guidance given, lost, given again and refused, an agent."""
@@ -133,39 +127,7 @@ def test_a_day_of_two_sessions_reads_as_it_went(
     assert [line[:5] for line in found] == sorted(line[:5] for line in found)
 
 
-def test_phases_that_were_passed_over_never_began(project: HoldfastProject, at: Callable[[str], None]) -> None:
-    """They are over before the next one begins, and no more is said of them."""
-    titles = [part for title in ("One", "Two", "Three", "Four") for part in ("--phase", title)]
-    holdfast("start", "Alpha", *titles, root=project.root)
-    at("10:00:00")
-    holdfast("update", "--phase", "4", root=project.root)
-
-    assert [line for line in told(project, limit=1_000) if " - phase " in line] == [
-        '09:00 - phase began: "Alpha", phase 1 "One"',
-        '10:00 - phase completed: "Alpha", phase 1 "One"',
-        '10:00 - phase completed: "Alpha", phase 2 "Two"',
-        '10:00 - phase completed: "Alpha", phase 3 "Three"',
-        '10:00 - phase began: "Alpha", phase 4 "Four"',
-    ]
-
-
-def test_attempts_of_an_earlier_version_are_told_as_they_were(project: HoldfastProject) -> None:
-    """Its rows do not say whether a phase was seen to begin."""
-    there = workspace(project.root)
-    stamps = ("2026-03-01T09:00:00Z", "2026-03-01T09:00:00Z")
-    row = (there.key, there.worktree, "compaction:x#y", "phase_1", 1, "h", "c", *stamps, "completed", "")
-    with earlier.ledger(there) as ledger:
-        ledger.execute("ALTER TABLE attempts DROP COLUMN begun")
-        ledger.execute(f"INSERT INTO attempts VALUES ({', '.join('?' * len(row))})", row)
-    before = [line.split(":")[1] for line in told(project) if " - phase " in line]
-    assert before == ["00 - phase began", "00 - phase completed"]
-
-    holdfast("start", "Alpha", "--phase", "One", root=project.root)
-
-    assert sum(" - phase began" in line for line in told(project)) == 2
-
-
-def test_what_is_asked_for_is_what_is_told(project: HoldfastProject, at: Callable[[str], None]) -> None:
+def test_log_filters_by_session_workflow_time_and_limit(project: HoldfastProject, at: Callable[[str], None]) -> None:
     """By session, by workflow, since a time, and as many as asked, the newest of them."""
     fire(project, "SessionStart", recorded="SessionStart-startup-tui", session_id=ME)
     holdfast("start", "Alpha", "--phase", "One", "--phase", "Two", root=project.root, session=ME)
@@ -195,7 +157,9 @@ def test_what_is_asked_for_is_what_is_told(project: HoldfastProject, at: Callabl
     ]
 
 
-def test_a_compaction_that_never_came_is_said_so(project: HoldfastProject, at: Callable[[str], None]) -> None:
+def test_log_says_that_an_announced_compaction_never_happened(
+    project: HoldfastProject, at: Callable[[str], None]
+) -> None:
     """PreCompact fired and no compaction came; the next one takes both seals, and only its own came."""
     holdfast("start", "Alpha", "--phase", "One", root=project.root, session=ME)
     fire(project, "PreCompact", recorded="PreCompact-manual", session_id=ME)
@@ -212,7 +176,7 @@ def test_a_compaction_that_never_came_is_said_so(project: HoldfastProject, at: C
     ]
 
 
-def test_a_compaction_without_precompact_and_one_that_changed_the_session(
+def test_log_says_if_a_compaction_was_unannounced_or_changed_the_session(
     project: HoldfastProject, at: Callable[[str], None]
 ) -> None:
     """Both are told for what they are."""
@@ -231,153 +195,7 @@ def test_a_compaction_without_precompact_and_one_that_changed_the_session(
     assert '09:20 3 ownership changed: "Alpha"; before: session 11111111' in told(project, session=ME)
 
 
-def test_a_session_without_an_end_is_silent_only_once_it_is_not_live(
-    project: HoldfastProject, at: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An hour without an event, or at once when its process is gone."""
-    fire(project, "SessionStart", recorded="SessionStart-startup-tui", session_id=ME)
-    assert told(project) == ["09:00 1 session began"]
-    at("10:01:00")
-    assert told(project) == ["09:00 1 session began", "09:00 1 session went silent"]
-    there = workspace(project.root)
-    at("10:02:00")
-    sessions.note_event(there, OTHER, "4194304")  # no process has this number
-    there.close()
-    assert told(project)[-2:] == ["10:02 2 session began", "10:02 2 session went silent: its process is gone"]
-
-
-def test_a_refusal_is_remembered_once_for_each_workflow_and_moves_no_delivery(project: HoldfastProject) -> None:
-    """It is no guidance: nothing is looked for in a transcript, nothing that was given is given up."""
-    there = workspace(project.root)
-    given = deliveries.begin(there, ME, event="SessionStart", workflow="k", title="T", mark="m", units=1, transcript="")
-    deliveries.refuse(there, ME, event="SessionStart", workflows=[workflow(there.root, f"W{n}") for n in range(30)])
-
-    found = deliveries.recent(there, 100)
-    assert [each.state for each in found].count("refused") == deliveries.NAMED
-    assert next(each for each in found if each.id == given).state == "pending"
-    deliveries.written(there, given)
-    assert deliveries.settle(there, ME) is None
-    assert {each.title for each in found if each.state == "refused"} == {f"W{n}" for n in range(deliveries.NAMED)}
-    for _ in range(deliveries.KEPT // deliveries.NAMED + 1):
-        deliveries.refuse(there, ME, event="SessionStart", workflows=[workflow(there.root)] * deliveries.NAMED)
-    assert len(deliveries.recent(there, 10_000)) == deliveries.KEPT
-    there.close()
-
-
-def test_owning_again_is_no_change(project: HoldfastProject) -> None:
-    """Each PreCompact owns anew; only another owner, or none, is told."""
-    there = workspace(project.root)
-    one = workflow(there.root, "Release")
-    for session in (ME, ME, OTHER, OTHER):
-        owners.own(there, one, session)
-    owners.release(there, one)
-    owners.release(there, one)
-    owners.own(there, one, ME)
-    there.close()
-
-    assert [line[6:] for line in told(project) if "owner" in line or "released" in line] == [
-        '1 ownership changed: "Release"',
-        '2 ownership changed: "Release"; before: session 11111111',
-        '- released: "Release"; before: session 22222222',
-        '1 ownership changed: "Release"',
-    ]
-
-
-def test_what_programs_get(project: HoldfastProject) -> None:
-    """The same, every key in every happening."""
-    holdfast("start", "Alpha", "--phase", "One", root=project.root, session=ME)
-    rows = holdfast("log", "--json", root=project.root).json
-    assert {row["kind"] for row in rows} == {"owner", "generation", "phase"}
-    keys = {"at", "kind", "what", "session", "workflow", "title", "phase", "detail", "worktree", "data"}
-    assert {frozenset(row) for row in rows} == {frozenset(keys)}
-    owner = next(row for row in rows if row["kind"] == "owner")
-    assert (owner["session"], owner["title"], owner["data"]) == (ME, "Alpha", {"previous_owner": None, "before": None})
-    json.dumps(rows)
-
-
-def grown(there: Workspace, count: int) -> None:
-    """Let a ledger have many rows in every table that nothing bounds."""
-    sessions.note_event(there, ME)
-    generations.keep(there, there.root / "x.json", b"{}", why="x")
-    snapshots.recent(there, 1)
-    ids = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
-    moment = "printf('2026-02-%02dT%02d:%02d:%02d.%06dZ', 1 + i / 86400 % 28, i / 3600 % 24, i / 60 % 60, i % 60, i)"
-    common, s = "?, 'w', 'h', 'c'", "'s' || (i % 50)"
-    for sql in (
-        f"INSERT INTO sessions (project, worktree, host, client, id, first_seen, last_seen) {ids}"
-        f" SELECT {common}, 's' || i, {moment}, {moment} FROM n",
-        "INSERT INTO launches (project, worktree, host, client, session, tool_use_id, agent_id, agent_type, workflow,"
-        f" launched_at) {ids} SELECT {common}, {s}, 't' || i, 'a' || i, 'x', 'k' || (i % 7), {moment} FROM n",
-        "INSERT INTO runs (project, worktree, host, client, session, agent_id, agent_type, state, words, started_at,"
-        f" changed_at) {ids} SELECT {common}, {s}, 'a' || i, 'x', 'completed', '', {moment}, {moment} FROM n",
-        "INSERT INTO attempts (project, worktree, host, client, workflow, phase, number, started_at, ended_at, outcome,"
-        f" error) {ids} SELECT {common}, 'k', 'p', i, {moment}, {moment}, 'completed', '' FROM n",
-    ):
-        there.ledger.run(sql, count, there.key)
-
-
-def test_a_ledger_of_100_000_rows_is_never_read_through(
-    project: HoldfastProject, at: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every statement ends with a limit and finds its rows by an index, in order, whatever is asked for."""
-    at("12:00:00")
-    there = workspace(project.root)
-    grown(there, 25_000)
-    unbounded = ("sessions", "launches", "runs", "agents", "attempts", "generations")
-    asked: list[tuple[str, tuple[object, ...], int]] = []
-    rows = Ledger.rows
-
-    def spied(self: Ledger, sql: str, *values: object) -> list[dict[str, Any]]:
-        found = rows(self, sql, *values)
-        asked.append((sql, values, len(found)))
-        return found
-
-    monkeypatch.setattr(Ledger, "rows", spied)
-    whole = timeline.happened(there, limit=20)
-    some = timeline.happened(there, limit=20, since=datetime(2026, 2, 1, 6, tzinfo=UTC), session="s7")
-    one = timeline.happened(there, limit=20, workflow=workflow(there.root))
-    monkeypatch.undo()
-
-    assert (len(whole), len(some), len(one)) == (20, 20, 0)
-    assert [each.at for each in whole] == sorted((each.at for each in whole), reverse=True)
-    looked = [(sql, values) for sql, values, _ in asked if any(f"FROM {name} " in sql for name in unbounded)]
-    assert len(looked) >= 20
-    for sql, values in looked:
-        assert "LIMIT ?" in sql
-        plan = [row["detail"] for row in there.ledger.rows(f"EXPLAIN QUERY PLAN {sql}", *values)]
-        assert not [step for step in plan if step.startswith("SCAN")], (sql, plan)
-        if "session = ?" not in sql and " id = ?" not in sql and "JOIN" not in sql:  # few rows are sorted there
-            assert not [step for step in plan if "TEMP B-TREE" in step], (sql, plan)
-    assert max(count for _, _, count in asked) <= 200
-    there.close()
-
-
-def test_looking_makes_the_indexes_of_the_log_and_events_do_not(project: HoldfastProject) -> None:
-    """No event pays for the log before anybody has asked for it; it makes only the indexes it needs itself."""
-    fire(project, "SessionStart", recorded="SessionStart-startup-tui", session_id=ME)
-    there = workspace(project.root)
-    named = "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
-    assert "sessions_first_seen" not in {row["name"] for row in there.ledger.rows(named)}
-    timeline.happened(there)
-    assert "sessions_first_seen" in {row["name"] for row in there.ledger.rows(named)}
-    there.close()
-
-
-def test_a_title_that_is_no_text_costs_nothing(project: HoldfastProject) -> None:
-    """Half an emoji, as JavaScript cuts them: it is owned, refused, restored and told all the same."""
-    there = workspace(project.root)
-    odd = workflow(there.root, "Half", title="Half \ud83d")
-    owners.own(there, odd, ME)
-    deliveries.refuse(there, ME, event="SessionStart", workflows=[odd])
-    deliveries.begin(
-        there, ME, event="SessionStart", workflow=odd.key, title=odd.title, mark="m", units=1, transcript=""
-    )
-    losses.note(there, ME, odd, "")
-    there.close()
-    assert sum("Half �" in line for line in told(project)) == 4
-
-
-def test_no_secret_is_told_to_people_or_programs(project: HoldfastProject) -> None:
+def test_log_masks_secrets_in_text_and_json(project: HoldfastProject) -> None:
     """Wherever it stands: in a phase's title, in an agent's words, in what a phase failed of."""
     secret = "sk-ant-" + "a1b2c3d4" * 4
     holdfast("start", "Alpha", "--phase", f"With {secret}", root=project.root, session=ME)
@@ -401,7 +219,7 @@ def test_no_secret_is_told_to_people_or_programs(project: HoldfastProject) -> No
     ).items()
 
 
-def test_what_happened_is_one_line(project: HoldfastProject) -> None:
+def test_log_entry_is_one_bounded_line(project: HoldfastProject) -> None:
     """However long an error is, and whatever a phase is called in its file."""
     odd = TimelineEvent(
         f"{DAY}T09:00", "phase", "phase failed", phase="one\n" + "y" * 500, detail="bad\n" + "x" * 2_000
@@ -411,18 +229,3 @@ def test_what_happened_is_one_line(project: HoldfastProject) -> None:
     assert "; bad xxx" in line
     assert "\n" not in line
     assert len(line) < 400
-
-
-def test_a_workflow_without_a_file_is_called_as_the_archive_has_it(project: HoldfastProject) -> None:
-    """Its agents know only its key; without the archive it goes by that."""
-    holdfast("start", "Alpha", "--phase", "One", root=project.root)
-    there = workspace(project.root)
-    (found,) = registry.all_found(there).workflows
-    lifecycle.launched(there, ME, "toolu_1", "builder", found.key, found.phases[0].id)
-    holdfast("done", "--all", root=project.root)
-    assert registry.all_found(there).workflows == ()
-
-    assert [each.title for each in timeline.happened(there, session=ME)] == ["Alpha"]
-    there.ledger.run("DELETE FROM archive")
-    assert [each.title for each in timeline.happened(there, session=ME)] == [found.id]
-    there.close()

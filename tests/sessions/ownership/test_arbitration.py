@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock
-from holdfast.sessions.agents import agent_status, lifecycle
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import arbitration, owners, sessions
-from tests.handmade import ME, OTHER, THIRD, together, workflow, workspace
+from tests.handmade import ME, OTHER, together, workflow, workspace
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -34,147 +33,6 @@ def compacted(project: Workspace, *workflows: Workflow, session: str = ME, known
     """Judge a session that comes out of a compaction, as the restoring handler does."""
     sessions.note_event(project, session)
     return arbitration.judge(project, session, workflows, known=known)
-
-
-def test_what_a_session_owns_is_restored_to_it(project: Workspace) -> None:
-    """Step 1: a workflow started in a session belongs to it."""
-    mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
-    owners.own(project, mine, ME)
-    owners.own(project, theirs, OTHER)
-    sessions.note_event(project, OTHER)
-
-    verdict = compacted(project, theirs, mine)
-
-    assert (verdict.full, verdict.step) == (mine, 1)
-    assert (verdict.others, verdict.refused) == ((), ())
-
-
-def test_two_sessions_in_one_folder_each_get_their_own(project: Workspace) -> None:
-    """Own 29, foreign 0: neither sees a word of the other's workflow, not even its title."""
-    mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
-    owners.own(project, mine, ME)
-    owners.own(project, theirs, OTHER)
-
-    sessions.note_event(project, OTHER)
-
-    for session, own in ((ME, mine), (OTHER, theirs), (ME, mine)):
-        verdict = compacted(project, mine, theirs, session=session)
-        assert (verdict.full, verdict.others, verdict.refused) == (own, (), ())
-
-
-def test_of_several_own_workflows_the_newest_is_whole(project: Workspace) -> None:
-    """R001-16: the newest in full, the others in a line each."""
-    old = workflow(project.root, "Old", updated_at="2026-03-01T08:00:00.000000Z")
-    new = workflow(project.root, "New")
-    for each in (old, new):
-        owners.own(project, each, ME)
-    sessions.note_event(project, OTHER)
-
-    verdict = compacted(project, old, new)
-
-    assert (verdict.full, verdict.others) == (new, (old,))
-
-
-def test_what_another_live_session_could_own_is_refused(project: Workspace) -> None:
-    """Nothing decides and another session is live: refused, for a wrong restore is worse than none."""
-    nobodys = workflow(project.root)
-    sessions.note_event(project, OTHER)
-
-    verdict = compacted(project, nobodys)
-
-    assert (verdict.full, verdict.refused, verdict.step) == (None, (nobodys,), 0)
-    assert verdict.others == ()
-
-
-def test_another_live_sessions_workflow_is_not_even_refused(project: Workspace) -> None:
-    """What a live session is known to own is none of the others' business."""
-    theirs = workflow(project.root)
-    owners.own(project, theirs, OTHER)
-    sessions.note_event(project, OTHER)
-
-    verdict = compacted(project, theirs)
-
-    assert (verdict.full, verdict.others, verdict.refused) == (None, (), ())
-
-
-def test_a_dead_sessions_workflow_is_refused_while_another_lives(project: Workspace) -> None:
-    """Its owner is gone, and which of the two live sessions went on with it nobody knows: that is said."""
-    orphan = workflow(project.root)
-    owners.own(project, orphan, THIRD)
-    sessions.note_event(project, THIRD)
-    sessions.ended(project, THIRD)
-    sessions.note_event(project, OTHER)
-
-    verdict = compacted(project, orphan)
-
-    assert (verdict.full, verdict.refused) == (None, (orphan,))
-
-
-def test_a_session_id_that_changed_is_found_by_the_seal(project: Workspace) -> None:
-    """Step 2: the compaction gave the session a new id; the snapshot of the old one leads to its workflow."""
-    mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
-    sessions.note_event(project, ME)
-    owners.own(project, mine, ME)
-    sessions.note_event(project, OTHER)
-    owners.own(project, theirs, OTHER)
-    snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
-
-    verdict = compacted(project, theirs, mine, session=THIRD, known=False)
-
-    assert (verdict.full, verdict.step, verdict.snapshot is not None) == (mine, 2, True)
-    assert (verdict.others, verdict.refused) == ((), ())
-
-
-def test_the_old_id_of_a_session_is_no_other_session(project: Workspace) -> None:
-    """After the change of its id a session is alone again: the rest gets a line each, as R001-16 wants."""
-    mine, second = workflow(project.root, "Mine"), workflow(project.root, "Second")
-    sessions.note_event(project, ME)
-    snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
-
-    verdict = compacted(project, mine, second, session=THIRD, known=False)
-
-    assert (verdict.full, verdict.others) == (mine, (second,))
-    assert sessions.live_others(project, THIRD) == set()
-
-
-def test_a_known_session_does_not_inherit_anothers_seal(project: Workspace) -> None:
-    """Two sessions, one of them between PreCompact and its restore: the other one's compaction takes nothing."""
-    theirs = workflow(project.root)
-    sessions.note_event(project, OTHER)
-    owners.own(project, theirs, OTHER)
-    snapshots.leave(project, OTHER, "auto", [snapshots.of(theirs)])
-
-    assert compacted(project, theirs).full is None
-    assert compacted(project, theirs, session=OTHER).full == theirs
-
-
-def test_alone_the_newest_is_restored_and_the_others_get_a_line(project: Workspace) -> None:
-    """Step 5, R001-16: no other live session could own one."""
-    old = workflow(project.root, "Old", updated_at="2026-03-01T08:00:00.000000Z")
-    new = workflow(project.root, "New")
-
-    verdict = compacted(project, old, new)
-
-    assert (verdict.full, verdict.others, verdict.step) == (new, (old,), 5)
-    assert verdict.snapshot is None
-
-
-@pytest.mark.parametrize("death", ["ended", "silent", "process gone"])
-def test_a_dead_sessions_workflow_goes_to_who_is_alone(
-    project: Workspace, monkeypatch: pytest.MonkeyPatch, death: str
-) -> None:
-    """A session that ended, was silent for an hour, or whose process is gone owns nothing against a live one."""
-    theirs = workflow(project.root)
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:59:59Z" if death == "silent" else "2026-03-01T11:59:00Z")
-    sessions.note_event(project, OTHER, str(2**22 + 1) if death == "process gone" else None)  # above every pid_max
-    owners.own(project, theirs, OTHER)
-    if death == "ended":
-        sessions.ended(project, OTHER)
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
-
-    verdict = compacted(project, theirs)
-
-    assert (verdict.full, verdict.step) == (theirs, 5)
 
 
 @pytest.mark.parametrize(("days", "restored"), [(6.9, True), (7.1, False)])
@@ -199,17 +57,6 @@ def test_freshness_counts_from_the_last_change_of_content(project: Workspace, mo
     assert compacted(project, touched).full is None
 
 
-def test_a_finished_workflow_is_never_restored(project: Workspace) -> None:
-    """A finished workflow is a line, whoever owns it and whatever a snapshot says."""
-    finished = workflow(project.root, "Finished", status="completed", current=5, phase_status="completed")
-    owners.own(project, finished, ME)
-    snapshots.leave(project, ME, "auto", [snapshots.of(finished)])
-
-    verdict = compacted(project, finished)
-
-    assert (verdict.full, verdict.others, verdict.step) == (None, (finished,), 0)
-
-
 def test_a_failed_workflow_is_restored(project: Workspace) -> None:
     """I000-9: a failed workflow can be retried, so it is unfinished."""
     failed = workflow(project.root, status="failed", phase_status="failed")
@@ -227,14 +74,14 @@ def test_what_a_plan_says_ranks_below_what_an_agent_keeps(project: Workspace) ->
     assert (verdict.full, verdict.others) == (made, (planned,))
 
 
-def test_of_two_of_the_same_moment_always_the_same_is_newest(project: Workspace) -> None:
+def test_order_of_files_doesnt_decide_between_equal_times(project: Workspace) -> None:
     """Lesson of `same bytes`: the order in which files are found decides nothing."""
     a, b = workflow(project.root, "A"), workflow(project.root, "B")
 
     assert compacted(project, a, b).full == compacted(project, b, a).full
 
 
-def test_the_sealed_workflow_goes_before_a_newer_one(project: Workspace) -> None:
+def test_saved_workflow_goes_before_a_newer_one(project: Workspace) -> None:
     """What the session had at PreCompact is what it gets back, not what happened to change last."""
     had = workflow(project.root, "Had", updated_at="2026-03-01T08:00:00.000000Z")
     newer = workflow(project.root, "Newer")
@@ -245,7 +92,7 @@ def test_the_sealed_workflow_goes_before_a_newer_one(project: Workspace) -> None
     assert (verdict.full, verdict.others, verdict.step) == (had, (newer,), 2)
 
 
-def test_a_seal_of_a_workflow_that_is_gone_decides_nothing(project: Workspace) -> None:
+def test_snapshot_of_a_replaced_workflow_decides_nothing(project: Workspace) -> None:
     """A path may be used again: the key of a workflow holds which one it is."""
     gone = workflow(project.root, "Release", id="first")
     again = workflow(project.root, "Release", id="second")
@@ -274,23 +121,7 @@ def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: W
     assert sorted(said) == ["-", "-", "Release"]
 
 
-def test_a_session_gets_its_own_though_it_sealed_a_newer_one_of_nobody(project: Workspace) -> None:
-    """Alone or not: a person may have started the newer one for another session."""
-    mine = workflow(project.root, "Mine", updated_at="2026-03-01T08:00:00.000000Z")
-    nobodys = workflow(project.root, "Nobody's")
-    owners.own(project, mine, ME)
-    snapshots.leave(project, ME, "auto", [snapshots.of(mine), snapshots.of(nobodys)])
-    alone = compacted(project, mine, nobodys)
-    assert (alone.full, alone.others, alone.step) == (mine, (nobodys,), 1)
-
-    snapshots.leave(project, ME, "auto", [snapshots.of(mine), snapshots.of(nobodys)])
-    sessions.note_event(project, OTHER)
-    verdict = compacted(project, mine, nobodys)
-
-    assert (verdict.full, verdict.others, verdict.step) == (mine, (), 1)
-
-
-def test_what_was_set_free_since_it_was_sealed_comes_back(project: Workspace) -> None:
+def test_released_workflow_returns_to_the_session_that_saved_it(project: Workspace) -> None:
     """Nobody claimed it between, so it is still that session's, another one beside it or not."""
     mine, nobodys = workflow(project.root, "Mine"), workflow(project.root, "Nobody's")
     owners.own(project, mine, ME)
@@ -303,16 +134,6 @@ def test_what_was_set_free_since_it_was_sealed_comes_back(project: Workspace) ->
     assert (verdict.full, verdict.others, verdict.step) == (mine, (), 2)
 
 
-def test_a_session_that_has_a_workflow_takes_no_other_when_it_is_compacted(project: Workspace) -> None:
-    """It seals both, and what is nobody's stays so: another session may come for it."""
-    mine, free = workflow(project.root, "Mine"), workflow(project.root, "Free")
-    owners.own(project, mine, ME)
-    sessions.note_event(project, ME)
-
-    assert arbitration.settle(project, ME, [free, mine]) == [mine, free]
-    assert owners.owner(project, free) is None
-
-
 def checkout(root: Path, branch: str) -> None:
     """Check a branch out, as far as Holdfast looks."""
     (root / ".git").mkdir(exist_ok=True)
@@ -321,7 +142,7 @@ def checkout(root: Path, branch: str) -> None:
 
 @each_row("sealed", [False, True])
 @each_row("branch", ["feature", "main", "third"])
-def test_of_two_that_anybody_left_the_branch_decides(tmp_path: Path, branch: str, sealed: bool) -> None:
+def test_branch_decides_between_workflows_of_ended_sessions(tmp_path: Path, branch: str, sealed: bool) -> None:
     """Step 4: the newest is not the one that belongs to what is checked out; where that tells nothing, the newest."""
     checkout(tmp_path, "feature")
     project = workspace(tmp_path)
@@ -372,65 +193,10 @@ def test_a_workflow_of_no_known_branch_comes_no_later_for_it(tmp_path: Path) -> 
     assert compacted(project, old, new).full == new
 
 
-def test_what_a_session_owns_it_gets_back_on_any_branch(tmp_path: Path) -> None:
-    """Step 1 comes first: a branch switched in the middle of a session takes nothing from it."""
-    checkout(tmp_path, "feature")
-    project = workspace(tmp_path)
-    mine = workflow(tmp_path, "Mine", updated_at=clock.stamp())
-    owners.own(project, mine, ME)
-    checkout(tmp_path, "main")
-    theirs = workflow(tmp_path, "Theirs", updated_at=clock.stamp())
-    owners.own(project, theirs, OTHER)
-
-    verdict = compacted(project, theirs, mine)
-
-    assert (verdict.full, verdict.step) == (mine, 1)
-
-
 WRITTEN = Path(__file__).parents[1] / "transcripts"
 PARENT, FORK, STRANGER = (
     str(WRITTEN / f"{name}.jsonl") for name in ("worked-2.1.329-tasks", "fork-2.1.329", "clear-2.1.329")
 )
-
-
-@pytest.mark.parametrize("known", [False, True])
-def test_a_session_whose_id_changed_is_known_by_its_transcript(project: Workspace, known: bool) -> None:
-    """Step 3: no PreCompact left a snapshot, others are live, and the transcript goes on where the owner's was."""
-    mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
-    sessions.note_event(project, OTHER, transcript=PARENT)
-    owners.own(project, mine, OTHER)
-    sessions.note_event(project, "stranger")
-    owners.own(project, theirs, "stranger")
-    sessions.note_event(project, ME, transcript=FORK)
-
-    verdict = compacted(project, theirs, mine, known=known)
-
-    assert (verdict.full, verdict.others, verdict.refused, verdict.step) == (mine, (), (), 3)
-    assert sessions.live_others(project, ME) == {"stranger"}  # the old id is this session's own
-
-
-@pytest.mark.parametrize("path", [STRANGER, "/not/written/yet.jsonl"])
-def test_one_transcript_under_two_ids_is_one_session(project: Workspace, path: str) -> None:
-    """A client that keeps its transcript's path while the id changes ([ISS 29094])."""
-    mine = workflow(project.root)
-    sessions.note_event(project, OTHER, transcript=path)
-    owners.own(project, mine, OTHER)
-    sessions.note_event(project, "stranger")
-    sessions.note_event(project, ME, transcript=path)
-
-    assert compacted(project, mine).step == 3
-
-
-def test_alone_but_for_the_id_it_had_before_a_session_gets_lines_too(project: Workspace) -> None:
-    """The former self is no other live session, so the rest of the project's workflows are no secret."""
-    mine, nobodys = workflow(project.root, "Mine"), workflow(project.root, "Nobody's")
-    sessions.note_event(project, OTHER, transcript=PARENT)
-    owners.own(project, mine, OTHER)
-    sessions.note_event(project, ME, transcript=FORK)
-
-    verdict = compacted(project, mine, nobodys)
-
-    assert (verdict.full, verdict.others, verdict.step) == (mine, (nobodys,), 3)
 
 
 @pytest.mark.parametrize("why", ["strangers", "no transcript", "owner's unknown", "goes on", "runs"])
@@ -472,33 +238,6 @@ def test_what_is_paused_is_never_restored_in_full(project: Workspace, owned: boo
     assert (verdict.full, verdict.others) == (older, (paused,))
 
 
-def test_a_restore_that_nobody_got_is_given_again(project: Workspace) -> None:
-    """The process that claimed the snapshot of the session's old id died before it answered."""
-    mine = workflow(project.root, "Mine")
-    sessions.note_event(project, ME)
-    owners.own(project, mine, ME)
-    snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
-    sessions.note_event(project, OTHER)
-
-    for known, step in ((False, 2), (True, 1)):  # by then the workflow is its own
-        verdict = compacted(project, mine, session=THIRD, known=known)
-        assert (verdict.full, verdict.step, verdict.snapshot is not None) == (mine, step, True)
-
-
-def test_what_another_session_claimed_since_it_was_sealed_is_not_given_back(project: Workspace) -> None:
-    """A snapshot says what a session had; whose it is now counts."""
-    mine = workflow(project.root, "Mine")
-    for session in (ME, OTHER):
-        sessions.note_event(project, session)
-    owners.own(project, mine, ME)
-    snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
-    owners.own(project, mine, OTHER)
-
-    verdict = compacted(project, mine)
-
-    assert (verdict.full, verdict.others, verdict.taken, verdict.step) == (None, (), (mine,), 0)
-
-
 def test_what_a_session_is_about_to_lose_becomes_its_own(project: Workspace) -> None:
     """The newest that nobody has, if it has none; the others it seals too, and they stay nobody's."""
     older = workflow(project.root, "Older", updated_at="2026-03-01T08:00:00.000000Z")
@@ -511,16 +250,3 @@ def test_what_a_session_is_about_to_lose_becomes_its_own(project: Workspace) -> 
     paused = workflow(project.root, "Paused", paused=True)
     assert arbitration.settle(project, ME, [paused]) == []
     assert owners.owner(project, paused) is None
-
-
-def test_the_agents_of_a_session_go_along_when_its_id_changes(project: Workspace) -> None:
-    """What they bring counts for the session as it is called now."""
-    mine = workflow(project.root, "Mine")
-    sessions.note_event(project, ME)
-    owners.own(project, mine, ME)
-    lifecycle.launched(project, ME, "c1", "builder", mine.key, "phase_0")
-    snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
-
-    assert compacted(project, mine, session=THIRD, known=False).full == mine
-    assert [each.tool_use_id for each in agent_status.unanswered(project, THIRD)] == ["c1"]
-    assert agent_status.unanswered(project, ME) == []

@@ -31,22 +31,6 @@ def foretold(
     return [(each.ref.split("/")[2], each.how, each.why) for each in found]
 
 
-def test_what_is_restored_in_full_is_told_first(project: Workspace) -> None:
-    """A session's own, though others are newer: those of sessions that are over. Nothing of what is finished."""
-    own = workflow(project.root, "Own", updated_at="2026-03-01T08:00:00.000000Z")
-    owners.own(project, own, ME)
-    older = workflow(project.root, "Older", updated_at="2026-03-01T09:00:00.000000Z")
-    newer, over = workflow(project.root, "Newer"), workflow(project.root, "Over", status="completed")
-    for each in (older, newer, over):
-        owners.own(project, each, THIRD)
-
-    assert foretold(project, older, over, newer, own) == [
-        ("own", "full", "in full"),
-        ("newer", "line", 'in one line, below "Own"'),
-        ("older", "line", 'in one line, below "Own"'),
-    ]
-
-
 def test_a_paused_workflow_gets_a_line_only_beside_another(project: Workspace) -> None:
     """A compaction that restores nothing says nothing of it."""
     paused = workflow(project.root, "Paused", paused=True)
@@ -84,21 +68,6 @@ def test_beside_another_session_each_workflow_says_whose_it_is(project: Workspac
         ("theirs", "full", f"in full in session {OTHER[:8]}, which owns it"),
         ("orphan", "no", free),
     ]
-
-
-@pytest.mark.parametrize("live", [(), (OTHER,)])
-def test_a_person_is_told_of_the_one_session_there_is_or_of_the_one_to_come(
-    project: Workspace, live: tuple[str, ...]
-) -> None:
-    """Which of several workflows it gets does not depend on who asks."""
-    for session in live:
-        sessions.note_event(project, session)
-    own = workflow(project.root, "Own", updated_at="2026-03-01T08:00:00.000000Z")
-    new = workflow(project.root, "New")
-    owners.own(project, own, OTHER)
-    owners.own(project, new, THIRD)
-    first = foretold(project, own, new, session=None)[0]
-    assert first[:2] == (("own" if live else "new"), "full")
 
 
 def test_what_precompact_writes_first_counts_as_it_will_be(project: Workspace) -> None:

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.errors import HoldfastError, LedgerError
+from holdfast.errors import HoldfastError
 from holdfast.sessions.history import archive
-from holdfast.sessions.ownership import owners, sessions
-from holdfast.sessions.ownership.selection import anywhere, archived, select
+from holdfast.sessions.ownership.selection import anywhere, select
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.model import Found
 from holdfast.workflow.typed_names import short
-from tests.handmade import ME, OTHER, workflow
+from tests.handmade import ME, workflow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,14 +42,6 @@ def test_a_workflow_is_found_by_any_of_its_names(project: Workspace, there: list
 
     names = [release.id, release.title, release.place, str(release.path), release.ref, "release-", "Release o"]
     assert [select(project, name, None) for name in names] == [release] * len(names)
-
-
-def test_a_whole_name_goes_before_a_beginning(project: Workspace, there: list[Workflow]) -> None:
-    """Else a workflow whose name begins another's could not be named."""
-    there += [workflow(project.root, "Release"), workflow(project.root, "Release notes")]
-
-    assert select(project, "Release", None).title == "Release"
-    assert select(project, "release", None).title == "Release"
 
 
 @pytest.mark.parametrize("name", ["user auth", "USER AUTH", "user-auth", "userauth", "User Auth!"])
@@ -95,20 +86,6 @@ def test_the_whole_name_of_a_completed_one_goes_before_a_beginning(
         select(project, "Release", None, whole=whole)
 
 
-def test_a_finished_workflow_can_be_named(project: Workspace, there: list[Workflow]) -> None:
-    """`holdfast show` is for those, too."""
-    there += [workflow(project.root, "Done", status="completed"), workflow(project.root, "Open")]
-
-    assert select(project, "Done", None).title == "Done"
-
-
-def test_without_a_name_it_is_the_only_unfinished_one(project: Workspace, there: list[Workflow]) -> None:
-    """One workflow is at hand, so nobody has to name it."""
-    there += [workflow(project.root, "Done", status="completed"), workflow(project.root, "Open")]
-
-    assert select(project, None, None).title == "Open"
-
-
 @pytest.mark.parametrize("session", [None, ME])
 def test_without_a_name_what_is_paused_gives_way_to_what_goes_on(
     project: Workspace, there: list[Workflow], session: str | None
@@ -121,57 +98,7 @@ def test_without_a_name_what_is_paused_gives_way_to_what_goes_on(
     assert select(project, None, session).title == "Paused"
 
 
-def test_without_a_name_the_sessions_own_goes_before_others(project: Workspace, there: list[Workflow]) -> None:
-    """The model of a session means its own workflow, the newest of several."""
-    newer, mine, older = (workflow(project.root, name) for name in ("Newer", "Mine", "Older"))
-    there += [newer, mine, older]
-    owners.own(project, newer, OTHER)
-    owners.own(project, mine, ME)
-    owners.own(project, older, ME)
-
-    assert select(project, None, ME) == mine
-
-
-def test_between_several_nobody_guesses(project: Workspace, there: list[Workflow]) -> None:
-    """The error lists them, and says how to name one."""
-    there += [workflow(project.root, "One"), workflow(project.root, "Two")]
-
-    with pytest.raises(HoldfastError, match=r'2 workflows are unfinished; name one: one \("One".*two \("Two"'):
-        select(project, None, ME)
-
-
-def test_an_ambiguous_beginning_is_an_error(project: Workspace, there: list[Workflow]) -> None:
-    """Only the candidates are listed."""
-    there += [workflow(project.root, name) for name in ("Release one", "Release two", "Other")]
-
-    with pytest.raises(HoldfastError, match='2 workflows are named "Release"; name one') as caught:
-        select(project, "Release", None)
-    assert "Other" not in str(caught.value)
-
-
-def test_a_name_nobody_has_is_an_error_that_lists_what_there_is(project: Workspace, there: list[Workflow]) -> None:
-    """The message says what could have been meant."""
-    there += [workflow(project.root, "One")]
-
-    with pytest.raises(HoldfastError, match=r'no workflow is named "Tow"; these are here: one \("One"'):
-        select(project, "Tow", None)
-
-
-def test_where_all_are_finished_the_way_to_start_one_is_named(project: Workspace, there: list[Workflow]) -> None:
-    """`holdfast list` has the finished ones."""
-    there += [workflow(project.root, "One", status="completed")]
-
-    with pytest.raises(HoldfastError, match="no workflow is unfinished; `holdfast start TITLE` starts one"):
-        select(project, None, None)
-
-
-def test_where_there_is_none_the_way_to_start_one_is_named(project: Workspace, there: list[Workflow]) -> None:
-    """An error says what to do."""
-    with pytest.raises(HoldfastError, match="no workflow is unfinished; `holdfast start TITLE` starts one"):
-        select(project, None, ME)
-
-
-def test_an_error_names_no_more_than_one_can_read(project: Workspace, there: list[Workflow]) -> None:
+def test_error_names_a_bounded_number_of_workflows(project: Workspace, there: list[Workflow]) -> None:
     """Ten thousand characters of a title, or a hundred workflows, do not bury the message."""
     there += [workflow(project.root, f"{number} {'x' * 200}") for number in range(10)]
     with pytest.raises(HoldfastError, match=r'name one: .* 9-x+ \("9 x+'):
@@ -181,20 +108,6 @@ def test_an_error_names_no_more_than_one_can_read(project: Workspace, there: lis
     with pytest.raises(HoldfastError, match=r"and 90 more$") as caught:
         select(project, None, None)
     assert len(str(caught.value)) < 4_000
-
-
-def test_another_live_sessions_workflow_is_nobodys_current_one(project: Workspace, there: list[Workflow]) -> None:
-    """A model that says `done` must not complete what another session works on; by name it can be reached."""
-    theirs = workflow(project.root, "Theirs")
-    there.append(theirs)
-    sessions.note_event(project, OTHER)
-    owners.own(project, theirs, OTHER)
-
-    with pytest.raises(HoldfastError, match=r"1 belongs to another live session.*Theirs"):
-        select(project, None, ME)
-    assert select(project, "Theirs", ME) is theirs
-    sessions.ended(project, OTHER)
-    assert select(project, None, ME) is theirs
 
 
 def test_of_the_archive_too_a_beginning_names_only_what_is_looked_at(project: Workspace, there: list[Workflow]) -> None:
@@ -208,21 +121,4 @@ def test_of_the_archive_too_a_beginning_names_only_what_is_looked_at(project: Wo
     with pytest.raises(HoldfastError, match='"Release" was completed'):
         anywhere(project, "Rel", whole=True)
     with pytest.raises(HoldfastError, match='"Tow"'):
-        anywhere(project, "Tow")
-
-
-def test_a_ledger_that_refuses_has_no_archive(
-    project: Workspace, there: list[Workflow], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Locked for too long, say: what the files say is found without it."""
-
-    def refuse(*_: object) -> None:
-        raise LedgerError("database is locked")
-
-    monkeypatch.setattr(archive, "entries", refuse)
-    there += [workflow(project.root, "Release notes")]
-
-    assert archived(project, "Release") is None
-    assert select(project, "Release", None) is there[0]
-    with pytest.raises(HoldfastError, match='no workflow is named "Tow"'):
         anywhere(project, "Tow")

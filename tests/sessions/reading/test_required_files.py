@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.clients.claude import transcripts
-from holdfast.config import Config
-from holdfast.errors import LedgerError
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.reading import file_contents, read_results, reads, required_files
-from holdfast.sessions.workspace import Workspace
-from tests import permissions
 from tests.handmade import ME, OTHER, together, workflow, workspace
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 WRITTEN = Path(__file__).parents[1] / "transcripts"
@@ -32,6 +29,11 @@ BOUNDARY = b'"subtype":"compact_boundary"'
 
 @pytest.fixture
 def project(tmp_path: Path) -> Workspace:
+    return made(tmp_path)
+
+
+def made(tmp_path: Path) -> Workspace:
+    """Return a project with a document of three lines."""
     (tmp_path / "project" / "docs").mkdir(parents=True)
     (tmp_path / "project" / "docs" / "a.md").write_text("one\ntwo\nthree\n")
     return workspace(tmp_path / "project")
@@ -139,37 +141,14 @@ def test_after_each_compaction_it_is_to_be_read_again(project: Workspace) -> Non
     assert reads.reader(project, ME).compactions == 2
 
 
-def test_a_part_is_not_the_whole(project: Workspace) -> None:
-    """A Read with offset or limit counts only if it covers the file."""
-    read(project, first=2, count=1)
-    assert states(project) == [("never read", False)]
-    read(project, count=2)
-    assert due(project) == ["@docs/a.md"]
-    read(project, count=4)
-    assert states(project) == [("unchanged", True)]
-
-
-@pytest.mark.parametrize("parts", [[(1, 2), (3, 1)], [(3, 2), (2, 1), (1, 1)], [(2, 3), (1, 2)]])
-def test_parts_that_make_the_whole_count(project: Workspace, parts: list[tuple[int, int]]) -> None:
+@each_row("parts", [[(1, 2), (3, 1)], [(3, 2), (2, 1), (1, 1)], [(2, 3), (1, 2)]])
+def test_adjoining_parts_count_as_the_whole_file(tmp_path: Path, parts: list[tuple[int, int]]) -> None:
     """A file too long for one Read can be read all the same; behind the last line break there is nothing to read."""
+    project = made(tmp_path)
     for first, count in parts:
         assert states(project) == [("never read", False)]
         read(project, first=first, count=count)
     assert states(project) == [("unchanged", True)]
-
-
-def test_parts_with_a_gap_of_another_content_or_another_context_do_not(project: Workspace) -> None:
-    """All of them must be of the content that is there now, and before the model together."""
-    read(project, first=1, count=1)
-    read(project, first=3, count=1)
-    assert states(project) == [("never read", False)]
-    put(project, "docs/a.md", "one\nTWO\nthree\n")
-    read(project, first=2, count=1)
-    assert states(project) == [("never read", False)]
-    reads.compacted(project, ME)
-    read(project, first=1, count=1)
-    read(project, first=3, count=1)
-    assert states(project) == [("never read", False)]
 
 
 def test_parts_read_at_the_same_time_are_all_kept(project: Workspace) -> None:
@@ -191,26 +170,12 @@ for number in range(int(me), 100, 4):
     assert states(project) == [("unchanged", True)]
 
 
-def test_a_read_the_client_itself_cut_is_a_part(project: Workspace) -> None:
-    """`truncatedByTokenCap`: a first page, whatever the numbers say."""
-    asked = {"file_path": str(project.root / "docs/a.md")}
-    cut = response("one\ntwo\n", truncatedByTokenCap=True)
-    read_results.heard(project, ME, asked, cut)
-    assert due(project) == ["@docs/a.md"]
-
-
-def test_what_was_written_between_read_and_event_is_not_taken_for_read(project: Workspace) -> None:
-    """The content the model was shown counts, not what lies there by now."""
-    asked = {"file_path": str(project.root / "docs/a.md")}
-    read_results.heard(project, ME, asked, response("an older text\n"))
-    assert states(project) == [("changed", True)]
-
-
-@pytest.mark.parametrize(
+@each_row(
     "content", [b"\xef\xbb\xbfone\r\ntwo\r\n", "one\ntwo\n".encode("utf-16"), b"\xff\x00\xc3(\n", b"", b"no newline"]
 )
-def test_text_is_compared_as_the_client_decodes_it(project: Workspace, content: bytes) -> None:
+def test_text_is_compared_as_the_client_decodes_it(tmp_path: Path, content: bytes) -> None:
     """A byte order mark, CRLF, UTF-16 and broken UTF-8 are no change."""
+    project = made(tmp_path)
     path = put(project, "docs/odd.txt", content)
     text = content[2:].decode("utf-16-le") if content[:2] == b"\xff\xfe" else content.decode("utf-8", "replace")
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
@@ -218,8 +183,8 @@ def test_text_is_compared_as_the_client_decodes_it(project: Workspace, content: 
     assert states(project, "@docs/odd.txt") == [("unchanged", True)]
 
 
-@pytest.mark.parametrize(
-    ("asked", "answer", "counts"),
+@each_row(
+    "asked, answer, counts",
     [
         ({}, {"type": "file_unchanged", "file": {"filePath": "/x"}}, True),
         ({"offset": 2}, {"type": "file_unchanged", "file": {"filePath": "/x"}}, False),
@@ -233,27 +198,22 @@ def test_text_is_compared_as_the_client_decodes_it(project: Workspace, content: 
         ({}, None, True),
     ],
 )
-def test_other_results_than_text(project: Workspace, asked: dict[str, Any], answer: Any, counts: bool) -> None:
+def test_read_without_text_counts_as_whole_if_asked_for_whole(
+    tmp_path: Path, asked: dict[str, Any], answer: Any, counts: bool
+) -> None:
     """Asked for whole and not refused is read, in whatever form a client says so."""
+    project = made(tmp_path)
     read_results.heard(project, ME, {"file_path": str(project.root / "docs/a.md"), **asked}, answer)
     assert states(project) == [("unchanged", True) if counts else ("never read", False)]
-
-
-@pytest.mark.parametrize(
-    "asked", [{}, {"file_path": 3}, {"file_path": ""}, {"file_path": "a\0b"}, {"file_path": "~x/y"}]
-)
-def test_a_read_of_nothing_costs_nothing(project: Workspace, asked: dict[str, Any]) -> None:
-    """Nothing is noted, and nothing is raised."""
-    read_results.heard(project, ME, asked, response("x"))
-    assert reads.rows(project, ME) == {}
 
 
 # Places
 
 
-@pytest.mark.parametrize("entry", ["@docs/a.md", "docs/a.md", "@docs/../docs/./a.md", "@{root}/docs/a.md", "@link.md"])
-def test_a_file_is_the_same_by_any_name(project: Workspace, entry: str) -> None:
+@each_row("entry", ["@docs/a.md", "docs/a.md", "@docs/../docs/./a.md", "@{root}/docs/a.md", "@link.md"])
+def test_a_file_is_the_same_by_any_name(tmp_path: Path, entry: str) -> None:
     """Relative, absolute, with or without @, through a link."""
+    project = made(tmp_path)
     (project.root / "link.md").symlink_to("docs/a.md")
     read(project)
     assert states(project, entry.format(root=project.root)) == [("unchanged", True)]
@@ -261,7 +221,7 @@ def test_a_file_is_the_same_by_any_name(project: Workspace, entry: str) -> None:
     assert (state.path, state.inside) == ("docs/a.md", True)
 
 
-def test_files_elsewhere_are_never_looked_at(project: Workspace) -> None:
+def test_files_outside_the_project_are_never_opened(project: Workspace) -> None:
     """In the home by `~`, or absolute, or where a link leads out: not read, not due, nothing waits for them."""
     outside = project.root.parent / "outside.md"
     for path in (Path.home() / "notes.md", outside):
@@ -289,75 +249,18 @@ def test_what_nobody_can_read_whole_is_not_checked(project: Workspace) -> None:
     assert reads.rows(project, ME) == {}
 
 
-def test_a_file_nobody_may_read_is_not_checked(project: Workspace) -> None:
-    """It is there, so it is not missing."""
-    (project.root / "docs/a.md").chmod(0)
-    with permissions.counting():
-        assert states(project) == [("not checked", False)]
-
-
-@pytest.mark.parametrize("entry", ["@gone.md", "@docs/a.md/x", "@a\0b", "@" + "x" * 5000, "@~nobody-of-this-name/x"])
-def test_what_is_not_there_is_missing(project: Workspace, entry: str) -> None:
+@each_row("entry", ["@gone.md", "@docs/a.md/x", "@a\0b", "@" + "x" * 5000, "@~nobody-of-this-name/x"])
+def test_what_is_not_there_is_missing(tmp_path: Path, entry: str) -> None:
     """I001-21, also for what no file can be called."""
+    project = made(tmp_path)
     assert states(project, entry) == [("missing", False)]
     assert due(project, entry) == []
-
-
-def test_a_link_that_leads_to_itself_is_no_error(project: Workspace) -> None:
-    """A circle of links is no file that could be read."""
-    (project.root / "loop").symlink_to("loop")
-    assert states(project, "@loop") == [("not checked", False)]
-
-
-def test_so_many_bytes_and_no_more_are_compared(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thousand large files must not keep an event waiting."""
-    monkeypatch.setattr(file_contents, "EVENT_LIMIT_BYTES", 20)
-    put(project, "docs/b.md", "0123456789")
-    assert states(project, "@docs/a.md", "@docs/b.md") == [("never read", False), ("not checked", False)]
 
 
 # Sessions
 
 
-def test_another_sessions_reads_are_its_own(project: Workspace) -> None:
-    """Nor does its compaction touch ours."""
-    read(project, session=OTHER)
-    assert states(project) == [("never read", False)]
-    read(project)
-    reads.compacted(project, OTHER)
-    assert states(project) == [("unchanged", True)]
-    assert states(project, session=OTHER) == [("unchanged", False)]
-
-
-def test_reads_are_bounded(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest go."""
-    monkeypatch.setattr(reads, "KEPT", 3)
-    for number in range(6):
-        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:00:0{number}Z")
-        reads.note(project, ME, f"{number}.md", "x")
-    reads.compacted(project, ME)
-    assert list(reads.rows(project, ME)) == ["3.md", "4.md", "5.md"]
-
-
-def test_a_ledger_that_fails_costs_only_what_it_knows(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is missing is seen without it."""
-    read(project)
-
-    def broken(*_: object) -> None:
-        raise LedgerError("no")
-
-    monkeypatch.setattr(reads, "rows", broken)
-    assert states(project, "@docs/a.md", "@gone.md") == [("never read", False), ("missing", False)]
-
-
-def test_switched_off_only_what_is_missing_is_known(project: Workspace) -> None:
-    """`reading = "off"`: what was read before tells nothing any more."""
-    read(project)
-    off = Workspace(project.root, Config(reading="off"))
-    assert states(off, "@docs/a.md", "@gone.md") == [("never read", False), ("missing", False)]
-
-
-def test_whose_reading_it_is(project: Workspace) -> None:
+def test_required_reading_is_that_of_the_newest_unfinished_own_workflow(project: Workspace) -> None:
     """Of the workflow a session owns and has not finished, the newest of several; of nobody else's."""
     mine = [workflow(project.root, name, updated_at=f"2026-03-0{day}") for day, name in enumerate("abc", 1)]
     theirs, done = workflow(project.root, "d"), workflow(project.root, "e", status="completed", updated_at="2026-04-01")
@@ -404,20 +307,6 @@ def test_until_it_is_written_what_is_attached_again_is_not_known(project: Worksp
 
 
 @pytest.mark.parametrize("name", WORKED)
-def test_what_was_read_before_and_not_attached_again_is_due(project: Workspace, name: str) -> None:
-    """The client attaches only some files again; of the others it is known that this session read them."""
-    lines = lines_of(project, name)
-    cut = cut_at_boundary(lines)
-    transcribed(project, lines[:cut])
-    reads.compacted(project, ME)
-    transcribed(project, [line for line in lines if b'"attachment":{"type":"file"' not in line])
-    assert states(project, "@docs/req.md") == [("unchanged", False)]
-    assert due(project, "@docs/req.md") == ["@docs/req.md"]
-    read(project, "docs/req.md")
-    assert due(project, "@docs/req.md") == []
-
-
-@pytest.mark.parametrize("name", WORKED)
 def test_a_second_compaction_takes_away_what_was_attached(project: Workspace, name: str) -> None:
     """Only what stands behind the last boundary counts, announced or not."""
     lines = lines_of(project, name)
@@ -435,102 +324,7 @@ def test_a_second_compaction_takes_away_what_was_attached(project: Workspace, na
     assert reads.reader(project, ME).compactions == 3
 
 
-def test_a_read_by_event_in_a_context_that_is_gone_is_gone(project: Workspace) -> None:
-    """SessionStart(compact) need not fire: the boundary in the transcript tells."""
-    read(project)
-    transcribed(project, [shown(project, "one\ntwo\nthree\n"), said(type="system", subtype="compact_boundary")])
-    assert states(project) == [("unchanged", False)]
-
-
-def test_two_compactions_of_which_one_was_announced(project: Workspace) -> None:
-    """Both count, and what was read between them is gone."""
-    transcribed(project, [said(type="user")])
-    reads.compacted(project, ME)
-    read(project)
-    boundaries = [said(type="system", subtype="compact_boundary", uuid=letter * 32) for letter in "ab"]
-    transcribed(project, [said(type="user"), boundaries[0], shown(project, "one\ntwo\nthree\n"), boundaries[1]])
-    assert states(project) == [("unchanged", False)]
-    assert reads.reader(project, ME).compactions == 2
-
-
-def test_a_boundary_farther_back_than_is_read_is_no_lack(project: Workspace) -> None:
-    """After megabytes of work, all that is read of the transcript is of the present context."""
-    path = transcribed(project, [said(type="user")])
-    reads.compacted(project, ME)
-    filler = [said(type="user", message={"content": "x" * 500_000}) for _ in range(10)]
-    boundary = said(type="system", subtype="compact_boundary")
-    path.write_bytes(b"".join([path.read_bytes(), boundary, *filler, shown(project, "one\ntwo\nthree\n")]))
-    assert read_results.settle(project, ME, ())
-    assert states(project) == [("unchanged", True)]
-
-
-def test_what_was_searched_is_not_searched_again(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A session has many prompts and a long transcript; for another file, or another content, it is searched anew."""
-    searched: list[int] = []
-    reading = transcripts.reading
-
-    def noting(path: str, at: int, *, since: int = 0, **more: Any) -> Any:
-        searched.append(since)
-        return reading(path, at, since=since, **more)
-
-    monkeypatch.setattr(transcripts, "reading", noting)
-    filler = [said(type="user", message={"content": "x" * 50_000}) for _ in range(4)]
-    path = transcribed(project, [shown(project, "one\ntwo\nthree\n"), *filler])
-    put(project, "docs/b.md", "other\n")
-    assert states(project) == [("unchanged", True)]
-    assert states(project) == [("unchanged", True)]
-    size = path.stat().st_size
-    assert searched == [0, size - read_results._OVERLAP_BYTES]
-    path.write_bytes(path.read_bytes() + shown(project, "other\n", "docs/b.md"))
-    assert states(project, "@docs/a.md", "@docs/b.md") == [("unchanged", True), ("unchanged", True)]
-    put(project, "docs/a.md", "one\n")
-    assert states(project) == [("changed", True)]
-    assert searched[2:] == [0, 0]
-
-
-def test_a_read_that_fails_after_its_call_was_searched_is_noted(project: Workspace) -> None:
-    """A person is asked about a Read; meanwhile another event looks."""
-    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": str(project.root / "docs/a.md")}}
-    path = transcribed(project, [said(type="assistant", message={"content": [call]})])
-    entry = "@docs/a.md"
-    assert not required_files.states(project, ME, flow(project, entry))[entry].refused
-    result = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "no"}
-    path.write_bytes(path.read_bytes() + said(type="user", message={"content": [result]}))
-    assert required_files.states(project, ME, flow(project, entry))[entry].refused
-
-
-def test_a_boundary_that_never_comes_is_not_waited_for(project: Workspace) -> None:
-    """After megabytes without it all counts as of the present context; one that comes then is a further compaction."""
-    path = transcribed(project, [said(type="user")])
-    reads.compacted(project, ME)
-    filler = [said(type="user", message={"content": "x" * 500_000}) for _ in range(10)]
-    path.write_bytes(b"".join([path.read_bytes(), *filler]))
-    assert read_results.settle(project, ME, ())
-    assert reads.reader(project, ME).compactions == 1
-    path.write_bytes(path.read_bytes() + said(type="system", subtype="compact_boundary"))
-    states(project)
-    assert reads.reader(project, ME).compactions == 2
-
-
-def test_an_old_line_of_the_transcript_does_not_undo_what_the_event_told(project: Workspace) -> None:
-    """It may be read again and again; the newest content counts."""
-    transcribed(project, [shown(project, "an older text\n")])
-    read(project)
-    assert states(project) == [("unchanged", True)]
-    assert states(project) == [("unchanged", True)]
-
-
-def test_a_read_that_only_the_transcript_tells_of_another_content(project: Workspace) -> None:
-    """Changed since it was read, whether in this context or in one that is gone."""
-    lines = [shown(project, "an older text\n")]
-    transcribed(project, lines)
-    assert states(project) == [("changed", True)]
-    reads.compacted(project, OTHER)
-    transcribed(project, [*lines, said(type="system", subtype="compact_boundary")], OTHER)
-    assert states(project, session=OTHER) == [("changed", False)]
-
-
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         lambda project: shown(project, "one\ntwo\nthree\n").replace(
@@ -557,29 +351,15 @@ def test_a_read_that_only_the_transcript_tells_of_another_content(project: Works
         lambda project: said(type="user", toolUseResult=["odd"], attachment="odd", message={"content": ["odd", 3]}),
     ],
 )
-def test_what_does_not_show_the_file_is_no_read(project: Workspace, line: Callable[[Workspace], bytes]) -> None:
+def test_what_does_not_show_the_file_is_no_read(tmp_path: Path, line: Callable[[Workspace], bytes]) -> None:
     """A subagent's read, a cut attachment, a mere reference, another file, broken entries."""
+    project = made(tmp_path)
     transcribed(project, [line(project)])
     assert states(project) == [("never read", False)]
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_a_part_read_in_a_context_that_is_gone_makes_no_whole(project: Workspace, known: bool) -> None:
-    """Parts count only together in one context."""
-    place = str(project.root / "docs/a.md")
-    half = said(type="user", toolUseResult=response("one\ntwo\nthree\n", 1, 2, filePath=place))
-    rest = said(type="user", toolUseResult=response("one\ntwo\nthree\n", 3, 2, filePath=place))
-    transcribed(project, [half])
-    if known:
-        assert states(project) == [("never read", False)]
-    transcribed(project, [half, said(type="system", subtype="compact_boundary"), rest])
-    assert states(project) == [("never read", False)]
-    transcribed(project, [half, said(type="system", subtype="compact_boundary"), rest, half])
-    assert states(project) == [("unchanged", True)]
-
-
 @pytest.mark.parametrize("error", [True, False])
-def test_a_read_that_failed_holds_nothing(project: Workspace, error: bool) -> None:
+def test_failed_read_of_a_required_file_holds_no_edit(project: Workspace, error: bool) -> None:
     """No PostToolUse tells that the client did not permit a Read; until the next compaction nobody waits for it."""
     place = str(project.root / "docs/a.md")
     use = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": place}}
@@ -593,29 +373,7 @@ def test_a_read_that_failed_holds_nothing(project: Workspace, error: bool) -> No
     assert (state.due, state.refused, state.holds) == (True, False, True)
 
 
-@pytest.mark.parametrize("content", [b"", b"no json\n{broken\n\xff\n", b"[]\n3\nnull\n"])
-def test_a_broken_transcript_is_none(project: Workspace, content: bytes) -> None:
-    """What the events told counts."""
-    read(project)
-    transcribed(project, [content])
-    assert states(project) == [("unchanged", True)]
-    sessions.note_event(project, OTHER, None, str(project.root / "gone.jsonl"))
-    assert states(project, session=OTHER) == [("never read", False)]
-
-
 # What guidance says
-
-
-def test_the_words_of_the_guidance(project: Workspace) -> None:
-    """Unchanged, changed, missing; nothing of what was never read."""
-    for name in ("b", "c"):
-        put(project, f"docs/{name}.md", name)
-        read(project, f"docs/{name}.md")
-    put(project, "docs/c.md", "changed")
-    entries = ("@docs/a.md", "@docs/b.md", "@docs/c.md", "@docs/d.md", "@docs")
-    words = required_files.files(required_files.states(project, ME, flow(project, *entries)))
-    assert [words(entry) for entry in entries] == [None, "unchanged", "changed", "missing", "not checked"]
-    assert words("@unheard of") is None
 
 
 def inlinable(project: Workspace, *entries: str) -> list[str]:
@@ -623,8 +381,8 @@ def inlinable(project: Workspace, *entries: str) -> list[str]:
     return [text for _, text in required_files.contents(project, known)]
 
 
-@pytest.mark.parametrize(
-    ("content", "given"),
+@each_row(
+    "content, given",
     [
         (b"small\n", True),
         (b"x" * 1_500, True),
@@ -638,8 +396,9 @@ def inlinable(project: Workspace, *entries: str) -> list[str]:
         (b"\xef\xbb\xbfone\r\ntwo\r\n", True),
     ],
 )
-def test_only_small_texts_are_inlined(project: Workspace, content: bytes, given: bool) -> None:
+def test_only_small_texts_are_inlined(tmp_path: Path, content: bytes, given: bool) -> None:
     """1,500 UTF-16 units, whole; no binary, nothing empty."""
+    project = made(tmp_path)
     put(project, "docs/s.md", content)
     reads.note(project, ME, "docs/s.md", file_contents.look(project, "docs/s.md").digest)
     reads.compacted(project, ME)
@@ -662,21 +421,6 @@ def test_only_what_this_session_has_read_and_no_longer_has_is_inlined(project: W
     assert inlinable(project, *entries) == []  # the model has it
     reads.compacted(project, ME)
     assert inlinable(project, *entries) == ["one\ntwo\nthree\n"]
-
-
-def test_what_was_inlined_is_not_due_and_is_inlined_again(project: Workspace) -> None:
-    """It stands before the model, unless that guidance was lost: the second chance gives it again."""
-    read(project)
-    reads.compacted(project, ME)
-    known = required_files.states(project, ME, flow(project))
-    required_files.inlined(project, ME, known, ["@docs/a.md"])
-    assert due(project) == []
-    assert inlinable(project, "@docs/a.md") == ["one\ntwo\nthree\n"]
-    reads.compacted(project, ME)
-    assert due(project) == ["@docs/a.md"]
-    assert inlinable(project, "@docs/a.md") == ["one\ntwo\nthree\n"]
-    transcribed(project, [said(type="system", subtype="compact_boundary"), shown(project, "one\ntwo\nthree\n")])
-    assert inlinable(project, "@docs/a.md") == []  # read again, it is there without us
 
 
 def test_what_is_excluded_from_capture_is_never_inlined(project: Workspace) -> None:

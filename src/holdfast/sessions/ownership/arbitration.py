@@ -165,6 +165,7 @@ def _decide(
         had = {key for key in saved if (alone and holders.get(key) not in live) or holders.get(key) == saver}
         had |= {key for key in saved[:1] if holders.get(key) is None}  # it was the saving session's own then
         ours, step = _of_branch(project, [each for each in unfinished if each.key in had - unclear]), 2
+        ours.sort(key=lambda each: holders[each.key] != saver)  # what it owned goes first, as in step 1
     if not ours:
         before = _ancestors(project, session, {holders[each.key] for each in unfinished})
         ours, step = [each for each in unfinished if holders[each.key] in before], 3
