@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import random
 import shutil
 import stat
@@ -29,7 +28,6 @@ from holdfast.workflow.model import Foreign
 from tests import brought
 from tests.commandline import holdfast
 from tests.doctoring import examine, obey
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,20 +114,6 @@ def test_the_commands_of_everybody(project: HoldfastProject, name: str) -> None:
     assert TITLE in run("list", "--archive")
     assert "Forgotten" in run("forget", "--workflow", TITLE, "--yes")
     assert state.exists()
-
-
-def test_a_compaction_gives_it_back(project: HoldfastProject) -> None:
-    """Saved, restored, and what the model writes into the file is followed."""
-    told = compact(project)
-    assert [TITLE in told, "Item: 1/3" in told, "Ask first" in told, "@docs/plan.md" in told] == [True] * 4
-    state = project.root / STATE
-    state.write_text(state.read_text().replace("- [ ] Write", "- [x] Write"))
-    assert project.fire("PostToolUse", tool_name="Edit", tool_input={"file_path": str(state)}).faults == []
-
-    again = compact(project)
-
-    assert "Item: 2/3" in again
-    assert "Tag" in again
 
 
 def test_a_broken_file_is_put_back_by_the_command_that_is_named(project: HoldfastProject) -> None:
@@ -362,24 +346,6 @@ def test_what_would_break_every_event_is_refused_by_install(
     assert len(found.text.splitlines()) == 1
 
 
-SHAPES = (
-    b"[" * 200_000,
-    b'{"formats": [{"record": {"NAME": {}}}]}',
-    b'{"formats": [{"record": {"NAME": "x", "PRESENCE": 5}}]}',
-    b'{"formats": [{"record": {}}]}',
-)
-
-
-@each_row("content", SHAPES)
-def test_an_index_with_something_else_in_it_is_none(content: bytes, run_python: RunPython) -> None:
-    """JSON of another shape costs no event, and not the commands either that mend it."""
-    (paths.ensure_private(paths.state_dir()) / "formats.json").write_bytes(content)
-
-    said = run_python("from holdfast import formats; print('|'.join(map(str, formats.NAMES)))")
-
-    assert said.strip() == "|".join(formats.OURS)
-
-
 def test_install_says_what_it_registered_where_the_index_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -434,18 +400,6 @@ def test_a_name_of_ours_stays_ours(
     assert "Holdfast has a format or command of this name" in found.text
 
 
-def test_an_index_nobody_can_read_is_none(run_python: RunPython) -> None:
-    """Whatever lies in its place, events go on with the formats Holdfast has."""
-    script = "from holdfast import formats; print(*formats.NAMES)"
-    place = paths.ensure_private(paths.state_dir()) / "formats.json"
-    for content in (b"", b"{", b"[]", b'{"formats": 1}', b'{"formats": [{}]}', b"\xff"):
-        place.write_bytes(content)
-        assert run_python(script).split() == list(formats.OURS)
-    place.unlink()
-    os.mkfifo(place)
-    assert run_python(script).split() == list(formats.OURS)
-
-
 @pytest.mark.parametrize(
     "content", [b"", b"{broken", b'{"formats": []}', b'{"formats": [{"name": "x", "package": "y"}]}']
 )
@@ -463,26 +417,6 @@ def test_a_damaged_index_is_told_once_with_what_repairs_it(content: bytes, proje
     obey(found, project.root)
     assert paths.format_index().read_bytes() == good
     assert holdfast("list", root=project.root).err == ""
-
-
-def test_a_damaged_index_without_a_package_is_removed(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """Nothing is to be listed in it."""
-    project = holdfast_project({})
-    (paths.ensure_private(paths.state_dir()) / "formats.json").write_bytes(b"{broken")
-    (found,) = _doctor(project)
-    obey(found, project.root)
-    assert not paths.format_index().exists()
-    assert [each.level for each in _doctor(project)] == ["ok"]
-
-
-def test_a_new_process_knows_what_the_index_says(name: str, run_python: RunPython) -> None:
-    """Without loading the package, or looking for any other."""
-    script = "import sys; from holdfast import formats; from holdfast.workflow import registry, places\n"
-    script += "print(formats.NAMES[-1], formats.RECORDS[formats.NAMES[-1]].STATES, *sys.modules)"
-    said = run_python(script)
-    assert said.startswith(f"{name} ('checklists/*.md',)")
-    assert f"holdfast_{name}" not in said
-    assert "importlib.metadata" not in said
 
 
 def test_an_index_gives_no_other_package_a_format_of_ours(name: str, run_python: RunPython) -> None:
@@ -544,11 +478,3 @@ def test_install_and_trust_look_for_packages(command: str, tmp_path: Path, monke
     assert list(formats.brought()) == ["found"]
     assert "Format found" not in holdfast(*command.split(), root=root).out
     assert stat.S_IMODE(paths.format_index().stat().st_mode) == 0o600
-
-
-def test_where_no_package_brings_one_events_open_no_file_more(run_python: RunPython) -> None:
-    """One path is asked for, in vain."""
-    script = "import sys; opened = []\n"
-    script += "sys.addaudithook(lambda name, given: name == 'open' and opened.append(str(given[0])))\n"
-    script += "from holdfast import formats; print(*(each for each in opened if not each.endswith(('.py', '.pyc'))))"
-    assert run_python(script).split() == [str(paths.format_index())]

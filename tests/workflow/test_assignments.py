@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
-from unittest.mock import Mock
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.workflow import assignments
 from holdfast.workflow.assignments import extract_result, match_phase
 from holdfast.workflow.model import Phase, Status, Workflow
 from tests.tables import each_row
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def workflow(*phases: tuple[str, str, Status], current: int | None = None) -> Workflow:
@@ -207,26 +201,6 @@ def test_a_title_word_for_word_goes_before_one_that_is_alike() -> None:
     assert matched(flow, "Port to C++") == "phase_1"
 
 
-def test_a_quotations_mark_is_no_part_of_a_reference() -> None:
-    """Models quote what they were given."""
-    assert matched(THREE, "go\n> Write and run tests") == "phase_1"
-    assert matched(THREE, "> phase_2") == "phase_2"
-
-
-def test_the_longer_of_two_titles_that_begin_alike_counts() -> None:
-    """A title that is the beginning of another does not swallow it."""
-    flow = workflow(("Write tests", "a", "pending"), ("Write tests for the API", "b", "pending"))
-    assert matched(flow, "Write tests for the API") == "phase_1"
-    assert matched(flow, "Write tests") == "phase_0"
-
-
-def test_a_reference_counts_whatever_the_phases_status() -> None:
-    """A launch that refers to a finished phase is for that phase, not for the next one with its agent."""
-    flow = workflow(("A b", "x", "completed"), ("C d", "x", "pending"))
-    assert matched(flow, "A b", "x") == "phase_0"
-    assert matched(flow, "A b again", "x") == "phase_1"
-
-
 def test_a_specific_kind_counts_for_the_phase_that_is_due() -> None:
     """I000-15: it is for the current or next phase, nothing further on, and for none that failed."""
     assert matched(THREE, "go", "tester") is None
@@ -253,21 +227,6 @@ def test_a_generic_kind_is_never_evidence_by_itself(agent: str) -> None:
     flow = workflow(("Create calculator module", agent, "active"), current=1)
     assert matched(flow, "What is the latest numpy version?", agent) is None
     assert matched(flow, "Create calculator module", agent) == "phase_0"
-
-
-def test_few_of_many_phases_are_looked_at_closely(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A launch that names one of a thousand tasks costs little more than one that names one of ten."""
-    phases = tuple(
-        Phase(f"{n // 50 + 1}.{n % 50 + 1}", n + 1, f"Build piece {n} of it", "pending") for n in range(1000)
-    )
-    many = replace(workflow(), phases=phases, total=len(phases))
-    refers = Mock(side_effect=assignments._refers)
-    monkeypatch.setattr(assignments, "_refers", refers)
-
-    for text in ("7.33\nDo it", "Build PIECE 332, of it!\nDo it", "Look around\n7.33: build piece 332 of it"):
-        refers.reset_mock()
-        assert matched(many, text) == "7.33"
-        assert refers.call_count < 20
 
 
 def test_a_kind_that_two_unfinished_phases_name_is_evidence_of_neither() -> None:

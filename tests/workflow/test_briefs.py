@@ -70,14 +70,6 @@ def test_reminders_and_reading_of_a_phase(tmp_path: Path) -> None:
     assert "phase" not in briefs.reminders(work, None, root=tmp_path)
 
 
-def test_without_either_nothing_is_said(tmp_path: Path) -> None:
-    """Either alone is worth saying."""
-    assert briefs.reminders(tool(tmp_path, reminders=(), reading=()), None, root=tmp_path) == ""
-    alone = briefs.reminders(tool(tmp_path, reading=()), None, root=tmp_path)
-    assert "Be kind" in alone and "required files" not in alone
-    assert "@docs/a.md" in briefs.reminders(tool(tmp_path, reminders=()), None, root=tmp_path)
-
-
 @each_row("count", [3, 4, 5, 30, 300])
 @each_row("letter", ["x", "😀"])
 def test_reminders_stay_in_bounds(tmp_path: Path, count: int, letter: str) -> None:
@@ -124,17 +116,6 @@ def test_an_agents_part(tmp_path: Path) -> None:
     first = briefs.given_back("builder", "", "Go.", work, work.phases[0], root=tmp_path)
     assert "Noted so far: it lies at the root" in first
     assert "phase before" not in first
-
-
-def test_an_agent_for_no_phase_gets_its_launch_alone(tmp_path: Path) -> None:
-    """Nothing of any workflow; and no empty headings."""
-    text = briefs.given_back("Explore", "look around", "Where is the parser?", root=tmp_path)
-
-    assert "Where is the parser?" in text
-    assert "orkflow:" not in text and "reminders" not in text
-    assert "prompt" not in briefs.given_back("Explore", "look around", " ", root=tmp_path)
-    gone = briefs.given_back("Explore", "look around", "Where?", tool(tmp_path), None, root=tmp_path)
-    assert "Be kind" not in gone and "Tool" not in gone  # its phase is no longer in the file
 
 
 @pytest.mark.parametrize(("letter", "kept"), [("x", 2_000), ("😀", 1_000)])

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 MANY = 400
 OLD = 1_700_000_000
-ME = "11111111-1111-4111-8111-111111111111"
 
 
 class Clock:
@@ -73,19 +72,6 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[Any
 
     monkeypatch.setattr(module, name, counting)
     return made
-
-
-def test_a_search_looks_at_what_matters_first_and_ends_in_time(clock: Clock) -> None:
-    """The wanted entries, then those created last; without a limit, all of them."""
-    entries = {f"plan-{number}": number for number in range(MANY)}
-    assert manyfiles.newest(entries, lambda name: 1) == (dict.fromkeys(entries, 1), 0)
-    clock.step = 0.1
-    with manyfiles.limited():
-        found, left = manyfiles.newest(entries, lambda name: 1, ["plan-3", "gone"])
-        later = manyfiles.newest(entries, lambda name: 1)
-    assert list(found) == ["plan-3", f"plan-{MANY - 1}", f"plan-{MANY - 2}"]
-    assert left == MANY - len(found)
-    assert later == ({}, MANY), "all searches end together"
 
 
 def plan(root: Path, name: str, status: str, at: int = OLD) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import stat
 from typing import TYPE_CHECKING
 
@@ -38,21 +37,6 @@ def test_a_sidecar_is_private_and_ignored_by_git(project: Workspace, workflow: W
     assert (path.parent / ".gitignore").read_text() == "*\n"
 
 
-def test_an_unchanged_sidecar_is_not_rewritten(project: Workspace, workflow: Workflow) -> None:
-    """The same text leaves the file as it is, another replaces it."""
-    first = write_sidecar(project.root, workflow, "one")
-    assert first is not None
-    path, _ = first
-    os.utime(path, (1, 1))
-    before = path.stat()
-    write_sidecar(project.root, workflow, "one")
-    assert (path.stat().st_ino, path.stat().st_mtime) == (before.st_ino, 1)
-    with path.open() as reader:
-        write_sidecar(project.root, workflow, "two")
-        assert reader.read() == "one", "whoever has it open reads on in what it was"
-    assert path.read_text() == "two"
-
-
 def test_what_cannot_be_read_is_replaced(project: Workspace, workflow: Workflow) -> None:
     """It is a file of ours: whatever it holds, here more than anybody reads, the guidance goes there."""
     path = project.root / ".claude/holdfast/compaction-qa-loop.md"
@@ -74,9 +58,3 @@ def test_links_are_not_followed(project: Workspace, workflow: Workflow, tmp_path
     assert write_sidecar(project.root, workflow, "one") is None
     assert list(outside.iterdir()) == []
     assert "symbolic link" in log.tail(1)[0]
-
-
-def test_a_file_in_the_folders_place_costs_only_the_sidecar(project: Workspace, workflow: Workflow) -> None:
-    """None is returned and nothing raised."""
-    (project.root / ".claude").write_text("not a folder")
-    assert write_sidecar(project.root, workflow, "one") is None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, SchemaMismatch, StateError
+from holdfast.errors import ChangedError, LargeError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.sessions.history import generations
 from holdfast.workflow import statefile
@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.statefile import StateFile
     from tests.workflow.conftest import Put
-
-
-def test_a_write_keeps_the_content_before_and_after(project: Workspace, put: Put) -> None:
-    """A hand-made content is a generation before we change it, ours after it."""
-    path = put("state.json", {"a": 1})
-    by_hand = path.read_bytes()
-    statefile.write(project, path, {"a": 2}, statefile.read(project, path), why="test")
-    rows = generations.all(project, path)
-    assert [row["why"] for row in rows] == ["test", "before test"]
-    assert generations.content(project, rows[1]["id"]) == by_hand
 
 
 def test_what_is_no_json_is_put_as_json_is_written(project: Workspace) -> None:
@@ -47,26 +37,6 @@ def test_what_is_no_json_is_put_as_json_is_written(project: Workspace) -> None:
     with pytest.raises(LargeError, match="stays as it was"):
         statefile.put(project, path, b" " * (statefile.LIMIT_BYTES + 1), b"two", why="done")
     assert path.read_bytes() == b"two"
-
-
-def test_unchanged_content_is_not_rewritten(project: Workspace, put: Put) -> None:
-    """A rewrite of the same would break the model's next edit."""
-    path = put("state.json", '{"a":1,\r\n   "b": [1,2]}')
-    before = path.stat()
-    statefile.write(project, path, {"a": 1, "b": [1, 2]}, statefile.read(project, path), why="test")
-    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
-
-
-@pytest.mark.parametrize("broken", [b"", b'{"a": ', b"\xff\xfe{", b'{"a": 1, "a": 2}'])
-def test_a_broken_file_reads_as_its_last_generation(project: Workspace, put: Put, broken: bytes) -> None:
-    """Reading says what is wrong, takes the last good content and never touches the file."""
-    path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
-    path.write_bytes(broken)
-    file = statefile.read(project, path)
-    assert file.data == {"a": 1}
-    assert file.broken
-    assert path.read_bytes() == broken
 
 
 @pytest.mark.parametrize("foreign", ["[]", '["a"]', "null", '"text"', "7"])
@@ -88,49 +58,6 @@ def test_json_of_another_kind_is_another_tools_and_stays(project: Workspace, put
 
     assert path.read_text() == foreign
     assert [each.name for each in project.root.iterdir()] == ["state.json"]
-
-
-def test_a_broken_file_without_a_generation_is_an_error(project: Workspace, put: Put) -> None:
-    """There is nothing to fall back to, and the reason names the place."""
-    path = put("state.json", '{"a": }')
-    with pytest.raises(StateError, match="line 1 column 7"):
-        statefile.read(project, path)
-
-
-def test_a_removed_file_stays_removed(project: Workspace, put: Put) -> None:
-    """Removal is how a workflow ends: no generation brings it back."""
-    path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
-    path.unlink()
-    with pytest.raises(MissingError):
-        statefile.read(project, path)
-
-
-def test_our_own_write_sets_a_broken_file_aside(project: Workspace, put: Put) -> None:
-    """Nothing that was on disk is lost, not even what nobody could read."""
-    path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
-    path.write_bytes(b"{broken")
-    after = statefile.write(project, path, {"a": 2}, statefile.read(project, path), why="test")
-    assert json.loads(path.read_bytes()) == after.data == {"a": 2}
-    assert [each.read_bytes() for each in path.parent.glob("state.json.corrupt-*")] == [b"{broken"]
-
-
-@pytest.mark.parametrize("link", ["a", "a/b", "a/b/state.json"])
-def test_links_out_of_the_project_are_never_followed(project: Workspace, tmp_path: Path, link: str) -> None:
-    """A linked folder or file on the way refuses reading and writing."""
-    outside = tmp_path / "outside"
-    (outside / "b").mkdir(parents=True)
-    (outside / "state.json").write_text('{"a": 1}')
-    place = project.root / link
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.symlink_to(outside / "state.json" if link.endswith(".json") else outside)
-    path = project.root / "a/b/state.json"
-    with pytest.raises(StateError, match="symbolic link"):
-        statefile.read(project, path)
-    with pytest.raises(StateError, match="symbolic link"):
-        statefile.write(project, path, {"a": 2}, None, why="test")
-    assert (outside / "state.json").read_text() == '{"a": 1}'
 
 
 def test_paths_outside_the_project_are_refused(project: Workspace, tmp_path: Path) -> None:
@@ -292,18 +219,6 @@ def test_a_file_that_stays_broken_is_set_aside(project: Workspace, put: Put, pau
     assert [each.read_text() for each in path.parent.glob("state.json.corrupt-*")] == ['{"a": 2']
 
 
-def test_a_file_that_was_broken_long_ago_is_not_waited_for(project: Workspace, put: Put, pauses: Pauses) -> None:
-    """Nobody is in the middle of saving it."""
-    path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
-    put("state.json", '{"a": 2')
-
-    statefile.rewrite(project, path, lambda file: {**file.data, "ours": 1}, why="test")
-
-    assert pauses.count == 0
-    assert json.loads(path.read_text()) == {"a": 1, "ours": 1}
-
-
 def test_a_file_that_is_changed_for_ever_is_not_waited_for_for_ever(
     project: Workspace, put: Put, pauses: Pauses
 ) -> None:
@@ -432,16 +347,6 @@ def test_what_is_too_large_is_neither_read_nor_changed(project: Workspace) -> No
 
     assert path.read_bytes() == raw
     with pytest.raises(LargeError, match="take out what is not needed any more, or move it away"):
-        statefile.read(project, path)
-
-
-def test_a_generation_that_is_too_large_takes_the_place_of_none(project: Workspace) -> None:
-    """One that was kept when more was read."""
-    path = project.root / "state.json"
-    path.write_text("{")
-    generations.keep(project, path, b'{"pad": "' + b"x" * statefile.LIMIT_BYTES + b'"}', why="test")
-
-    with pytest.raises(BrokenError):
         statefile.read(project, path)
 
 

@@ -54,11 +54,6 @@ def test_long_values_are_cut_with_a_pointer() -> None:
     assert wording.one_line("x" * 201, pointer="… (whole in the sidecar)") == "x" * 200 + "… (whole in the sidecar)"
 
 
-def test_quotes_inside_quoted_names_do_not_end_them() -> None:
-    """A name cannot pretend to be text of ours."""
-    assert wording.quoted('a" and "b') == "\"a' and 'b\""
-
-
 def test_units_are_counted_as_the_client_counts() -> None:
     """An emoji is two UTF-16 units; a lone surrogate is one and no error."""
     assert wording.units("a🚀\ud800") == 4
@@ -74,13 +69,6 @@ def test_any_text_becomes_one_clean_line(text: str) -> None:
     line.encode("utf-8")
 
 
-def test_one_is_not_many() -> None:
-    """Thousands are set apart."""
-    assert [wording.count(each, "older session") for each in (0, 1, 2_000)] == [
-        *("0 older sessions", "1 older session", "2,000 older sessions")
-    ]
-
-
 @each_row(
     "known, said",
     [
@@ -93,11 +81,6 @@ def test_one_is_not_many() -> None:
 def test_what_is_missing_is_named_with_what_exists(known: list[str], said: str) -> None:
     """In the singular and the plural, and of very many the first ones."""
     assert wording.missing("task 'x'", known) == said
-
-
-def test_what_lacks_it_and_what_to_say_of_none_can_be_given() -> None:
-    """As for a field of a task."""
-    assert wording.missing("'x'", [], "it is empty", where="the field has") == "the field has no 'x'; it is empty"
 
 
 def test_a_fault_has_one_remedy() -> None:

@@ -8,36 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.formats.hybrid.adapter import generate_markdown
-from tests.tables import each_row
 
 
 def view(phase: dict[str, Any], **changes: Any) -> str:
     return generate_markdown({"task": "T", "status": "active", "current_phase": None, "phases": [phase]} | changes)
-
-
-@each_row(
-    "phase, line",
-    [
-        ({"id": "phase_0", "title": "A", "status": "pending"}, "- [ ] Phase 0: A"),
-        ({"id": "phase_0", "title": "A", "status": "active", "deliverables": ["x"]}, "- [ ] Phase 0: A"),
-        (
-            {"id": "phase_3", "title": "A", "status": "completed", "deliverables": ["x", "y z"]},
-            "- [x] Phase 3: A → x, y z",
-        ),
-        ({"id": "phase_0", "title": "A", "status": "completed", "deliverables": []}, "- [x] Phase 0: A"),
-        ({"id": "phase_0", "title": "A", "status": "failed"}, "- [ ] Phase 0: A ✗ failed"),
-        ({"id": "setup", "title": "A\n# B", "status": "pending"}, "- [ ] Phase 0: A # B"),
-    ],
-)
-def test_each_status_has_its_line(phase: dict[str, Any], line: str) -> None:
-    """R000-23, I000-13: N is the id's, no arrow without deliverables, failed is said, line breaks are spaces."""
-    assert view(phase).splitlines()[-1] == line
-
-
-def test_no_current_phase_is_called_none() -> None:
-    """I000-13."""
-    assert "Status: active | Current Phase: none" in view({"id": "phase_0", "title": "A"})
-    assert "Current Phase: A" in view({"id": "phase_0", "title": "A"}, current_phase="phase_0")
 
 
 anything = st.recursive(
