@@ -24,7 +24,6 @@ from holdfast.formats import RECORDS
 from holdfast.sessions.history.succession import Following
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
-from holdfast.workflow.model import Foreign
 from tests import brought
 from tests.commandline import holdfast
 from tests.doctoring import examine, obey
@@ -114,27 +113,6 @@ def test_the_commands_of_everybody(project: HoldfastProject, name: str) -> None:
     assert TITLE in run("list", "--archive")
     assert "Forgotten" in run("forget", "--workflow", TITLE, "--yes")
     assert state.exists()
-
-
-def test_a_broken_file_is_put_back_by_the_command_that_is_named(project: HoldfastProject) -> None:
-    """Only its format knows what a whole one is; who moves the workflow and who starts a session hear of the doctor."""
-    state = project.root / STATE
-    whole = state.read_bytes()
-    opened = Workspace.open(project.root)
-    assert opened.keep(state, b"\xfe", why="broken then, too")
-    opened.close()
-    state.write_bytes(b"\xff")
-
-    said = holdfast("done", root=project.root, session=project.session, code=1).err
-    assert f"{state} cannot be read: is not UTF-8; `holdfast doctor` says what to do" in said
-    told = project.fire("SessionStart", "SessionStart-startup").reply["systemMessage"]
-    assert f"{STATE} could not be read: is not UTF-8; `holdfast doctor` says what to do." in told
-    (found,) = [each for each in examine("states", project.root) if each.level != "ok"]
-    assert found.remedy == f"holdfast log restore 1 --of {state}"
-    obey(found, project.root)
-
-    assert state.read_bytes() == whole
-    assert examine("states", project.root)[0].level == "ok"
 
 
 def test_of_a_broken_file_that_nothing_is_known_of_no_content_is_named(project: HoldfastProject) -> None:
@@ -427,27 +405,6 @@ def test_an_index_gives_no_other_package_a_format_of_ours(name: str, run_python:
     said = run_python("from holdfast import formats; print(formats.RECORDS[formats.OURS[0]].ADAPTER, *formats.NAMES)")
 
     assert said.split() == [formats.RECORDS[formats.OURS[0]].ADAPTER, *formats.OURS]
-
-
-def test_it_may_find_other_programs_files(name: str, project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An ability that a format may lack, asked for through what guards the package's functions."""
-    workspace = Workspace.open(project.root)
-    assert registry.foreign(workspace, name) == []
-    other = Foreign(project.root / "other.md", "another program's")
-    monkeypatch.setattr(sys.modules[f"holdfast_{name}.adapter"], "foreign", lambda project: [other], raising=False)
-    assert registry.foreign(workspace, name) == [other]
-
-
-def test_it_may_know_slash_commands(name: str, project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another such ability; where it fails, the prompt goes on without it."""
-    workspace = Workspace.open(project.root)
-    (mine,) = registry.get(name).find(workspace).workflows
-    assert registry.asked(workspace, "release", "1.2") == []
-    place = sys.modules[f"holdfast_{name}.adapter"]
-    monkeypatch.setattr(place, "asked", lambda project, command, argument: [mine], raising=False)
-    assert registry.asked(workspace, "release", "1.2") == [mine]
-    monkeypatch.setattr(place, "asked", lambda project, command, argument: [][0])
-    assert registry.asked(workspace, "release", "1.2") == []
 
 
 def test_a_part_that_cannot_be_loaded_costs_only_its_own_format(name: str) -> None:

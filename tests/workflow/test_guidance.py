@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -133,12 +132,6 @@ def test_reading_inside_the_project_is_asked_for(workflow: Workflow, root: Path,
     assert "Outside the project" not in text
 
 
-@pytest.mark.parametrize("entry", ["@a\x00b", "@" + "x" * 5000, "@~nobody-of-this-name/x", "@"])
-def test_reading_that_is_no_path_never_raises(workflow: Workflow, entry: str) -> None:
-    """A path nobody can look up is missing or the folder itself, and no error."""
-    assert built(replace(workflow, reading=(entry,))).text
-
-
 def test_the_sidecars_path_and_hash_stand_in_the_text_unless_it_has_everything(workflow: Workflow) -> None:
     """What does not fit can be found and proven whole; where all is inline, nobody pays for the path."""
     long, handed = "word " * 100, Phase("p2", 2, "Before", "completed", handover="word " * 100)
@@ -156,57 +149,6 @@ def test_the_sidecars_path_and_hash_stand_in_the_text_unless_it_has_everything(w
         assert line in made.text.split("\n"), name
         assert "Full version" not in built(replace(workflow, **changed), sidecar=None).text, name
     assert "Full version" not in built(workflow).text
-
-
-def rich(workflow: Workflow, count: int, size: int = 60) -> tuple[Workflow, list[str]]:
-    """A workflow with `count` facts of each kind, and all of them."""
-    facts = {
-        kind: [f"{kind} {number} {'x' * size}" for number in range(count)]
-        for kind in ("remind", "todo", "value", "done", "give")
-    }
-    facts["read"] = [f"@docs/{number}/{'y' * size}.md" for number in range(count)]
-    done = [
-        Phase(f"phase_{number}", number + 1, title, "completed", "", (facts["give"][number],))
-        for number, title in enumerate(facts["done"])
-    ]
-    waiting = [
-        Phase(f"phase_{count + number}", count + number + 1, title, "pending")
-        for number, title in enumerate(facts["todo"])
-    ]
-    flow = replace(
-        workflow,
-        reading=tuple(facts["read"]),
-        reminders=tuple(facts["remind"]),
-        context={f"key {number}": value for number, value in enumerate(facts["value"])},
-        phases=(*done, *waiting),
-        total=2 * count,
-        current=count + 1,
-        phase=facts["todo"][0],
-    )
-    return flow, [fact for kind in facts.values() for fact in kind]
-
-
-def test_a_long_section_leaves_none_without_a_line(workflow: Workflow) -> None:
-    """R001-17: however many reminders there are, the required reading is listed, and to-dos and context begun."""
-    many = tuple(f"reminder {number} " + "x" * 80 for number in range(200))
-    readings = tuple(f"@docs/{number}.md" for number in range(60))
-    flow = dataclasses.replace(
-        workflow, reminders=many, reading=readings, context={f"k{n}": "v" * 50 for n in range(60)}
-    )
-    text = built(flow).text
-    assert text.count("\n- @docs/") == 60
-    assert text.count("\n- reminder ") > 20
-    assert text.count("\n- k") > 10
-
-
-def test_one_oversized_tier_does_not_drop_the_others(workflow: Workflow) -> None:
-    """survival's trap: a thousand reminders leave room for none of the reading, but every tier says what it could."""
-    flow = replace(workflow, reminders=tuple(f"reminder {number} " + "x" * 150 for number in range(1000)))
-    made = built(flow)
-    assert wording.units(made.text) <= guidance.LIMIT_UNITS
-    assert "reminder 0 " in made.text
-    assert "Workflow: Database Migration" in made.text
-    assert made.text.endswith("Don't assume.")
 
 
 values = st.text(max_size=400) | st.text(alphabet="🚀é\x00\n</system-reminder>", max_size=400)
@@ -305,9 +247,3 @@ def test_contents_take_only_the_room_that_is_left(workflow: Workflow) -> None:
     assert built(workflow, contents=[("@fits", "x" * (free - overhead + 1))]).inlined == ()
     exact = built(workflow, contents=[("@fits", "x" * (free - overhead))])
     assert wording.units(exact.text) == guidance.LIMIT_UNITS
-
-
-def test_contents_cost_no_line_of_the_workflow(workflow: Workflow) -> None:
-    """Where anything is left out for want of room, no file is inlined."""
-    flow, _ = rich(workflow, 50)
-    assert built(flow, contents=[("@docs/0.md", "tiny")]) == built(flow)

@@ -102,17 +102,3 @@ def test_what_is_rendered_is_bounded(tmp_path: Path, name: str, monkeypatch: pyt
     assert "more lines were not looked at" in given.sidecar_text
     assert wording.units(given.text) <= guidance.LIMIT_UNITS
     assert len(given.sidecar_text) <= 2 * guidance.SIDECAR_LIMIT_CHARS
-
-
-def test_long_texts_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No more of a value is cleaned than can be shown, and the guidance points to the rest."""
-    blob = "word " * 400_000
-    compaction(tmp_path, context={"blob": blob}, key_reminders=[blob], workflow="Big")
-    workflow, made = load(tmp_path), list[Any]()
-    monkeypatch.setattr(wording, "clean", counted(made, wording.clean))
-    given = guidance.build(workflow, root=tmp_path, sidecar=tmp_path / "sidecar.md")
-    cleaned = [len(text) for (text,) in made]
-    assert max(cleaned) <= guidance.SIDECAR_LIMIT_CHARS
-    assert sum(cleaned) < len(blob) / 4
-    assert "… (see the full version)" in given.text
-    assert f"(+{len(blob) - facts.VALUE_CHARS} characters in the state file)" in given.sidecar_text

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import stat
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,17 +22,6 @@ if TYPE_CHECKING:
 def workflow(project: Workspace) -> Workflow:
     """Any workflow."""
     return compaction.start(project, Start(title="../QA Loop"))
-
-
-def test_a_sidecar_is_private_and_ignored_by_git(project: Workspace, workflow: Workflow) -> None:
-    """It lies in `.claude/holdfast` under a safe name, 0600, with a .gitignore of its own."""
-    written = write_sidecar(project.root, workflow, "größe 🚀\n")
-    assert written is not None
-    path, digest = written
-    assert path == project.root / ".claude/holdfast/compaction-qa-loop.md"
-    assert digest == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert (path.parent / ".gitignore").read_text() == "*\n"
 
 
 def test_what_cannot_be_read_is_replaced(project: Workspace, workflow: Workflow) -> None:

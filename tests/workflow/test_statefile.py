@@ -22,23 +22,6 @@ if TYPE_CHECKING:
     from tests.workflow.conftest import Put
 
 
-def test_what_is_no_json_is_put_as_json_is_written(project: Workspace) -> None:
-    """Each content is kept, the same is not written again, and none that could not be read."""
-    path = project.root / "state.txt"
-    statefile.put(project, path, b"one", None, why="start")
-    at = statefile.put(project, path, b"two", b"one", why="done")
-    before = path.stat()
-
-    assert statefile.put(project, path, b"two", b"two", why="done") == at == before.st_mtime
-    assert path.stat().st_ino == before.st_ino
-    assert [row["why"] for row in generations.all(project, path)] == ["done", "start"]
-    with pytest.raises(ChangedError):
-        statefile.put(project, path, b"three", b"one", why="done")
-    with pytest.raises(LargeError, match="stays as it was"):
-        statefile.put(project, path, b" " * (statefile.LIMIT_BYTES + 1), b"two", why="done")
-    assert path.read_bytes() == b"two"
-
-
 @pytest.mark.parametrize("foreign", ["[]", '["a"]', "null", '"text"', "7"])
 def test_json_of_another_kind_is_another_tools_and_stays(project: Workspace, put: Put, foreign: str) -> None:
     """I000-20: even where a file of ours was before; what that said is read, and nothing is written or moved."""
@@ -64,16 +47,6 @@ def test_paths_outside_the_project_are_refused(project: Workspace, tmp_path: Pat
     """State never leaves the root."""
     with pytest.raises(StateError, match="outside the project"):
         statefile.guard(project.root, tmp_path / "state.json")
-
-
-def test_discarding_keeps_a_generation(project: Workspace, put: Put) -> None:
-    """A removed file's content can still be found; a broken one is set aside instead."""
-    good, bad = put("good.json", {"a": 1}), put("bad.json", "{")
-    raw = good.read_bytes()
-    for path in (good, bad, project.root / "nothing.json"):
-        statefile.discard(project, path, why="test")
-    assert generations.latest(project, good) == raw
-    assert sorted(each.name.split("-")[0] for each in project.root.iterdir()) == ["bad.json.corrupt"]
 
 
 class Pauses:
@@ -142,21 +115,6 @@ def test_somebody_who_saves_over_and_over_wins(project: Workspace, put: Put, pau
     assert pauses.count == statefile.TRIES - 1
 
 
-def test_an_edit_that_changes_nothing_writes_nothing(project: Workspace, put: Put) -> None:
-    """The file is returned as it is, also when it changed meanwhile: there is nothing to write."""
-    path = put("state.json", '{"a": 1.0}')
-
-    def edit(file: StateFile) -> dict[str, Any]:
-        save(path, '{"a": 2}')
-        return dict(file.data)
-
-    after, changed = statefile.rewrite(project, path, edit, why="test")
-
-    assert (after.data, changed) == ({"a": 1.0}, False)
-    assert path.read_text() == '{"a": 2}'
-    assert statefile.rewrite(project, path, lambda _: {"a": 2.0}, why="test")[1], "1 and 1.0 are two things"
-
-
 def test_a_file_removed_during_an_update_stays_removed(project: Workspace, put: Put) -> None:
     """Somebody else completed the workflow meanwhile."""
     path = put("state.json", {"a": 1})
@@ -190,22 +148,6 @@ def test_a_file_that_is_being_saved_is_waited_for(
     assert [each.name for each in project.root.iterdir()] == ["state.json"]
 
 
-def test_a_file_that_breaks_during_an_update_is_waited_for(project: Workspace, put: Put, pauses: Pauses) -> None:
-    """Well-formed when it was read, empty when it is to be written, whole again a moment later."""
-    path = put("state.json", {"a": 1})
-    first = iter([lambda: path.write_text("")])
-    pauses.acts = {6: lambda: path.write_text('{"a": 2}')}
-
-    def edit(file: StateFile) -> dict[str, Any]:
-        next(first, lambda: None)()
-        return {**file.data, "ours": 1}
-
-    after, _ = statefile.rewrite(project, path, edit, why="test")
-
-    assert after.data == {"a": 2, "ours": 1}
-    assert [each.name for each in project.root.iterdir()] == ["state.json"]
-
-
 def test_a_file_that_stays_broken_is_set_aside(project: Workspace, put: Put, pauses: Pauses) -> None:
     """Once nobody has touched it for a moment; what it held lies beside it, the last generation is gone on with."""
     path = put("state.json", {"a": 1})
@@ -233,20 +175,6 @@ def test_a_file_that_is_changed_for_ever_is_not_waited_for_for_ever(
 
     assert set(path.read_text()) == {"{"}
     assert pauses.count < 1000
-
-
-def test_a_broken_file_is_repaired_on_demand(project: Workspace, put: Put) -> None:
-    """With `repair` the last generation is written even where the edit changes nothing, and not without."""
-    path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
-    put("state.json", '{"a": 2')
-
-    kept, changed = statefile.rewrite(project, path, lambda file: dict(file.data), why="test")
-    assert (kept.broken[:11], changed, path.read_text()) == ("is not JSON", False, '{"a": 2')
-
-    after, changed = statefile.rewrite(project, path, lambda file: dict(file.data), why="test", repair=True)
-    assert (after.broken, changed, json.loads(path.read_text())) == ("", True, {"a": 1})
-    assert [each.read_text() for each in path.parent.glob("state.json.corrupt-*")] == ['{"a": 2']
 
 
 def test_what_nobody_can_look_at_is_never_moved(project: Workspace, put: Put) -> None:
@@ -328,26 +256,6 @@ def test_what_is_saved_at_the_very_end_is_kept(
     kept = [generations.content(project, row["id"]) for row in generations.all(project, path)]
     assert (last.encode() in kept) == (not aside)
     assert [each.read_text() for each in path.parent.iterdir()] == aside
-
-
-def test_what_is_too_large_is_neither_read_nor_changed(project: Workspace) -> None:
-    """Whatever wrote it; what to do is said."""
-    path = project.root / "state.json"
-    raw = b'{"pad": "' + b"x" * statefile.LIMIT_BYTES + b'"}'
-    path.write_bytes(raw)
-
-    for attempt in (
-        lambda: statefile.read(project, path),
-        lambda: statefile.rewrite(project, path, lambda file: {}, why="test"),
-        lambda: statefile.set_aside(project, path),
-        lambda: statefile.discard(project, path, why="test"),
-    ):
-        with pytest.raises(LargeError, match="is larger than"):
-            attempt()
-
-    assert path.read_bytes() == raw
-    with pytest.raises(LargeError, match="take out what is not needed any more, or move it away"):
-        statefile.read(project, path)
 
 
 def test_nothing_is_written_that_would_not_be_read(project: Workspace) -> None:

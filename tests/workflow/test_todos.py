@@ -29,30 +29,6 @@ def item(content: Any, status: Any, **more: Any) -> dict[str, Any]:
     return {"content": content, "status": status, **more}
 
 
-def test_only_the_status_of_phases_is_corrected(workflow: Workflow) -> None:
-    """Other items, other keys, unknown shapes and the order stay; what was corrected is named."""
-    given = [
-        item("My own", "completed"),
-        item("Test it", "completed", priority="high", id="7"),
-        "odd",
-        item("Build it", "in_progress"),
-        item("plan it", "pending"),
-        {"status": "pending"},
-        item("Plan it", "in_progress", activeForm="Planning"),
-    ]
-    corrected, titles = todos.correct(given, workflow)
-    assert titles == ["Test it", "Plan it"]
-    assert corrected == [
-        given[0],
-        item("Test it", "pending", priority="high", id="7"),
-        "odd",
-        given[3],
-        given[4],
-        given[5],
-        item("Plan it", "completed", activeForm="Planning"),
-    ]
-
-
 def test_several_phases_of_one_title_are_matched_in_order(project: Workspace) -> None:
     """survival's trap: the wrong one of two same-named items must not be marked done."""
     hybrid.start(project, Start(title="T", phases=(("Run QA", "a"), ("Fix", "b"), ("Run QA", "a"))))

@@ -13,7 +13,7 @@ from holdfast.files import tomlfile, trust
 from holdfast.formats import RECORDS
 from holdfast.formats.described import catalog, description, view
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import definitions, places, registry, verbs
+from holdfast.workflow import definitions, registry, verbs
 from holdfast.workflow.model import Changes, Start
 from tests import described
 from tests.commandline import holdfast
@@ -155,22 +155,6 @@ def test_a_projects_file_never_replaces_anothers(tmp_path: Path) -> None:
     reasons = {each.name: each.reason for each in catalog.listed(tmp_path) if each.value is None}
     assert "another one of this name comes first" in reasons["mine"]
     assert all("already" in reasons[name] for name in ("hybrid", "list", "compaction"))
-
-
-def test_another_project_does_not_know_it(tmp_path: Path) -> None:
-    """A process that opens one project after the other has only the formats of the last."""
-    one, other = tmp_path / "one", tmp_path / "other"
-    other.mkdir()
-    path = theirs(one, "mine")
-    trust.grant(one, {trust.relative_name(one, path): trust.digest(path.read_bytes())})
-    state = one / "work" / "a.json"
-
-    Workspace.open(one).close()
-    assert places.is_state(one, state)
-    Workspace.open(other).close()
-
-    assert not places.is_state(one, state)
-    assert "mine" not in formats.NAMES
 
 
 PLACES = [
@@ -420,20 +404,6 @@ def test_units_of_an_object_are_named_by_their_path(tmp_path: Path) -> None:
         "1": {"text": "Write", "state": "doing"},
         "2": {"text": "Tag", "state": "todo"},
     }
-
-
-def test_a_hook_opens_no_closed_or_blocked_unit(project: HoldfastProject) -> None:
-    """Only a person unblocks; a later agent's result is not lost, it is said why nothing moved."""
-    opened = Workspace.open(project.root)
-    adapter = registry.of_agents("progress")
-    (seen,) = adapter.find(opened).workflows
-    verbs.update(opened, seen, Changes(status="blocked", error="no key"))
-    (seen,) = adapter.find(opened).workflows
-    assert (seen.status, seen.phases[1].status) == ("blocked", "blocked")
-
-    assert not adapter.judge(opened, seen, "step_2", "completed", "It is done.").changed
-    with pytest.raises(TransitionError, match="holdfast update --phase 2 --status active"):
-        verbs.done(opened, seen)
 
 
 def test_two_units_with_one_id_are_told_apart(project: HoldfastProject) -> None:

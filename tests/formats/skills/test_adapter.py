@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.errors import HoldfastError
 from holdfast.files import atomic
 from holdfast.files.lock import locked
 from holdfast.formats.skills import adapter as skills
@@ -142,20 +141,6 @@ def test_a_phase_of_ones_own_is_renamed_with_its_position(project: Workspace) ->
 
     assert (now.phase, data(now.path)["state_machine"]["current_phase"]) == ("Compile", "Compile")
     assert verbs.done(project, now).phase == "Test"
-
-
-def test_a_start_by_its_general_verb_says_what_it_needs(project: Workspace) -> None:
-    """Which skills there are, that a machine has its own phases, that names differ."""
-    for given, said in (
-        (Start("x", kind="release"), "there are dev, tdd"),
-        (Start("x", kind="tdd", phases=(("red", ""),)), "has its own phases"),
-        (Start("x", phases=(("a", ""), ("a", ""))), "the same name"),
-        (Start("x", phases=(("a", ""),), total=3), "instead of --total"),
-        (Start("x"), "phases of its own"),
-    ):
-        with pytest.raises(HoldfastError, match=said):
-            skills.start(project, given)
-    assert not places.top(project).exists() or not list(places.active(project).glob("*.json"))
 
 
 def test_other_files_are_left_alone(project: Workspace) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -122,55 +120,6 @@ def test_a_state_behind_a_link_is_neither_read_nor_replaced(project: HoldfastPro
     for words in (("start", "dev", "--feature", FEATURE), ("phase", "verification"), ("check",)):
         assert "symbolic link" in skills(project, *words, code=1), words
     assert (target.read_bytes(), path.is_symlink()) == (raw, True)
-
-
-def test_an_id_that_is_not_the_files_name_finds_it_too(project: HoldfastProject) -> None:
-    """By the file's name and by the id; there is one entry in the index whichever the other program wrote."""
-    path = file(project)
-    data = json.loads(path.read_bytes())
-    data["workflow"]["id"] = "dev-login-a1b2c3"
-    path.write_text(json.dumps(data))
-    index = path.parent.parent / "index.json"
-    index.write_text(index.read_text().replace(path.stem, "dev-login-a1b2c3"))
-    for key in (path.stem, "dev-login-a1b2c3", FEATURE):
-        assert "dev-login-a1b2c3" in skills(project, "resume", key), key
-    assert "which differs from its file's name" in skills(project, "check")
-    skills(project, "task", "1", "--done", "--workflow", "dev-login-a1b2c3")
-    assert listed(project.root) == [path.stem]
-    skills(project, "complete", "--all", "--workflow", "dev-login-a1b2c3")
-    assert listed(project.root) == []
-
-
-@pytest.mark.slow
-def test_two_processes_on_one_key_start_it_once(project: HoldfastProject) -> None:
-    """One starts it and the other goes on with it; what both then record is all there."""
-
-    def at_once(*many: tuple[str, ...]) -> list[tuple[int, str]]:
-        began = [
-            subprocess.Popen(
-                [sys.executable, "-m", "holdfast", "skills", *words, "--project", str(project.root)],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-            for words in many
-        ]
-        said = [each.communicate(timeout=500)[0] for each in began]
-        return [(each.returncode, out) for each, out in zip(began, said, strict=True)]
-
-    told = at_once(*[("start", "tdd", "--task", "One key")] * 3)
-    started = [out for code, out in told if code == 0 and "Starting new workflow" in out]
-    assert len(started) == 1, told
-    others = [out for _, out in told if out not in started]
-    assert all("Resuming workflow" in out or "in_progress" in out or "is active" in out for out in others), told
-    name = f"{places.stem('tdd', 'One key')}"
-    assert listed(project.root).count(name) == 1
-    names = ("lint", "test", "security_review", "code_simplifier")
-    for code, out in at_once(*[("checkpoint", each, "--passed", "--workflow", FEATURE) for each in names]):
-        assert code == 0, out
-    data = json.loads((project.root / places.TOP / "active" / f"{places.stem('dev', FEATURE)}.json").read_bytes())
-    assert all(data["checkpoints"][each]["passed"] for each in names)
-    assert sorted(each["checkpoint"] for each in data["history"] if each["event"] == "checkpoint") == sorted(names)
 
 
 def test_a_broken_file_that_was_finished_stays_where_it_is(

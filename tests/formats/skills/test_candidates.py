@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
@@ -12,10 +11,8 @@ import pytest
 
 from holdfast import paths
 from holdfast.files import file_memo
-from holdfast.files.lock import locked
 from holdfast.formats.skills import adapter as skills
-from holdfast.formats.skills import candidates, folder, index, library, places
-from holdfast.formats.skills import file as files
+from holdfast.formats.skills import candidates, folder, library, places
 from tests.commandline import holdfast
 from tests.formats.skills import documents
 
@@ -42,15 +39,6 @@ def many(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return made
 
 
-def skills_seen(project: Workspace) -> list[str]:
-    """Return what an event finds, and forget what it kept."""
-    kept = {path: path.read_bytes() for path in (paths.state_dir() / "cache").glob("*.skills")}
-    seen = found(project)
-    for path, raw in kept.items():
-        path.write_bytes(raw)
-    return seen
-
-
 def found(project: Workspace, *keys: str) -> list[str]:
     return sorted(each.path.stem for each in skills.candidates(project, keys).workflows)
 
@@ -63,28 +51,6 @@ def test_the_last_changed_are_looked_at_and_the_others_counted(project: Workspac
     assert found(project) == last
     assert found(project, wanted) == sorted([many[0].stem, *last])
     assert skills.candidates(project, ()).left == MANY - candidates.MOST
-
-
-def test_what_another_program_does_during_a_move_is_seen_later(
-    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing tells its change of the folder from Holdfast's own, so the folder is listed again after a while.
-
-    However many moves there are until then; a clock that was set back counts as a while.
-    """
-    found(project)
-    now = [1_000.0]
-    monkeypatch.setattr(candidates, "time", SimpleNamespace(time=lambda: now[0]))
-    with candidates.replacing(project, many[-1]):
-        replace(many[-1], MANY)
-        documents.put(project, "dev-99999999", many[1].read_bytes())
-    now[0] += candidates._TRUSTED_S - 1
-    with candidates.replacing(project, many[-1]):
-        replace(many[-1], MANY)
-    assert "dev-99999999" not in found(project)
-    for at in (999.0, 1_000 + candidates._TRUSTED_S):
-        now[0] = at
-        assert "dev-99999999" in skills_seen(project)
 
 
 def test_a_folder_behind_a_link_is_a_problem_and_not_followed(
@@ -168,62 +134,3 @@ def of(project: Workspace, path: Path) -> Workflow:
     """Return the workflow of a file as an event sees it."""
     (found,) = (each for each in skills.candidates(project, ()).workflows if each.path == path)
     return found
-
-
-@pytest.fixture
-def bounded(project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch) -> Mock:
-    """Let a command read ten of the forty files, and return what counts the readings."""
-    monkeypatch.setattr(folder, "MOST", 10)
-    for each in many[:2]:
-        each.write_text("{")
-        os.utime(each, (1_700_000_000, 1_700_000_000))
-    with locked(places.top(project)):
-        index.rebuild(project, [])
-    reads = Mock(side_effect=files.load)
-    monkeypatch.setattr(files, "load", reads)
-    return reads
-
-
-def read_by(reads: Mock) -> set[Path]:
-    """Return the state files that were read since the last question."""
-    found = {call.args[1] for call in reads.call_args_list}
-    reads.reset_mock()
-    return found
-
-
-def test_check_repair_and_doctor_read_no_more_files_than_other_commands(
-    project: Workspace, many: list[Path], bounded: Mock
-) -> None:
-    """They say how many they left out, and never take an unread file for a missing one."""
-    places.index(project).write_text(json.dumps({"active_workflows": [{"id": many[5].stem}, {"id": "dev-of-its-own"}]}))
-    said = "40 state files are too many; 30 were not read"
-    checked = holdfast("skills", "check", root=project.root)
-    assert f"{said} → holdfast skills cleanup" in checked.out
-    assert "no state file" not in checked.out
-    assert checked.code == 0
-    assert said in holdfast("doctor", "-v", root=project.root, code=1).out
-    assert read_by(bounded) == set(many[-10:])
-
-    repaired = holdfast("skills", "repair", root=project.root)
-    assert said in repaired.err
-    listed = [each.id for each in index.entries(project)]
-    assert listed[:2] == [many[5].stem, "dev-of-its-own"]
-    assert sorted(listed[2:]) == [each.stem for each in many[-10:]]
-    assert read_by(bounded) == set(many[-10:])
-
-
-def test_cleanup_reads_the_oldest_files_and_says_what_is_left(
-    project: Workspace, many: list[Path], bounded: Mock
-) -> None:
-    """So one run after another removes them all. `start` removes some, and reads no more either."""
-    dry = holdfast("skills", "cleanup", "--dry-run", root=project.root)
-    assert dry.out.count("would be removed") == 8  # two are broken
-    assert "30 state files were not read; run `holdfast skills cleanup` again" in dry.err
-    assert read_by(bounded) == set(many[:10])
-    assert json.loads(holdfast("skills", "cleanup", "--json", root=project.root).out)["not_read"] == 30
-    assert [each for each in many if not each.exists()] == many[2:10]
-
-    bounded.reset_mock()
-    started = holdfast("skills", "start", "tdd", "--task", "Count", root=project.root)
-    assert "22 state files were not read" in started.out
-    assert len(read_by(bounded)) <= 20 + 2

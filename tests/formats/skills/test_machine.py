@@ -85,21 +85,6 @@ def test_what_is_wrong_with_a_machine_is_named(text: str, said: str) -> None:
     assert said in str(refused.value)
 
 
-def test_a_projects_machine_counts_once_trusted_as_it_is(tmp_path: Path) -> None:
-    """A change of content ends that."""
-    path = theirs(tmp_path, "review")
-    with pytest.raises(TransitionError, match="holdfast skills trust review"):
-        library.get(tmp_path, "review")
-    assert [each.trusted for each in library.MACHINES.listed(tmp_path) if each.path == path] == [False]
-
-    grant(tmp_path, path)
-    assert names(library.get(tmp_path, "review")) == ["read", "judge"]
-
-    path.write_text(REVIEW + '[[phases]]\nname = "more"\n')
-    with pytest.raises(TransitionError, match="is not trusted"):
-        library.get(tmp_path, "review")
-
-
 def test_a_projects_machine_never_replaces_a_users(tmp_path: Path) -> None:
     """Trusted or not; it does replace a shipped one."""
     for name in ("tdd", "dev"):
