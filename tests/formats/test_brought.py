@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import random
 import shutil
@@ -15,13 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from holdfast_checkbox import adapter
-from rich.console import Console
 
 from holdfast import checks, formats, paths
-from holdfast.commands import watch
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
-from holdfast.sessions.history.succession import Following
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests import brought
@@ -68,21 +64,6 @@ def compact(project: HoldfastProject) -> str:
     return project.fire("SessionStart", "SessionStart-compact").context
 
 
-def watched(root: Path) -> str:
-    """Return what `holdfast watch` prints first."""
-
-    def stop(seconds: float) -> None:
-        raise KeyboardInterrupt
-
-    console = Console(file=io.StringIO(), width=80)
-    following = Following(Workspace.open(root))
-    with pytest.raises(KeyboardInterrupt):
-        watch.tell(following, console, 1.0, stop)
-    following.close()
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
-
-
 def test_the_commands_of_everybody(project: HoldfastProject, name: str) -> None:
     """From the start to the end, and what can be asked in between."""
     state = project.root / STATE
@@ -102,7 +83,6 @@ def test_the_commands_of_everybody(project: HoldfastProject, name: str) -> None:
     run("cost")
     run("report", "--output", str(project.root / "report.html"))
     assert TITLE in (project.root / "report.html").read_text()
-    assert TITLE in watched(project.root)
     run("resume", TITLE)
     healthy = checks.run(opened := Workspace.open(project.root), ("states", "packages"))
     assert {each.level for each in healthy} == {"ok"}

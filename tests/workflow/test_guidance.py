@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.workflow import briefs, guidance, wording
 from holdfast.workflow.model import Phase, Workflow
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,23 +98,22 @@ INSIDE = [
 ]
 
 
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with a link that leads out, and one that stays."""
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    root = tmp_path / "root"
+def linked(root: Path) -> Path:
+    """Return a project with a link that leads out, and one that stays."""
     (root / "docs").mkdir(parents=True)
     (root / "docs/a.md").write_text("a")
-    (root / "link").symlink_to(tmp_path)
+    (root / "link").symlink_to(root.parent)
     (root / "link.md").symlink_to("docs/a.md")
     return root
 
 
-@pytest.mark.parametrize("entry", OUTSIDE)
-def test_reading_outside_the_project_is_listed_and_not_asked_for(workflow: Workflow, root: Path, entry: str) -> None:
+@each_row("entry", OUTSIDE)
+def test_reading_outside_the_project_is_listed_and_not_asked_for(
+    workflow: Workflow, tmp_path: Path, entry: str
+) -> None:
     """Under a heading of its own, in the guidance and for agents; alone it makes nobody read anything."""
     outside, heading = f"- {wording.one_line(entry)}", "Outside the project; don't read these:"
-    both = replace(workflow, reading=("@docs/a.md", entry))
+    root, both = linked(tmp_path / "root"), replace(workflow, reading=("@docs/a.md", entry))
     for text in (built(both, root=root).text, briefs.reminders(both, None, root=root)):
         assert listed(text, "REQUIRED READING") == ["- @docs/a.md"]
         assert listed(text, heading) == [outside]
@@ -124,10 +124,10 @@ def test_reading_outside_the_project_is_listed_and_not_asked_for(workflow: Workf
     assert heading in alone.sidecar_text
 
 
-@pytest.mark.parametrize("entry", INSIDE)
-def test_reading_inside_the_project_is_asked_for(workflow: Workflow, root: Path, entry: str) -> None:
+@each_row("entry", INSIDE)
+def test_reading_inside_the_project_is_asked_for(workflow: Workflow, tmp_path: Path, entry: str) -> None:
     """Whatever signs its name has."""
-    text = built(replace(workflow, reading=(entry,)), root=root).text
+    text = built(replace(workflow, reading=(entry,)), root=linked(tmp_path / "root")).text
     assert len(listed(text, "REQUIRED READING")) == 1
     assert "Outside the project" not in text
 

@@ -7,28 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.config import Config
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import facts, guidance, registry, wording
+from holdfast.workflow import guidance, registry, wording
 from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    import pytest
-
     from holdfast.workflow.model import Workflow
 
 MANY = 30_000
-
-
-def counted(made: list[Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that does the same and notes what it was given."""
-
-    def counting(*given: Any, **more: Any) -> Any:
-        made.append(given)
-        return function(*given, **more)
-
-    return counting
 
 
 def write(root: Path, place: str, data: dict[str, Any]) -> None:
@@ -89,13 +77,11 @@ def load(root: Path) -> Workflow:
 
 
 @each_row("name", LARGE)
-def test_what_is_rendered_is_bounded(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines are made only of facts that fit, however many there are, and the next step is always told."""
+def test_what_is_rendered_is_bounded(tmp_path: Path, name: str) -> None:
+    """However many facts there are; the next step is always told."""
     LARGE[name](tmp_path)
-    workflow, made = load(tmp_path), list[Any]()
-    monkeypatch.setattr(facts.Fact, "line", counted(made, facts.Fact.line))
+    workflow = load(tmp_path)
     given = guidance.build(workflow, root=tmp_path, sidecar=tmp_path / "sidecar.md")
-    assert len(made) <= guidance.LIMIT_UNITS // 5
     assert "Next step: " in given.text
     assert "Workflow: Big" in given.text
     assert f"more lines were not looked at, this workflow being too large: `holdfast show {workflow.id}`" in given.text

@@ -9,26 +9,6 @@ from tests.tables import each_row
 
 
 @each_row(
-    "value, number",
-    [
-        (3, 3),
-        ("3", 3),
-        (3.0, 3),
-        (" 7 ", 7),
-        (True, None),
-        (3.5, None),
-        ("x", None),
-        (None, None),
-        ("9" * 50, None),
-        ([], None),
-    ],
-)
-def test_whole_numbers_are_understood(value: Any, number: int | None) -> None:
-    """Numbers as text or whole floats count, truth values do not."""
-    assert number == values.number(value)
-
-
-@each_row(
     "value, texts, warned",
     [
         (None, (), False),
@@ -54,13 +34,6 @@ def test_adding_never_loses_what_was_there() -> None:
     assert values.added("text", ("b",)) == ["text", "b"]
     assert values.added(None, ()) == []
     assert values.added({"a": 1}, ("b",)) == [{"a": 1}, "b"]
-
-
-def test_a_reading_is_the_same_with_and_without_its_at() -> None:
-    """R001-08: what somebody listed without `@` is not listed a second time."""
-    before = ["docs/a.md", " @docs/b.md"]
-    assert values.added(before, ("@docs/a.md", "@docs/b.md")) is before
-    assert values.added(before, ("@docs/c.md",)) == [*before, "@docs/c.md"]
 
 
 @each_row(

@@ -67,25 +67,3 @@ def test_any_text_becomes_one_clean_line(text: str) -> None:
     assert not [c for c in line if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")]
     assert wording.one_line(line, 1000) == line
     line.encode("utf-8")
-
-
-@each_row(
-    "known, said",
-    [
-        ([], "there is no task 'x'; there are none"),
-        (["a"], "there is no task 'x'; there is only a"),
-        (["a", "b"], "there is no task 'x'; there are a, b"),
-        ([*"abcdefghijklmnopqrstu"], f"there is no task 'x'; there are {', '.join('abcdefghijklmnopqrst')} and 1 more"),
-    ],
-)
-def test_what_is_missing_is_named_with_what_exists(known: list[str], said: str) -> None:
-    """In the singular and the plural, and of very many the first ones."""
-    assert wording.missing("task 'x'", known) == said
-
-
-def test_a_fault_has_one_remedy() -> None:
-    """Whoever names a command of the doctor's need not be told of the doctor."""
-    said = "state.json is not JSON; `holdfast doctor --fix` puts it back"
-    assert wording.with_remedy(said) == said
-    assert wording.with_remedy("it broke") == "it broke; `holdfast doctor` says what to do"
-    assert wording.without_remedy(wording.with_remedy("it broke")) == "it broke"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock
-from holdfast.files import commits
 from holdfast.formats.skills import display, shell, testoutput
 from holdfast.workflow import definitions
 from tests.commandline import holdfast
@@ -216,24 +215,6 @@ def test_results_become_checkpoints_while_their_phase_is_current(dev: Story) -> 
     assert holdfast("skills", "phase", "pr_creation", root=dev.root, session=dev.project.session, code=1).code == 1
 
 
-def test_edits_are_counted_by_file_and_phase(tdd: Story) -> None:
-    """Lines added, once for each edit, of files in the project alone."""
-    patch = {"structuredPatch": [{"lines": ["+a", "+b", " c", "-d"]}]}
-    tdd.call("Write", {"file_path": f"{tdd.root}/tests/test_a.py", "content": "a\nb\nc\n"})
-    tdd.call("Edit", {"file_path": f"{tdd.root}/tests/test_a.py", "new_string": "x"}, toolUseResult=patch)
-    tdd.call("Write", {"file_path": "/etc/passwd", "content": "x"})
-    tdd.call("Write", {"file_path": f"{tdd.root}/.claude/x.json", "content": "x"})
-    tdd.call("Edit", {"file_path": f"{tdd.root}/b.py", "new_string": "x"}, "refused", failed=True)
-    tdd.told()
-    tdd.told()
-    assert tdd.state["files_modified"] == [{"path": "tests/test_a.py", "phase": "red", "lines_added": 5}]
-
-    tdd.run("tdd", "green")
-    tdd.call("Write", {"file_path": f"{tdd.root}/a.py", "content": "a\n"})
-    tdd.told()
-    assert tdd.state["files_modified"][1:] == [{"path": "a.py", "phase": "green", "lines_added": 1}]
-
-
 @pytest.mark.parametrize(("ticked", "total"), [(17, 17), (18, 23), (0, 13)])
 def test_ticks_that_differ_are_told_and_not_applied(
     holdfast_project: Callable[..., HoldfastProject], ticked: int, total: int
@@ -307,21 +288,6 @@ def test_a_line_proves_only_what_its_end_tells(line: str, failed: bool, outcomes
 
 
 @each_row(
-    "command, said",
-    [
-        ("git commit -m x", "commit"),
-        ("/usr/bin/git -C a -c user.name=A --no-pager commit", "commit"),
-        ("git -c commit log", "log"),
-        ("git", ""),
-        ("hg commit", ""),
-    ],
-)
-def test_git_is_understood_past_its_own_options(command: str, said: str) -> None:
-    """What it is told to do comes after them."""
-    assert shell.subcommand(command.split()) == said
-
-
-@each_row(
     "pattern, command, fitting",
     [
         ("pytest *", "pytest", True),
@@ -357,19 +323,6 @@ def test_runners_say_what_failed(text: str, failing: tuple[str, ...], ran: int |
     found = testoutput.read(text)
 
     assert (found.failing, found.ran, found.passed) == (failing, ran, passed)
-
-
-def test_a_commit_of_a_linked_worktree_is_found(tmp_path: Path) -> None:
-    """Its objects are the repository's."""
-    root = tmp_path / "one"
-    root.mkdir()
-    sha = commit(root, "Add")
-    subprocess.run(["git", "-C", str(root), "worktree", "add", "-q", str(tmp_path / "two")], check=True)
-
-    assert commits.resolved(tmp_path / "two", sha).startswith(sha)
-    assert commits.resolved(tmp_path, sha) == ""
-    assert commits.resolved(root, "../../x") == ""
-    assert commits.resolved(root, "ABCDEF1") == ""
 
 
 def test_a_machine_of_a_users_own_needs_no_code(project: HoldfastProject) -> None:

@@ -154,6 +154,19 @@ def test_what_is_too_long_to_be_read_whole_is_said(put: Put, lines: str, said: s
     assert candidate.warnings == (extract.unread,)
 
 
+def test_reminders_context_status_and_type_are_taken_over() -> None:
+    """R001-11: what the agent keeps in the memory file is part of the extract."""
+    extract = parsed(
+        "# Workflow State\n\n- **Workflow:** QA Loop\n- **Type:** qa-loop\n- **Phase:** 2/3 - Fixing\n"
+        "- **Status:** 🔄 In Progress\n\n## Required Reading\n- `@docs/a.md`\n- docs/b.md\n- a note, no path\n\n"
+        "## Key Reminders\n- Run tests\n- Fix types\n\n## Context\n- iteration: 3\n- page: home\n- ready: true\n"
+    )
+    assert (extract.kind, extract.status) == ("qa-loop", "in_progress")
+    assert extract.reading == ("@docs/a.md", "@docs/b.md")
+    assert extract.reminders == ("Run tests", "Fix types")
+    assert extract.context == {"iteration": 3, "page": "home", "ready": True}
+
+
 @each_row(
     "status, place",
     [("In Progress (phase 2/5)", (2, 5)), ("In Progress (phase 3/5)", (2, None)), ("Done", (2, None))],
