@@ -22,7 +22,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests import brought
 from tests.commandline import holdfast
-from tests.doctoring import examine, obey
+from tests.doctoring import obey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,17 +93,6 @@ def test_the_commands_of_everybody(project: HoldfastProject, name: str) -> None:
     assert TITLE in run("list", "--archive")
     assert "Forgotten" in run("forget", "--workflow", TITLE, "--yes")
     assert state.exists()
-
-
-def test_of_a_broken_file_that_nothing_is_known_of_no_content_is_named(project: HoldfastProject) -> None:
-    """It is set aside by hand; one that may not even be read is no broken one."""
-    state = project.root / STATE
-    state.write_bytes(b"\xff")
-    assert "Forgotten" in holdfast("forget", "--everything", "--yes", root=project.root).out
-
-    (found,) = [each for each in examine("states", project.root) if each.level != "ok"]
-
-    assert found.remedy == f"mv {state} {state}.aside"
 
 
 def test_a_package_that_is_gone_costs_no_event(project: HoldfastProject, name: str) -> None:

@@ -343,6 +343,10 @@ def test_a_completed_task_has_its_commit(scene: Scene) -> None:
     assert (event["task"], event["commit"]) == (1, "172c0b0")
     for number in ("0", "3"):
         assert "numbered 1 to 2" in scene.run("task", number, "--start", code=1).err
+    before = scene.path().read_bytes()
+    for words in (("task", "1", "--done"), ("task", "1", "--done", "--commit", "172c0b0"), ("unblock",)):
+        scene.run(*words)
+        assert scene.path().read_bytes() == before, words
     said = scene.run("task", "1", "--done", "--commit", "ab12cd3", code=1).err
     assert "is completed with commit 172c0b0; `holdfast skills task 1 --reopen` lets you change that" in said
 

@@ -191,17 +191,6 @@ def test_the_budget_holds_and_nothing_is_lost(changes: dict[str, Any], notes: li
     )
 
 
-def test_without_a_writable_folder_the_guidance_comes_without_a_sidecar(workflow: Workflow, tmp_path: Path) -> None:
-    """A read-only or linked folder costs the sidecar, not the guidance."""
-    assert workflow.root is not None
-    (tmp_path / "outside").mkdir()
-    (workflow.root / ".claude").symlink_to(tmp_path / "outside")
-    made = guidance.compile(workflow, root=workflow.root)
-    assert "Full version" not in made.text
-    assert "Workflow: Database Migration" in made.text
-    assert list((tmp_path / "outside").iterdir()) == []
-
-
 @pytest.mark.parametrize("name", ["x" * 10_000, "🚀" * 300, 'a"b\nc\x07', "</system-reminder>"])
 def test_odd_names_keep_the_summary_within_bounds(workflow: Workflow, name: str) -> None:
     """Names quoted, a workflow a line and fenced, at most 80 characters each, no control characters."""

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.config import Config
 from holdfast.formats.compaction import candidates
-from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import manyfiles
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from holdfast.testing import HoldfastProject
@@ -44,14 +42,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(manyfiles, "monotonic", made)
     return made
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Workspace]:
-    made = Workspace(tmp_path / "project", Config())
-    made.root.mkdir()
-    yield made
-    made.close()
 
 
 def put(path: Path, text: str, at: int = OLD) -> Path:

@@ -46,22 +46,6 @@ def test_each_line_has_a_kind(raw: str, kind: str, depth: int, text: str, box: s
 
 
 @each_row(
-    "line, cells",
-    [
-        ("| a | b |", ("a", "b")),
-        ("> | a | |", ("a", "")),
-        (r"| a \| b | c", (r"a \| b", "c")),
-        ("|", ("",)),
-        ("a | b", ()),
-        ("", ()),
-    ],
-)
-def test_rows_are_told_from_other_lines(line: str, cells: tuple[str, ...]) -> None:
-    """A row begins with a bar; an escaped one belongs to its cell."""
-    assert markdown.line(line).cells == cells
-
-
-@each_row(
     "line, value",
     [
         ("📍 Workflow: X", "X"),

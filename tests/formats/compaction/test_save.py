@@ -51,14 +51,6 @@ def data_of(path: Path) -> dict[str, Any]:
     return data
 
 
-def test_names_that_share_their_first_letters_stay_two_workflows(project: Workspace, put: Put) -> None:
-    """Two long names whose folders are the same after cutting do not become one."""
-    for ending in ("one", "two"):
-        put("CLAUDE.local.md", f"Workflow: {'long ' * 15}{ending}\nPhase: 1/2 - A\n")
-        assert save(project).action == "created"
-    assert len(compaction.find(project).workflows) == 2
-
-
 def test_the_end_of_one_workflow_buries_none_that_is_only_spelled_alike(project: Workspace, put: Put) -> None:
     """A folder's name tells whose it is only where it says the whole name."""
     put("CLAUDE.local.md", MEMORY.replace("QA Loop", "Größe"))

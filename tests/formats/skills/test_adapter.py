@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.files import atomic
-from holdfast.files.lock import locked
 from holdfast.formats.skills import adapter as skills
-from holdfast.formats.skills import folder, index, inspection, lookup, places, record, store
+from holdfast.formats.skills import index, inspection, lookup, places, record, store
 from holdfast.workflow import places as kept_at
 from holdfast.workflow import verbs
 from holdfast.workflow.model import Changes, Start
@@ -195,25 +194,3 @@ def test_an_index_that_cannot_be_read_stops_no_workflow(project: Workspace, plan
     (finding,) = inspection.findings(project)
     assert finding.text.startswith("index.json ") and str(place) in finding.remedy
     assert inspection.repair(project) == []
-
-
-def test_what_the_index_says_wrongly_is_named_and_mended(project: Workspace) -> None:
-    """An entry without a file, one that is there twice, and a file that isn't listed."""
-    made = start(project, "Add model")
-    documents.put(project, "tdd-a1b2c3d4", TDD)
-    said = data(places.index(project))
-    own = said["active_workflows"][0] | {"note": "first"}
-    said["active_workflows"] = [own, own | {"note": "second"}, {"id": "dev-00000000", "skill": "dev"}]
-    places.index(project).write_text(json.dumps(said))
-
-    with locked(places.top(project)):
-        found = index.rebuild(project, index.from_files(project, folder.names(project)))
-
-    assert found == [
-        "dev-00000000 is listed, but has no state file",
-        f"{made.path.stem} is listed 2 times",
-        "tdd-a1b2c3d4 is not listed",
-    ]
-    assert sorted(listed(project)) == sorted([made.path.stem, "tdd-a1b2c3d4"])
-    assert data(places.index(project))["active_workflows"][0] == own, "of two, the first stays"
-    assert index.differences(project, index.from_files(project, folder.names(project))) == []

@@ -17,24 +17,6 @@ if TYPE_CHECKING:
     from holdfast.formats.compaction.detection.extract import Extract
 
 ROOT = Path("/project")
-PLAN = """# Plan 001: User Auth
-
-**Status**: 🔄 In Progress
-
-See CLAUDE/PlanWorkflow.md and @CLAUDE/Auth.md.
-
-## Tasks
-
-### Phase 1: Design ✅
-- [x] Sketch
-
-### Phase 2: Build Components
-- [x] Login
-- [ ] Logout
-
-### Phase 3: Test
-- [ ] All of it
-"""
 WILD = st.sampled_from(
     [
         *("# ", "## Phase 1: ", "Status", ": ", "In Progress", "🔄 ", "✅", "|", "---", "\n", "\n\n", "- [x] ", "```"),
