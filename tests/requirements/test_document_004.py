@@ -421,11 +421,14 @@ def test_scenario_1_gives_the_task_back(scene: Scene) -> None:
     for number in "1234":
         scene.run("task", number, "--done")
     scene.run("task", "5", "--start")
-    scene.run("tdd", "red", "--reason", "no login")
-    scene.run("tdd", "green")
+    scene.run("tdd", "red", "--test-name", "test_login", "--reason", "no login")
+    assert "no failing test was recorded" not in scene.run("tdd", "green").out
     assert "Resuming task 5/7, currently in GREEN phase" in scene.restored()
     parts = {"red": "completed", "green": "in_progress", "refactor": "pending"}
     assert scene.state()["tasks"][4]["tdd_phases"] == parts
+    scene.run("task", "5", "--done")
+    scene.run("task", "6", "--start")
+    assert "no failing test was recorded" in scene.run("tdd", "green").out, "what failed before was of another task"
 
 
 def test_scenario_2_names_what_is_pending(scene: Scene) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,15 +13,6 @@ from holdfast.workflow.model import Start, Workflow
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
-
-PHASES = (("Plan it", "a"), ("Build it", "b"), ("Test it", "c"), ("Ship it", "d"))
-
-
-@pytest.fixture
-def workflow(project: Workspace) -> Workflow:
-    """One phase completed, one active, two to come."""
-    hybrid.start(project, Start(title="Ship", phases=PHASES))
-    return hybrid.move(project, "phase_0", "completed")[0]
 
 
 def test_a_long_list_is_cut_in_whole_lines(project: Workspace) -> None:

@@ -215,6 +215,24 @@ def test_results_become_checkpoints_while_their_phase_is_current(dev: Story) -> 
     assert holdfast("skills", "phase", "pr_creation", root=dev.root, session=dev.project.session, code=1).code == 1
 
 
+def test_edits_are_counted_by_file_and_phase(tdd: Story) -> None:
+    """Lines added, once for each edit, of files in the project alone."""
+    patch = {"structuredPatch": [{"lines": ["+a", "+b", " c", "-d"]}]}
+    tdd.call("Write", {"file_path": f"{tdd.root}/tests/test_a.py", "content": "a\nb\nc\n"})
+    tdd.call("Edit", {"file_path": f"{tdd.root}/tests/test_a.py", "new_string": "x"}, toolUseResult=patch)
+    tdd.call("Write", {"file_path": "/etc/passwd", "content": "x"})
+    tdd.call("Write", {"file_path": f"{tdd.root}/.claude/x.json", "content": "x"})
+    tdd.call("Edit", {"file_path": f"{tdd.root}/b.py", "new_string": "x"}, "refused", failed=True)
+    tdd.told()
+    tdd.told()
+    assert tdd.state["files_modified"] == [{"path": "tests/test_a.py", "phase": "red", "lines_added": 5}]
+
+    tdd.run("tdd", "green")
+    tdd.call("Write", {"file_path": f"{tdd.root}/a.py", "content": "a\n"})
+    tdd.told()
+    assert tdd.state["files_modified"][1:] == [{"path": "a.py", "phase": "green", "lines_added": 1}]
+
+
 @pytest.mark.parametrize(("ticked", "total"), [(17, 17), (18, 23), (0, 13)])
 def test_ticks_that_differ_are_told_and_not_applied(
     holdfast_project: Callable[..., HoldfastProject], ticked: int, total: int
