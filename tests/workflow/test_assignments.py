@@ -73,6 +73,9 @@ def matched(flow: Workflow, text: str, agent: str = "someone") -> str | None:
         ("go\nWrite and run tests", "phase_1"),
         ("go\n\n  \nWrite and run tests\n\nContext: none", "phase_1"),
         ("\nphase_2\n", "phase_2"),
+        ("phase_1\ngo on from phase_0", "phase_1"),
+        ("Write and run tests\nCreate calculator module", "phase_1"),
+        ("Work\nCreate calculator module\n\nContext: phase_2 waits, see Phase 1", "phase_0"),
         ("Do PHASE_2 now", None),
         ("Phase 1: go", None),
         ("Phase 3: Write and run tests", None),
@@ -130,20 +133,6 @@ def test_case_spacing_and_punctuation_do_not_count(title: str, text: str, meant:
     """I000-15: in every language; but signs that mean something, and the borders of numbers, do."""
     flow = workflow((title, "", "pending"))
     assert matched(flow, text) == ("phase_0" if meant else None)
-
-
-@each_row(
-    "description, prompt, phase",
-    [
-        ("phase_1", "go on from phase_0", "phase_1"),
-        ("Write and run tests", "Create calculator module was phase_0", "phase_1"),
-        ("Write and run tests", "Create calculator module", "phase_1"),
-        ("Work", "Create calculator module\n\nContext: phase_2 waits, see Phase 1", "phase_0"),
-    ],
-)
-def test_the_description_comes_before_the_prompt(description: str, prompt: str, phase: str) -> None:
-    """I000-15: and what a hand-over mentions below the first line is no reference."""
-    assert phase == matched(THREE, f"{description}\n{prompt}")
 
 
 @each_row(

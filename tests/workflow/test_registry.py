@@ -26,12 +26,3 @@ def test_what_cannot_be_looked_at_is_a_problem_and_not_absent(
     unread = {each.path.relative_to(folder).as_posix() for each in look(project).problems}
 
     assert unread == {"state/workflow.json", "agent-state.json", "workflow-state/active"}
-
-
-def test_a_file_where_a_folder_belongs_holds_no_workflow(project: Workspace) -> None:
-    """Also at the folder's own place: `holdfast wfs check` says what it is."""
-    for name in (".claude", ".workflow", "untracked"):
-        (project.root / name).write_text("x")
-
-    assert registry.all_found(project) == registry.candidates(project, "s")
-    assert not registry.all_found(project).problems

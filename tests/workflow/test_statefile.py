@@ -224,20 +224,6 @@ def test_a_broken_file_saved_before_it_is_written_stands(
     assert [each.name for each in project.root.iterdir()] == ["state.json"]
 
 
-def test_setting_aside_waits_for_whoever_is_saving(project: Workspace, put: Put, pauses: Pauses) -> None:
-    """A file without a generation that becomes whole meanwhile is not moved; one that stays broken is."""
-    path = put("state.json", "")
-    save(path, "{")
-    pauses.acts = {2: lambda: save(path, '{"a": 1}')}
-    with pytest.raises(ChangedError):
-        statefile.set_aside(project, path)
-    assert path.read_text() == '{"a": 1}'
-
-    save(path, "{")
-    assert statefile.set_aside(project, path).read_text() == "{"
-    assert not path.exists()
-
-
 @pytest.mark.parametrize(("last", "aside"), [('{"a": 2}', []), ('{"a": 2', ['{"a": 2'])])
 def test_what_is_saved_at_the_very_end_is_kept(
     project: Workspace, put: Put, monkeypatch: pytest.MonkeyPatch, last: str, aside: list[str]

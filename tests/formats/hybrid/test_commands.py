@@ -37,16 +37,6 @@ def statuses(root: Path) -> list[str]:
     return [phase["status"] for phase in phases(root)]
 
 
-def test_a_phase_that_waits_leaves_nothing_yet(root: Path) -> None:
-    """R000-11, R000-12: no deliverables and no hand-over before it began; its title is free."""
-    for given in (("--context", "x"), ("--deliverable", "a.py")):
-        assert 'phase 1 "Build it" is pending' in holdfast("update", *given, root=root, code=1).err
-        assert 'phase 2 "Test it" is pending' in holdfast("hybrid", "phase", "2", *given, root=root, code=1).err
-    holdfast("update", "--rename", "Build all", root=root)
-    assert [phase["title"] for phase in phases(root)] == ["Build all", "Test it", "2"]
-    assert phases(root)[0]["context_for_next"] == ""
-
-
 def test_a_failed_workflow_gives_way_as_what_it_is(root: Path) -> None:
     """R000-14, I000-17: nothing makes a success of a failed phase; asked to, a start lets it go to the archive."""
     holdfast("next", root=root)

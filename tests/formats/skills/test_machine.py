@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.errors import ConfigError, TransitionError
+from holdfast.errors import ConfigError
 from holdfast.files import trust
 from holdfast.formats.skills import library, machine
 from holdfast.workflow import definitions
@@ -93,15 +93,6 @@ def test_a_projects_machine_never_replaces_a_users(tmp_path: Path) -> None:
 
     assert names(library.get(tmp_path, "tdd")) == ["read", "judge"]
     assert names(library.get(tmp_path, "dev")) == ["theirs"]
-
-
-@each_row("name", ["release", "../dev", "a/b", "", "dev\n", "."])
-def test_an_unknown_skill_is_refused_with_those_there_are(tmp_path: Path, name: str) -> None:
-    """And with what to do."""
-    with pytest.raises(TransitionError, match="there are dev, tdd") as refused:
-        library.get(tmp_path, name)
-
-    assert "--phase" in str(refused.value)
 
 
 def test_what_nobody_trusts_is_told_at_a_sessions_start(holdfast_project: Callable[..., HoldfastProject]) -> None:
