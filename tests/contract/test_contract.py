@@ -391,6 +391,7 @@ def test_a_hand_is_followed_and_its_layout_kept(kit: Kit) -> None:
     now = verbs.done(kit.project, kit.only())
     assert (now.phases[1].title, now.phases[1].status) == ("Make it", "active")
     assert path.read_bytes()[:40] == edited[:40]
+    assert edited in [kit.project.content(each["id"]) for each in kit.project.generations(path)]
 
 
 def states(kit: Kit) -> list[Path]:

@@ -387,11 +387,14 @@ def test_the_machine_refuses_what_it_does_not_allow(scene: Scene) -> None:
     scene.run("phase", "task_execution")
     statuses = [each["status"] for each in scene.state()["state_machine"]["phases"]]
     assert statuses == ["completed", "completed", "in_progress", "pending", "pending"]
+    assert "completed_at" not in scene.state()["state_machine"]["phases"][2]
 
 
 def test_the_end_moves_the_file_and_prints_the_signal(scene: Scene) -> None:
     """R004-28, R004-31 and I004-3: one copy, with its status and time, out of the index, whose time moves."""
     scene.dev("pr_creation")
+    said = scene.run("complete", code=1).err
+    assert "pr_created pending. `holdfast skills pr --number N` records the pull request" in said
     scene.run("pr", "--number", "7")
     assert scene.run("complete").out == "DEV_COMPLETE: user-login\n"
     done = scene.state("completed")["workflow"]
@@ -429,6 +432,7 @@ def test_scenario_1_gives_the_task_back(scene: Scene) -> None:
     scene.run("task", "5", "--done")
     scene.run("task", "6", "--start")
     assert "no failing test was recorded" in scene.run("tdd", "green").out, "what failed before was of another task"
+    assert "has no part 'commit'" in scene.run("tdd", "commit", code=1).err
 
 
 def test_scenario_2_names_what_is_pending(scene: Scene) -> None:
@@ -513,6 +517,26 @@ def test_a_corrupted_file_is_set_aside(scene: Scene) -> None:
     assert len(list(scene.path().parent.glob("*.corrupt-*"))) == 1
     assert len(scene.listed()) == 1
     assert scene.events("corrupted_state")
+    scene.path().write_text("{")
+    said = holdfast("start", FEATURE, "--format", "skills", "--type", "dev", root=scene.root)
+    assert "⚠️ Corrupted state file detected. Starting fresh." in said.out + said.err
+
+
+def test_a_wrong_index_is_named_and_mended(scene: Scene) -> None:
+    """R004-07 and I004-14: a row without a file, one that is there twice, and a run that has none."""
+    scene.dev()
+    scene.tdd()
+    index = scene.root / places.TOP / "index.json"
+    data = json.loads(index.read_bytes())
+    dev, tdd = data["active_workflows"]
+    data["active_workflows"] = [dev | {"note": "first"}, dev | {"note": "second"}, {"id": "dev-00000000"}]
+    index.write_text(json.dumps(data))
+
+    said = scene.run("check").out
+    for each in ("dev-00000000 is listed, but", f"{dev['id']} is listed 2 times", f"{tdd['id']} is not listed"):
+        assert each in said, said
+    scene.run("repair")
+    assert [each.get("note", each["id"]) for each in scene.listed()] == ["first", tdd["id"]]
 
 
 def test_another_branch_is_named_with_both_ways(scene: Scene) -> None:
@@ -561,6 +585,7 @@ def test_a_folder_finds_the_run_of_its_feature(scene: Scene) -> None:
     for key in ("features/auth/", f"./{FEATURE}", str(scene.root / FEATURE), "features/auth"):
         assert [each.path for each in adapter.asked(project, "dev", key)] == [scene.path()], key
     assert adapter.asked(project, "dev", "features/aut") == []
+    assert "no workflow of a skill is about" in scene.run("resume", "nowhere", code=1).err
     scene.write("features/auth/logout.md", "# Logout\n")
     scene.run("start", "dev", "--feature", "features/auth/logout.md")
     said = scene.run("resume", "features/auth/", code=1).err

@@ -15,6 +15,20 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 
+def item(content: Any, status: Any, **more: Any) -> dict[str, Any]:
+    return {"content": content, "status": status, **more}
+
+
+def test_several_phases_of_one_title_are_matched_in_order(project: Workspace) -> None:
+    """survival's trap: the wrong one of two same-named items must not be marked done."""
+    hybrid.start(project, Start(title="T", phases=(("Run QA", "a"), ("Fix", "b"), ("Run QA", "a"))))
+    flow = hybrid.move(project, "phase_0", "completed")[0]
+    given = [item("Run QA", "completed"), item("Run QA", "completed"), item("Run QA", "completed")]
+    corrected, titles = todos.correct(given, flow)
+    assert [each["status"] for each in corrected] == ["completed", "pending", "completed"]
+    assert titles == ["Run QA"]
+
+
 def test_a_long_list_is_cut_in_whole_lines(project: Workspace) -> None:
     """A thousand phases do not fill the context; the command that prints all is named."""
     hybrid.start(

@@ -90,4 +90,5 @@ def test_the_original_checkpoints_are_understood() -> None:
     assert [files.failed(each) for each in points.values()] == [True, True, False]
     assert [files.ran(each) for each in points.values()] == [True, True, True]
     assert not files.ran({"status": "running"})
+    assert [files.passed(each) for each in points.values()] == [False, False, True]
     assert transitions.unmet({"checkpoints": points}, ("a", "c", "d")) == ["a failed"]
