@@ -22,7 +22,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests import brought
 from tests.commandline import holdfast
-from tests.doctoring import obey
+from tests.doctoring import examine, obey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,6 +93,27 @@ def test_the_commands_of_everybody(project: HoldfastProject, name: str) -> None:
     assert TITLE in run("list", "--archive")
     assert "Forgotten" in run("forget", "--workflow", TITLE, "--yes")
     assert state.exists()
+
+
+def test_a_broken_file_is_put_back_by_the_command_that_is_named(project: HoldfastProject) -> None:
+    """Only its format knows what a whole one is; who moves the workflow and who starts a session hear of the doctor."""
+    state = project.root / STATE
+    whole = state.read_bytes()
+    opened = Workspace.open(project.root)
+    assert opened.keep(state, b"\xfe", why="broken then, too")
+    opened.close()
+    state.write_bytes(b"\xff")
+
+    said = holdfast("done", root=project.root, session=project.session, code=1).err
+    assert f"{state} cannot be read: is not UTF-8; `holdfast doctor` says what to do" in said
+    told = project.fire("SessionStart", "SessionStart-startup").reply["systemMessage"]
+    assert f"{STATE} could not be read: is not UTF-8; `holdfast doctor` says what to do." in told
+    (found,) = [each for each in examine("states", project.root) if each.level != "ok"]
+    assert found.remedy == f"holdfast log restore 1 --of {state}"
+    obey(found, project.root)
+
+    assert state.read_bytes() == whole
+    assert examine("states", project.root)[0].level == "ok"
 
 
 def test_a_package_that_is_gone_costs_no_event(project: HoldfastProject, name: str) -> None:

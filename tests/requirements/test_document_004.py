@@ -379,6 +379,13 @@ def test_the_machine_refuses_what_it_does_not_allow(scene: Scene) -> None:
         (("complete",), "tasks 1, 2 of 2 are open"),
     ):
         assert said in scene.run(*words, code=1).err, words
+    for more, said in (
+        (("--phase", "a", "--total", "3"), "instead of --total"),
+        ((), "needs a type that is a skill, such as dev, or phases of its own"),
+        (("--phase", "a", "--phase", "a"), "two phases have the same name"),
+        (("--type", "tdd", "--phase", "red"), "has its own phases"),
+    ):
+        assert said in holdfast("start", "x", "--format", "skills", *more, root=scene.root, code=1).err, more
     assert scene.path().read_bytes() == before
     for number in ("1", "2"):
         scene.run("task", number, "--done")

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.formats.compaction import adapter as compaction
+from holdfast.formats.compaction import candidates
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.sessions.workspace import Workspace
@@ -49,6 +50,19 @@ def only_file(project: Workspace) -> Path:
 def data_of(path: Path) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return data
+
+
+def test_a_save_finds_the_file_of_its_workflow_among_many(project: Workspace, put: Put) -> None:
+    """In a folder that somebody chose, though many others were changed since: no second file is made."""
+    state = {"phase": {"current": 1, "total": 3, "name": "Build", "status": "in_progress"}}
+    for number in range(candidates.MOST + 10):
+        folder = "elsewhere" if number == 0 else f"w{number}"
+        put(f"{FOLDER}/{folder}/state-w-20250101_000000.json", state | {"workflow": f"W{number}"}, age=1000 - number)
+
+    saved = compaction.save(project, Extract("W0", current=2, total=3, mtime=1_800_000_000.0))
+
+    assert saved.path is not None
+    assert (saved.action, saved.path.parent.name) == ("updated", "elsewhere")
 
 
 def test_the_end_of_one_workflow_buries_none_that_is_only_spelled_alike(project: Workspace, put: Put) -> None:

@@ -117,6 +117,8 @@ def test_an_agents_failure_blocks_where_no_word_says_failed(tmp_path: Path) -> N
     judged = registry.of_agents("mine").judge(project, found, "step_1", "failed", "No key")
 
     assert (judged.changed, judged.workflow.phases[0].status) == (True, "blocked")
+    with pytest.raises(TransitionError, match="holdfast update --phase 1 --status active"):
+        verbs.done(project, judged.workflow)
     assert json.loads(path.read_text())["tasks"][0]["state"] == "bad"
 
 

@@ -13,6 +13,11 @@ from holdfast import paths
 from holdfast.files import file_memo
 from holdfast.formats.skills import adapter as skills
 from holdfast.formats.skills import candidates, folder, library, places
+from holdfast.sessions.forget import erasure
+from holdfast.sessions.forget.ledger_rows import Scope
+from holdfast.sessions.ownership import owners
+from holdfast.workflow import sidecars, verbs
+from holdfast.workflow.model import Changes
 from tests.commandline import holdfast
 from tests.formats.skills import documents
 
@@ -113,6 +118,33 @@ def test_the_last_changed_are_right_however_many_of_them_are_removed_or_brought_
         left.pop(-1).unlink()
         replace(left[0], 0)
         assert found(project) == sorted(each.stem for each in left[-candidates.MOST :]), len(left)
+
+
+def test_what_holdfast_moves_counts_as_the_last_changed(project: Workspace, many: list[Path]) -> None:
+    """What another program did before is seen all the same."""
+    found(project)
+    old = f"skills:{places.TOP}/active/{many[0].stem}.json#"
+    (moved,) = (each for each in skills.candidates(project, [old]).workflows if each.path == many[0])
+    verbs.update(project, moved, Changes(context={"number": 1}))
+    assert found(project) == sorted(each.stem for each in (many[0], *many[1 - candidates.MOST :]))
+    documents.put(project, "dev-99999999", many[1].read_bytes())
+    verbs.update(project, moved, Changes(context={"number": 2}))
+    assert "dev-99999999" in found(project)
+
+
+def test_forgetting_a_session_leaves_no_sidecar_of_a_file_that_commands_do_not_read(
+    project: Workspace, many: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many others were changed since."""
+    monkeypatch.setattr(folder, "MOST", 10)
+    (own,) = skills.candidates(project, [f"skills:{many[7].relative_to(project.root)}#"]).workflows[:1]
+    assert own.path == many[7]
+    owners.own(project, own, "session-1")
+    written = sidecars.write_sidecar(project.root, own, "all of it")
+    assert written is not None
+
+    assert written[0] in erasure.forget(project, Scope(session="session-1")).files
+    assert not written[0].exists()
 
 
 def test_what_was_read_counts_for_the_machine_and_the_branch_of_now(

@@ -158,6 +158,8 @@ def test_a_projects_machine_is_trusted_by_a_person(root: Path) -> None:
     assert [each["used"] for each in skills(root, "machines", "--json").json] == [True] * 3
     assert "has no machine '../x'" in skills(root, "trust", "../x", "--yes", code=1).err
     assert definitions.is_trusted(root, root / ".claude" / "machines" / "release.toml")
+    write(root, ".claude/machines/release.toml", text + '[[phases]]\nname = "announce"\n')
+    assert "is not trusted" in skills(root, "start", "release", "--task", "3.0", code=1).err
 
 
 def test_a_machines_file_name_forges_no_row(root: Path) -> None:

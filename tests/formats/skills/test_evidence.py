@@ -118,6 +118,10 @@ def test_a_commit_proposes_a_completion_and_completes_nothing(dev: Story) -> Non
     (event,) = dev.events("commit_seen")
     assert (event["task"], event["commit"], event["inferred"]) == (1, sha, True)
     assert dev.state["tasks"][0]["status"] == "in_progress"
+    dev.told("PreCompact", recorded="PreCompact-auto")
+    assert f"`holdfast skills task 1 --done --commit {sha}`" in dev.told(
+        "SessionStart", recorded="SessionStart-compact"
+    )
 
     holdfast("skills", "task", "1", "--done", "--commit", sha, root=dev.root, session=dev.project.session)
     dev.run("task", "2", "--start")

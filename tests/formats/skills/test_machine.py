@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, HoldfastError
 from holdfast.files import trust
 from holdfast.formats.skills import library, machine
 from holdfast.workflow import definitions
@@ -93,6 +93,18 @@ def test_a_projects_machine_never_replaces_a_users(tmp_path: Path) -> None:
 
     assert names(library.get(tmp_path, "tdd")) == ["read", "judge"]
     assert names(library.get(tmp_path, "dev")) == ["theirs"]
+
+
+def test_a_broken_machine_is_a_problem_of_its_own(tmp_path: Path) -> None:
+    """A workflow goes on by the phases in its file."""
+    users("review", "[[phases]")
+
+    with pytest.raises(HoldfastError):
+        library.get(tmp_path, "review")
+    found, said = library.known(tmp_path, "review")
+    assert found is None
+    assert "is not TOML" in said
+    assert library.known(tmp_path, "release") == (None, "")
 
 
 def test_what_nobody_trusts_is_told_at_a_sessions_start(holdfast_project: Callable[..., HoldfastProject]) -> None:
