@@ -10,40 +10,13 @@ from hypothesis import strategies as st
 
 from holdfast.files.document import Document
 from holdfast.formats.compaction import file as files
-from holdfast.formats.compaction import spot as compaction_spot
 from holdfast.workflow.statefile import StateFile
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from tests.workflow.conftest import Put
 
 PLACE = "untracked/workflow-state/x/state-x-20251209_143052.json"
-
-
-@each_row(
-    "phase, spot",
-    [
-        ({"current": 12, "total": 10, "name": "N", "status": "in_progress"}, (10, 10, "N", "in_progress")),
-        ({"current": 0, "total": 3, "name": "N", "status": "blocked"}, (1, 3, "N", "blocked")),
-        ({"current": -4, "total": -1}, (1, 1, "", "in_progress")),
-        ({"current": "2", "total": "5", "name": "N"}, (2, 5, "N", "in_progress")),
-        ({"current": "2/5", "name": "N"}, (2, 5, "N", "in_progress")),
-        ({"current": "2/5", "total": 6, "name": "N"}, (2, 6, "N", "in_progress")),
-        ({"current": 2.0, "total": None, "status": "done"}, (2, 2, "", "completed")),
-        ({"current": True, "total": [5], "name": 7, "status": {}}, (1, 1, "7", "in_progress")),
-        ("2/5 - Build", (2, 5, "Build", "in_progress")),
-        (3, (3, 3, "", "in_progress")),
-        (None, (1, 1, "", "in_progress")),
-        ([], (1, 1, "[]", "in_progress")),
-    ],
-)
-def test_hand_kept_phases_are_brought_within_bounds(phase: Any, spot: tuple[int, int, str, str]) -> None:
-    """I001-17: 1 <= current <= total whatever the file says, with a warning and never a crash."""
-    warnings: list[str] = []
-    found = compaction_spot.spot({"phase": phase}, warnings)
-    assert (found.current, found.total, found.name, found.word) == spot
-    assert warnings
 
 
 anything = st.recursive(
@@ -86,10 +59,3 @@ def test_a_phase_that_may_not_be_the_last_completes_no_workflow(
     path = put(PLACE, {"workflow": "X", "phase": phase | {"name": "N", "status": "completed"}})
     workflow = files.load(project, path).workflow
     assert (workflow.status, workflow.finished) == ("active", False)
-
-
-@each_row("said", ["✅ Completed", "**completed**", "Done!", "(finished)"])
-def test_a_phases_status_is_read_as_people_write_it(said: str) -> None:
-    """Signs around it say nothing."""
-    phase = {"current": 1, "total": 1, "name": "N", "status": said}
-    assert compaction_spot.spot({"phase": phase}, []).word == "completed"

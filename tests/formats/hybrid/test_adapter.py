@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import log
-from holdfast.errors import StateError
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.formats.hybrid import record
 from holdfast.workflow.model import Start, Workflow
@@ -35,10 +34,6 @@ def workflow(project: Workspace) -> Workflow:
     return hybrid.start(project, Start(title="Ship", phases=PHASES))
 
 
-def statuses(workflow: Workflow) -> list[str]:
-    return [phase.status for phase in workflow.phases]
-
-
 def moved(project: Workspace, phase: str, status: Any, **more: Any) -> Workflow:
     return hybrid.move(project, phase, status, **more)[0]
 
@@ -58,20 +53,6 @@ def test_a_view_that_cannot_be_written_costs_no_state(project: Workspace) -> Non
     hybrid.start(project, Start(title="Ship", phases=PHASES))
     assert moved(project, "phase_0", "active").position == "1/3"
     assert "workflow's view wasn't written" in log.tail(1)[0]
-
-
-def test_a_view_that_cannot_be_written_has_its_phase_judged_again(project: Workspace, workflow: Workflow) -> None:
-    """The next time writes what is missing; what the phase came to is kept from the first."""
-    view = project.root / VIEW
-    view.unlink()
-    view.mkdir()
-    with pytest.raises(StateError):
-        hybrid.judge(project, workflow, "phase_0", "completed", "Done.")
-    assert statuses(hybrid.find(project).workflows[0])[0] == "completed"
-    view.rmdir()
-
-    assert not hybrid.judge(project, workflow, "phase_0", "completed", "Done.").changed
-    assert "- [x] Phase 0: Plan it" in view.read_text()
 
 
 def test_a_view_behind_a_link_is_in_the_way(project: Workspace, workflow: Workflow, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.formats.compaction.detection import plantext
-from holdfast.workflow.model import UNKNOWN
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -34,13 +33,6 @@ def parsed(text: str, folder: str = "001-user-auth") -> Extract:
     reading = read(text, folder)
     assert reading.extract is not None, reading.reason
     return reading.extract
-
-
-@each_row("line", ["Current phase: 0/3 - X", "Current phase: 5/3 - X", "Current phase: soon"])
-def test_an_impossible_phase_line_says_nothing(line: str) -> None:
-    """I001-17: 1 <= current <= total."""
-    extract = parsed(f"# P\nStatus: In Progress\n{line}\n")
-    assert (extract.current, extract.total, extract.phase) == (None, None, UNKNOWN)
 
 
 HEADINGS = "\n## Phase 1: A\n{}\n## Phase 2: B\n{}\n## Phase 3: C\n"
