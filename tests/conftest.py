@@ -77,6 +77,8 @@ def make_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOLDFAST_RELAY", "python")  # a test that wants the native relay says so: it may be compiled
     # A machine that stalls must not leave a test's handler files unread.
     monkeypatch.setattr(route_cache, "OWN_PARSE_TIMEOUT_S", 600.0)
+    limits = (*(route_cache.Rules.__new__.__defaults__ or ())[:-1], 600.0)
+    monkeypatch.setattr(route_cache.Rules.__new__, "__defaults__", limits)
     monkeypatch.setattr(log, "_lowest", "info")
     monkeypatch.setattr(log, "_root", "")
     monkeypatch.setattr(log, "_written", None)

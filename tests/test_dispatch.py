@@ -17,7 +17,6 @@ import pytest
 from holdfast.testkit import recorded
 from tests import client_output, processes
 from tests.processes import ENTRYPOINT, INTERPRETER, ROOT, SOURCE
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from tests.processes import Place
@@ -59,7 +58,7 @@ def fake_package(folder: Path) -> None:
 # --- every recorded payload ---------------------------------------------------------------------------------------
 
 
-@each_row("name", recorded.names())
+@pytest.mark.parametrize("name", recorded.names())
 def test_every_recorded_payload_is_answered_acceptably(tmp_path: Path, name: str) -> None:
     """What the real client sent gets exit 0, and a stdout that is empty or what that event takes.
 

@@ -28,7 +28,7 @@ REPORT = "DELIVERABLES:\n- src/design.md\nCONTEXT_FOR_NEXT: build on it"
 
 
 @pytest.mark.scenario(16)
-def test_what_is_at_work_goes_on(world: World, terminal: Callable[..., Terminal]) -> None:
+def test_running_agents_survive_clear_and_start_only_once(world: World, terminal: Callable[..., Terminal]) -> None:
     """Nothing that runs starts twice, and what it brings later counts: for the phase, and for the script."""
     asked: list[str] = []
     answers = {

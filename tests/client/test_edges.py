@@ -250,7 +250,7 @@ def test_the_sessions_id_changes(world: World, how: str) -> None:
 
 @pytest.mark.scenario(7)
 @pytest.mark.parametrize("compacted_before", [False, True])
-def test_a_fork_beside_its_origin(world: World, compacted_before: bool) -> None:
+def test_fork_gets_nothing_while_the_owning_session_lives(world: World, compacted_before: bool) -> None:
     """While the session that owns the workflow lives, a fork of it gets nothing anew, and the owner what is its own.
 
     What the conversation held when it was forked is the fork's, too, until its own compaction drops it.

@@ -226,7 +226,7 @@ def test_bad_ones_cost_only_themselves(world: World) -> None:
 
 
 @pytest.mark.scenario(9)
-def test_one_that_hangs_is_ended(world: World) -> None:
+def test_handler_that_hangs_costs_only_its_own_time_limit(world: World) -> None:
     """A handler that never returns costs its own time limit, and its event's other handlers are heard."""
     config = world.client.home / ".config/holdfast/holdfast.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
@@ -259,7 +259,7 @@ def test_bad_ones_around_a_compaction(world: World, event: str) -> None:
 
 @pytest.mark.scenario(9)
 @pytest.mark.parametrize("event", HEADS)
-def test_one_that_hangs_around_a_compaction(world: World, event: str) -> None:
+def test_handler_that_hangs_around_a_compaction_changes_nothing_else(world: World, event: str) -> None:
     """It costs its own time limit; summariser and model are told what they would be without it."""
     config = world.client.home / ".config/holdfast/holdfast.toml"
     config.parent.mkdir(parents=True, exist_ok=True)

@@ -91,7 +91,7 @@ def run(world: World, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("part", ["", ".claude-plugin/plugin.json", ".claude-plugin/marketplace.json"])
-def test_it_is_valid(bare: World, part: str) -> None:
+def test_client_validates_the_plugin(bare: World, part: str) -> None:
     """`claude plugin validate`, the folder and its two manifests."""
     printed = run(bare, "plugin", "validate", str(ROOT / part))
     assert "Validation passed" in printed
@@ -120,7 +120,7 @@ def test_the_plugin_alone_is_enough(plugged: Plugged) -> None:
 
 
 @pytest.mark.parametrize("form", ["compaction", "hybrid"])
-def test_beside_the_settings_it_delivers_once(plugged: Plugged, form: str) -> None:
+def test_plugin_and_settings_deliver_guidance_once(plugged: Plugged, form: str) -> None:
     """Both register, both run: each firing is answered by one of the two, compaction after compaction."""
     plugged.build()
     world = plugged.world
@@ -140,7 +140,7 @@ def test_beside_the_settings_it_delivers_once(plugged: Plugged, form: str) -> No
     assert not world.complaints
 
 
-def test_beside_the_settings_moves_are_told_once(plugged: Plugged) -> None:
+def test_plugin_and_settings_report_each_move_once(plugged: Plugged) -> None:
     """An agent's phase: started, completed, handed over and put on the to-do list, each in one reminder."""
     plugged.build()
     world = plugged.world
@@ -172,7 +172,7 @@ def test_the_skill_lets_the_model_call_the_command(plugged: Plugged) -> None:
     assert [*world.project.glob("untracked/workflow-state/*/*.json")]
 
 
-def test_a_build_that_fails_is_told_once(plugged: Plugged, tmp_path: Path) -> None:
+def test_failed_plugin_build_is_reported_once(plugged: Plugged, tmp_path: Path) -> None:
     """The user hears of it at the next session's start; the model never does, and sessions go on."""
     world = plugged.world
     (tmp_path / "programs" / "uv.log.fail").write_text("error: no route to the index\n")

@@ -103,7 +103,7 @@ def test_in_a_new_session_what_was_cut_off_goes_on(fleet: Fleet) -> None:
 
 
 @pytest.mark.scenario(16)
-def test_what_is_asked_anew_starts_fresh(fleet: Fleet) -> None:
+def test_agents_asked_for_again_start_again(fleet: Fleet) -> None:
     """Another prompt of a person, and identical agents in one turn, start agents as ever."""
     session = fleet.world.client.session(SKIP)
     for _ in range(2):

@@ -206,7 +206,7 @@ def test_a_killed_resume(fleet: Fleet) -> None:
 
 @pytest.mark.scenario(16)
 @pytest.mark.parametrize("status", [400, 429])
-def test_one_failing_agent(fleet: Fleet, status: int) -> None:
+def test_named_run_restarts_only_the_failed_agent(fleet: Fleet, status: int) -> None:
     """One agent fails, by an error or a usage limit; the named run starts that one alone."""
     fleet.failing, fleet.status = {"2"}, status
     session = fleet.world.client.session(SKIP)
@@ -311,7 +311,7 @@ def test_named_and_nested(fleet: Fleet, nested: bool) -> None:
 
 
 @pytest.mark.scenario(16)
-def test_what_is_asked_anew_starts_all(fleet: Fleet) -> None:
+def test_finished_run_asked_for_again_starts_all_agents(fleet: Fleet) -> None:
     """A person who asks again for a run that has finished gets fresh agents, in the same session and in a new one."""
     session = fleet.world.client.session(SKIP)
     for prompt in ("Review it.", "Review it again."):
@@ -362,7 +362,7 @@ def test_a_twin_in_flight_after_an_automatic_compaction(fleet: Fleet) -> None:
 @pytest.mark.scenario(16)
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "dontAsk"])
 @pytest.mark.parametrize("edit", [("", ""), ("6]", "6, 7]")], ids=["same", "changed"])
-def test_no_permission_is_given(fleet: Fleet, mode: str, edit: tuple[str, str]) -> None:
+def test_changed_input_grants_no_permission(fleet: Fleet, mode: str, edit: tuple[str, str]) -> None:
     """What a person would be asked about doesn't run because Holdfast changed it; what they allowed does, changed."""
     cut(fleet, "3", done=5, script=SIX)
     script = SIX.replace(*edit)

@@ -138,7 +138,7 @@ def test_two_agents_at_once(world: World, folder: Path) -> None:
 
 
 @pytest.mark.scenario(4)
-def test_what_the_model_edits_is_followed(world: World, folder: Path) -> None:
+def test_edit_of_a_task_file_updates_state_and_list(world: World, folder: Path) -> None:
     """Its Edit of a task's file brings state and list in step at once."""
     path = str(folder / ".task/IMPL-1.1.json")
     edit = call("Edit", file_path=path, old_string='"status": "pending"', new_string='"status": "completed"')

@@ -23,7 +23,6 @@ from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import Route, scan
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +74,7 @@ SEEN = {
 }
 
 
-@each_row("name", FIRED)
+@pytest.mark.parametrize("name", FIRED)
 def test_every_replaced_value_is_seen_by_the_next_handler(name: str) -> None:
     """Outputs, displays, titles and forms compose as inputs do: a secret that one handler masks stays masked."""
     fields, first, seen = FIRED[name]
@@ -96,7 +95,7 @@ def test_every_replaced_value_is_seen_by_the_next_handler(name: str) -> None:
     assert seen in log.tail(1)[0]
 
 
-@each_row("output", [{}, [], 0])
+@pytest.mark.parametrize("output", [{}, [], 0])
 def test_an_output_that_was_emptied_is_seen_as_it_is(output: Any) -> None:
     """No text stands in the place of what is false to Python."""
     fired = parse({"hook_event_name": "PostToolUse", "session_id": "s"} | FIRED["PostToolUse"][0])
@@ -152,8 +151,8 @@ def test_answers_come_in_plan_order() -> None:
     assert not any(answer.fault for answer in answers)
 
 
-@each_row(
-    "text, words",
+@pytest.mark.parametrize(
+    ("text", "words"),
     [
         ("1 / 0", "raised ZeroDivisionError: division by zero (line 4)"),
         ("x = 1\nraise ValueError", "raised ValueError (line 5)"),
@@ -186,8 +185,8 @@ def test_a_handler_that_fails_is_named_with_what_it_did(text: str, words: str) -
     assert words in fault(text)
 
 
-@each_row(
-    "text, words",
+@pytest.mark.parametrize(
+    ("text", "words"),
     [
         ("def on_pre_tool_use(:", "does not load: raised SyntaxError"),
         ("import nothing_like_that\ndef on_pre_tool_use(): ...", "does not load: raised ModuleNotFoundError"),
@@ -273,7 +272,7 @@ def test_begin_is_told_before_each_file_and_each_call() -> None:
     assert sorted(begun) == sorted([call.label for call in plan] * 2)
 
 
-@each_row(
+@pytest.mark.parametrize(
     "text",
     [
         "import time; time.sleep(60)",

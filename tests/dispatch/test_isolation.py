@@ -28,7 +28,6 @@ from holdfast.plugins.scan import Route
 from holdfast.process import child
 from holdfast.process.child import CAPTURE_LIMIT_BYTES
 from holdfast.sessions.workspace import Workspace
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +115,7 @@ BAD = {
 }
 
 
-@each_row("name", BAD)
+@pytest.mark.parametrize("name", BAD)
 def test_a_bad_handler_costs_only_itself(name: str) -> None:
     """Between two good handlers a bad one does its worst: the good ones answer in order, the bad one is named."""
     body, words = BAD[name]
@@ -130,7 +129,7 @@ def test_a_bad_handler_costs_only_itself(name: str) -> None:
     assert bad.outcomes == ()
 
 
-@each_row("body", ["os._exit(3)", "sum(range(10**11))", "raise SystemExit"])
+@pytest.mark.parametrize("body", ["os._exit(3)", "sum(range(10**11))", "raise SystemExit"])
 def test_a_file_that_is_bad_while_it_loads_costs_only_itself(body: str) -> None:
     """A file may kill its process at import, too; the others are loaded again without it."""
     bad = handler("bad", "")
@@ -276,7 +275,7 @@ def test_a_handler_that_closes_what_is_not_its_own_costs_only_itself() -> None:
     assert bad.fault == "closed descriptors that are not its own, and its process was ended"
 
 
-@each_row("words", [b"nonsense\n", b"42\n", b'{"done": true, "waits": false}\n'])
+@pytest.mark.parametrize("words", [b"nonsense\n", b"42\n", b'{"done": true, "waits": false}\n'])
 def test_a_handler_that_writes_into_our_pipe_costs_only_itself(words: bytes) -> None:
     """Whatever a handler writes to a descriptor it happens to find, it is the one that is named."""
     ours = {int(path.name) for path in Path("/dev/fd").iterdir()}
@@ -289,7 +288,7 @@ def test_a_handler_that_writes_into_our_pipe_costs_only_itself(words: bytes) -> 
     assert "its process was ended" in bad.fault
 
 
-@each_row("end", ["os.getpid()", "1 / 0", "sys.exit(3)"])
+@pytest.mark.parametrize("end", ["os.getpid()", "1 / 0", "sys.exit(3)"])
 def test_a_child_never_goes_on_with_what_its_parent_does(tmp_path: Path, end: str) -> None:
     """Whatever becomes of its work, it ends with it: a second Holdfast would answer the event once more."""
     us = os.getpid()
@@ -435,7 +434,7 @@ def test_what_a_stuck_handler_started_ends_with_it() -> None:
     assert ended, "the sleeping shell still holds the pipe"
 
 
-@each_row("end", ["return advise('done')", "os._exit(1)", "1 / 0"])
+@pytest.mark.parametrize("end", ["return advise('done')", "os._exit(1)", "1 / 0"])
 def test_what_a_handler_started_ends_with_its_event(end: str) -> None:
     """However its process ends, nothing in its group outlives the event; another process group does not hold it up."""
     read, write = os.pipe()
@@ -491,7 +490,7 @@ def test_on_delivered_waits_for_the_reply_and_runs_only_for_what_was_delivered(t
     assert (tmp_path / "a").read_text().strip() != str(os.getpid())
 
 
-@each_row("body", ["os._exit(1)", "sum(range(10**11))", "1 / 0"])
+@pytest.mark.parametrize("body", ["os._exit(1)", "sum(range(10**11))", "1 / 0"])
 def test_a_delivery_is_noted_whatever_later_handlers_do(tmp_path: Path, body: str) -> None:
     """A handler that dies or is ended afterwards does not take an earlier one's on_delivered with it."""
     ward = isolated()

@@ -657,7 +657,7 @@ EXAMPLES["004 tdd"] = Example(
 
 
 @pytest.mark.parametrize(("name", "way"), [(name, way) for name, each in EXAMPLES.items() for way in each.ways])
-def test_what_is_reported_is_what_was_done(
+def test_all_views_of_a_complete_example_agree_at_each_step(
     name: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At each step of an example, all witnesses agree with each other and with what was done."""

@@ -408,7 +408,7 @@ def test_any_sign_of_failure_beats_completed(calculator: Calculator, sign: dict[
     fired.assert_advised("2 tests FAILED")
 
 
-def test_who_moved_nothing_hears_once_how_to(calculator: Calculator) -> None:
+def test_agent_that_moved_nothing_is_told_once_how_to(calculator: Calculator) -> None:
     """I000-15: caution costs nothing where the model is told the words."""
     calculator.create()
     first, second = (Agent(calculator.project, "look around", "Explore", number=number) for number in (1, 2))

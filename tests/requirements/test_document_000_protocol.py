@@ -271,7 +271,7 @@ def test_a_completed_workflow_is_over(calculator: Calculator) -> None:
     assert calculator.read(STATE) == before
 
 
-def test_what_a_person_closed_stays_closed(calculator: Calculator) -> None:
+def test_workflow_completed_by_hand_stays_completed(calculator: Calculator) -> None:
     """I000-9: a workflow that is completed by hand is over, also where a phase was left out; no agent opens it."""
     calculator.create()
     calculator.project.write({STATE: calculator.state | {"status": "completed"}})

@@ -61,7 +61,7 @@ def test_a_launch_makes_its_task_active(workflows: Workflows, folder: Path, desc
         ("verify", "Verify the finished work of IMPL-1.1, a part of IMPL-1."),
     ],
 )
-def test_who_is_for_no_task_moves_none(workflows: Workflows, folder: Path, description: str, prompt: str) -> None:
+def test_agent_without_a_task_moves_none(workflows: Workflows, folder: Path, description: str, prompt: str) -> None:
     """R002-17: nobody works on a container; who is told of finished tasks looks at them."""
     workflows.run("task", "complete", "IMPL-1.1")
     workflows.run("task", "start", "IMPL-1.2")
@@ -157,7 +157,7 @@ def test_the_general_verbs_tell_of_an_edited_list(workflows: Workflows, folder: 
     assert "`holdfast wfs task complete IMPL-1.3` completes it" in holdfast(*verb, root=workflows.root).out
 
 
-def test_who_ticks_the_list_hears_what_moves_the_task(workflows: Workflows, folder: Path) -> None:
+def test_tick_in_the_list_is_answered_with_the_command_that_moves_the_task(workflows: Workflows, folder: Path) -> None:
     """I002-30: at once, for nothing else would follow; the list is left to its writer until a task moves."""
     path = folder / "TODO_LIST.md"
     edited = workflows.todo(folder).replace("- [ ] **IMPL-1.3**", "- [x] **IMPL-1.3**")
@@ -230,7 +230,7 @@ def test_whose_session_was_paused_meanwhile_still_ends_its_task(workflows: Workf
     fired.assert_advised('Task IMPL-1.3 "Write the docs" is completed')
 
 
-def test_what_is_out_of_the_ordinary_is_said(workflows: Workflows, folder: Path) -> None:
+def test_launch_of_a_waiting_or_blocked_task_is_reported(workflows: Workflows, folder: Path) -> None:
     """A launch begins a task that waits, or that was blocked, and says so."""
     agent(workflows, "IMPL-1.2").about_to().assert_advised("is active (it depends on IMPL-1.1, not completed yet)")
     workflows.run("task", "block", "IMPL-1.1")
@@ -246,7 +246,7 @@ def test_a_failure_hands_over_too(workflows: Workflows, folder: Path) -> None:
     assert workflows.task(folder, "IMPL-1.1")["status"] == "blocked"
 
 
-def test_who_runs_is_not_started_again(workflows: Workflows, folder: Path) -> None:
+def test_second_launch_of_a_running_task_is_reported(workflows: Workflows, folder: Path) -> None:
     """Two in the foreground at once: the other one is said to run."""
     assert folder.is_dir()
     one, other = agent(workflows, "IMPL-1.1"), agent(workflows, "IMPL-1.3", number=2)

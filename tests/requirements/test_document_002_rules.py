@@ -150,7 +150,7 @@ def test_a_bracket_in_a_name_that_exists_is_no_wildcard(workflows: Workflows, fo
     assert [each["value"] for each in workflows.violations()] == ["app/[x]"]
 
 
-def test_what_only_the_examples_imply_is_a_remark(workflows: Workflows, folder: Path) -> None:
+def test_mismatch_with_the_examples_is_only_a_remark(workflows: Workflows, folder: Path) -> None:
     """I002-9, R002-20, R002-21, R002-27, R002-28 and I002-5: a mismatch is told, and breaks no rule."""
     task = changed(example(), "context.artifacts", [ARTIFACT | {"priority": "low"}])
     task = changed(task, "meta", {"type": "chore", "agent": "@universal-executor"})

@@ -128,7 +128,7 @@ def test_switching_leaves_one_marker(workflows: Workflows) -> None:
     assert (workflows.state(one)["status"], workflows.state(two)["status"]) == ("active", "paused")
 
 
-def test_who_switches_to_what_is_not_there_hears_what_is(workflows: Workflows) -> None:
+def test_switch_to_an_unknown_session_lists_the_known_ones(workflows: Workflows) -> None:
     """R002-07: the marker stays where it was."""
     workflows.start("One")
     assert "there is only WFS-one" in workflows.run("switch", "two", code=1).err

@@ -324,7 +324,7 @@ def test_completing_again_changes_nothing(workflows: Workflows, folder: Path) ->
     assert after == before
 
 
-def test_what_is_not_ours_to_change_stays(workflows: Workflows, folder: Path) -> None:
+def test_status_change_keeps_extra_fields_and_file_style(workflows: Workflows, folder: Path) -> None:
     """R002-45: extra fields, other spellings and the file's own style survive a change of its status."""
     wild = changed(alone("IMPL-001", title="实现登录"), "flow_control.pre_analysis", [{"step": "a", "commands": ["x"]}])
     text = json.dumps(wild | {"note": {"ä": [1.50, True]}}, indent=4, ensure_ascii=False).replace("1.5", "1.50")
@@ -461,7 +461,7 @@ def test_context_comes_down_and_across(workflows: Workflows, folder: Path) -> No
     assert workflows.task(folder, "IMPL-1.2")["context"]["inherited"]["context"] == ["Auth system design completed"]
 
 
-def test_what_a_parent_is_done_by_comes_down(workflows: Workflows, folder: Path) -> None:
+def test_subtask_inherits_acceptance_and_files_of_its_parent(workflows: Workflows, folder: Path) -> None:
     """R002-31: acceptance, artifacts, approach and target files of the parent; of the session what it was given."""
     parent = changed(example(id="IMPL-1", status="container"), "context.acceptance", ["no plain passwords"])
     parent = changed(changed(parent, "context.parent", None), "context.depends_on", [])
@@ -561,7 +561,7 @@ def test_steps_are_taken_in_their_order(workflows: Workflows, folder: Path) -> N
         ("manual_intervention", "manual", "manual"),
     ],
 )
-def test_what_a_failed_step_means(
+def test_on_error_decides_what_a_failed_step_does(
     workflows: Workflows, folder: Path, on_error: str | None, once: str, twice: str
 ) -> None:
     """R002-26, I002-6: `on_error` says it, and without it the task stops there."""

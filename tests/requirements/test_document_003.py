@@ -353,7 +353,7 @@ def test_files_are_locked_for_parallel_agents(scene: Scene) -> None:
     assert locks.lock(scene.project, workflow, "a.py", "a2", {"a2"}) == ""
 
 
-def test_what_lies_beside_the_state(scene: Scene) -> None:
+def test_checkpoint_of_another_program_is_left_alone(scene: Scene) -> None:
     """R003-27 and I003-15: another program's checkpoint.json is neither overwritten nor restored from."""
     scene.start()
     theirs = scene.path.with_name("checkpoint.json")

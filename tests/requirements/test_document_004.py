@@ -468,7 +468,7 @@ def test_the_long_display_is_the_documents(scene: Scene, monkeypatch: pytest.Mon
     assert scene.run("resume", name, "--yes").out == SHOWN + RESUMED
 
 
-def test_what_is_old_goes_exactly_then(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_files_are_removed_after_24_hours_and_7_days(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """R004-38 and I004-4: 24 hours and 7 days to the second, *.json alone, and out of the index."""
     at = clock.now().replace(microsecond=0)
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(at))
@@ -610,7 +610,7 @@ def test_a_folder_begins_with_its_first_feature(scene: Scene) -> None:
     assert "holds no feature file" in scene.run("start", "dev", "--feature", "empty", code=1).err
 
 
-def test_what_is_given_up_has_its_reason(scene: Scene) -> None:
+def test_abandoned_workflow_keeps_its_reason(scene: Scene) -> None:
     """I004-19: it moves away and is never restored."""
     scene.dev()
     scene.run("abandon", "Too early")

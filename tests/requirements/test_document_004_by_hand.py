@@ -270,7 +270,7 @@ def test_keys_of_the_index_that_are_not_ours_stay(handmade: Callable[..., Handma
 
 
 @pytest.mark.parametrize("command", [("cleanup",), ("start", "tdd", "--task", "New")])
-def test_what_was_removed_is_one_line(handmade: Callable[..., Handmade], command: tuple[str, ...]) -> None:
+def test_cleanup_is_reported_in_one_line(handmade: Callable[..., Handmade], command: tuple[str, ...]) -> None:
     """R004-38: however many files it were."""
     made = handmade("tdd")
     data = made.data() | {"workflow": made.data()["workflow"] | {"updated_at": "2025-01-01T00:00:00Z"}}

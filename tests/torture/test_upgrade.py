@@ -580,6 +580,7 @@ BEGUN: dict[str, tuple[bool, Callable[[World], object]]] = {
     "a server answers, the package is replaced": (True, lambda world: world.upgrade()),
     "a server answers, the package is missing": (True, lambda world: shutil.rmtree(world.package)),
     "a server answers, the package is replaced, the server is killed": (True, upgraded_and_killed),
+    "a new server answers and is killed": (True, lambda world: world.signal(signal.SIGKILL, servers=True)),
     "no server answers, the package is replaced": (False, lambda world: world.upgrade()),
     "no server answers, the package is missing": (False, lambda world: shutil.rmtree(world.package)),
 }
@@ -592,6 +593,10 @@ def test_an_event_that_has_begun_is_refused_whatever_happens_to_the_package(worl
         world.restore()
         if warm:
             world.warm()
+        if "new server" in name:
+            world.upgrade()
+            world.bash("ls")
+            wait("a new server listens", world.serves)
         asked: dict[str, Any] = {"tool_input": {"command": "rm -rf /"}}
         faults += fault(name, world.interrupted(partial(act, world), "PreToolUse-Bash", **asked), denies())
     assert not faults, "\n".join(faults)
@@ -621,13 +626,12 @@ def test_a_guard_that_the_earlier_version_knew_stays_known(world: World) -> None
 
 
 def test_install_and_uninstall_after_an_upgrade_leave_nothing(world: World) -> None:
-    """Also if the new version was never installed. What Holdfast remembers stays until it is told to forget that."""
+    """With a server that hangs, and also without an install of the new version. The memory stays until `forget`."""
     faults = []
     for install in (True, False):
         world.restore()
         world.warm()
-        if not install:
-            world.signal(signal.SIGSTOP)
+        world.signal(signal.SIGSTOP)
         world.upgrade()
         world.event("SessionStart-startup")
         if install:

@@ -19,7 +19,6 @@ from tests import described
 from tests.commandline import holdfast
 from tests.doctoring import examine
 from tests.planted import PLANTED
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -165,7 +164,7 @@ PLACES = [
 ]  # fmt: skip
 
 
-@each_row("place", PLACES)
+@pytest.mark.parametrize("place", PLACES)
 def test_no_file_may_lie_outside_or_where_others_keep_theirs(place: str) -> None:
     """The description is refused, with its file, the key and the place."""
     with pytest.raises(ConfigError, match=r"mine.toml: files: "):
@@ -294,7 +293,7 @@ WRONG = {
 }
 
 
-@each_row("text", WRONG)
+@pytest.mark.parametrize("text", WRONG, ids=[str(number) for number in range(len(WRONG))])
 def test_a_description_that_makes_no_sense_is_refused_with_the_key(text: str) -> None:
     """And with its file, so that whoever wrote it finds the place."""
     with pytest.raises(ConfigError) as refused:

@@ -1,0 +1,1 @@
+"""Measuring what the tests find: bugs planted in the source, one at a time."""

@@ -1,0 +1,50 @@
+"""Plant bugs in the source and show which of them the tests find.
+
+    python -m tools.mutants                         100 bugs drawn with seed 37 and the 100 of chosen.toml
+    python -m tools.mutants d007 a12                only these
+    python -m tools.mutants --show                  print them, run nothing
+    python -m tools.mutants --tests tests/contract  only what these tests find, of those that reach a changed line
+
+The first run takes the time of all tests once: it notes which tests reach which line. It works in `.mutants/`, on HEAD.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tools import program
+from tools.mutants import bug, drawing, running
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@click.command(help=__doc__.split("\n", 1)[0])
+@click.argument("ids", nargs=-1)
+@click.option("--seed", default=37, help="What the bugs are drawn with.", show_default=True)
+@click.option("--count", default=100, help="How many are drawn.", show_default=True)
+@click.option("--show", is_flag=True, help="Print the bugs and run nothing.")
+@click.option("--tests", multiple=True, help="Run only tests below this path. May be given several times.")
+@click.option("--seconds", default=90.0, help="How long the tests of one bug may take together.", show_default=True)
+def command(ids: tuple[str, ...], seed: int, count: int, show: bool, tests: tuple[str, ...], seconds: float) -> None:
+    """Go through the bugs and print for each the first test that fails with it."""
+    bugs = [each for each in (*drawing.draw(ROOT, seed, count), *bug.chosen(ROOT)) if not ids or each.id in ids]
+    if show:
+        click.echo("\n".join(map(str, bugs)))
+        return
+    tree = running.Tree(ROOT / ".mutants" / "tree", "HEAD")
+    coverage = tree.coverage(["tests", "tools"])
+    found = 0
+    for each in bugs:
+        reaching = [name for name in coverage.reaching(each) if not tests or name.startswith(tests)]
+        chosen = coverage.cheapest(reaching, seconds)
+        killer = tree.killer([each], chosen) if chosen else ""
+        found += bool(killer)
+        left = len(reaching) - len(chosen)
+        click.echo(f"{each.id} {each.file}: {killer or f'not found; {left} tests that reach it were not run'}")
+    click.echo(f"{found} of {len(bugs)} found")
+
+
+if __name__ == "__main__":
+    program.run(command, "mutants", None)
