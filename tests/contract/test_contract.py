@@ -391,6 +391,7 @@ def test_a_hand_is_followed_and_its_layout_kept(kit: Kit) -> None:
     now = verbs.done(kit.project, kit.only())
     assert (now.phases[1].title, now.phases[1].status) == ("Make it", "active")
     assert path.read_bytes()[:40] == edited[:40]
+    assert edited in [kit.project.content(each["id"]) for each in kit.project.generations(path)]
 
 
 def states(kit: Kit) -> list[Path]:
@@ -432,6 +433,39 @@ class Forgetful(Memory):
 
     def keep(self, path: Path, raw: bytes, *, why: str) -> str | None:
         return None
+
+
+def test_where_nothing_is_remembered_the_next_run_leaves_the_content_of_the_one_before(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In its file, in the format's archive or beside it."""
+    if not isinstance(kit.project, Memory):
+        pytest.skip("the ledger remembers")
+    kit.project = Forgetful(kit.root, Config())
+    first = verbs.done(kit.project, kit.begun(), everything=True)
+    for minutes in (1, 2):
+        monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(minutes=minutes)))
+        verbs.done(kit.project, verbs.begin(kit.project, kit.start()), everything=True)
+
+    assert first.raw in [raw for raw, _ in kit.files().values()], "copy it with `statefile.keep_aside`"
+
+
+def test_an_earlier_content_takes_the_place_of_another_only_on_purpose(kit: Kit) -> None:
+    """An unfinished workflow gives way with `replace`; what another program wrote stays or is kept."""
+    first, path = kit.begun(), kit.start("Another", replace=True).path
+    there = path.read_bytes()
+    if path == first.path:
+        with pytest.raises(TransitionError, match="in the way"):
+            kit.adapter.restore(kit.project, path, first.raw, why="log restore", replace=False)
+        assert path.read_bytes() == there
+        kit.adapter.restore(kit.project, path, first.raw, why="log restore", replace=True)
+        assert path.read_bytes() == first.raw
+
+    first.path.write_text(OTHERS)
+    with suppress(SchemaMismatch):  # it may give way if it was put into the place of a workflow's file
+        kit.adapter.restore(kit.project, first.path, first.raw, why="log restore", replace=True)
+    kept = [kit.project.content(each["id"]) for each in kit.project.generations(first.path)]
+    assert OTHERS.encode() in (first.path.read_bytes(), *kept)
 
 
 def test_a_broken_file_reads_as_its_last_content(kit: Kit) -> None:

@@ -57,6 +57,8 @@ def test_a_wrong_id_is_an_error(calculator: Calculator) -> None:
         functions.get_workflow_state("wf_20000101_000000", root=calculator.root)
     with pytest.raises(HoldfastError, match=calculator.id):
         functions.update_phase_status("wf_20000101_000000", "phase_0", "active", root=calculator.root)
+    with pytest.raises(HoldfastError, match="no phase 'phase_7'; there are phase_0, phase_1"):
+        calculator.update("phase_7", "active")
     assert calculator.read(STATE) == before
 
 
@@ -103,3 +105,22 @@ def test_a_file_of_another_schema_is_refused(calculator: Calculator, foreign: di
 
     assert calculator.read(STATE) == before
     assert not (calculator.root / VIEW).exists()
+
+
+def test_a_file_that_is_not_json_is_left_alone_and_a_torn_one_is_set_aside(calculator: Calculator) -> None:
+    """I000-20: another program's text, or a list of titles, stays. A torn file is kept beside the new one."""
+    titles = '{"id": "x", "task": "y", "status": "active", "phases": ["a", "b"]}'
+    start = ("start", "X", "--format", "hybrid", "--phase", "a")
+    for content, words in (
+        *((each, "is not JSON, so Holdfast did not write it") for each in ("my notes", "[1, 2", '"a text')),
+        (titles, "no phase has"),
+    ):
+        calculator.project.write({STATE: content})
+        assert words in calculator.run(*start, code=1).err, content
+        assert calculator.read(STATE) == content
+
+    calculator.project.write({STATE: "{ broken"})
+    said = calculator.run(*start).out
+    (aside,) = (calculator.root / STATE).parent.glob("workflow.json.corrupt-*")
+    assert aside.read_text() == "{ broken"
+    assert f"what {STATE} held before is kept as {aside.name} beside it" in said

@@ -248,6 +248,9 @@ def test_context_for_next_is_refused_before_the_phase_completes(calculator: Calc
                 f'phase 1 "Create calculator module" is {status}'
                 in calculator.run(*verb, "--context", "too early", code=1).err
             )
+        if status == "pending":
+            said = calculator.run("hybrid", "phase", "1", "--deliverable", "a.py", code=1).err
+            assert "is pending, so it has delivered nothing" in said
     with pytest.raises(TransitionError, match='phase 1 "Create calculator module" is active'):
         functions.update_phase_status(calculator.id, "phase_0", "active", context_for_next="x", root=calculator.root)
     assert [phase["context_for_next"] for phase in calculator.state["phases"]] == ["", ""]

@@ -106,6 +106,10 @@ def test_completing_a_phase_is_a_transition_to_the_next(desk: Desk) -> None:
     for key in set(before) - {"phase", "context"}:
         assert after[key] == before[key]
     assert "three errors are left" in desk.compaction()
+    desk.run("update", "--total", "3", "--rename", "Fix them")
+    desk.run("done")
+    titles = [each["title"] for each in desk.show()["phases"]]
+    assert titles[:2] == ["Run QA", "Fix them"], "a phase's title outlives it"
 
 
 def test_completing_removes_the_file_and_its_directory(desk: Desk) -> None:

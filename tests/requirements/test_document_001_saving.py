@@ -223,6 +223,28 @@ def test_a_memory_file_from_before_the_state_file_says_nothing(desk: Desk) -> No
     assert untouched(path) == before
 
 
+def test_a_memory_file_changed_before_the_state_moved_says_nothing(desk: Desk) -> None:
+    """I001-6: the later of the two knows the position, though the memory file says something new."""
+    desk.put("CLAUDE.local.md", MEMORY, age=600)
+    desk.precompact()
+    desk.put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", "1/3 - Run QA"), age=300)
+    desk.run("done")
+    moved = untouched(desk.file)
+
+    desk.precompact()
+
+    assert untouched(desk.file) == moved
+
+
+def test_a_first_phase_that_is_completed_ends_no_workflow(desk: Desk) -> None:
+    """R001-13: phases are left, so there is something to save."""
+    desk.put("CLAUDE.local.md", MEMORY.replace("2/3", "1/3") + "Status: completed\n")
+
+    desk.precompact()
+
+    assert desk.state["phase"]["current"] == 1
+
+
 def test_a_value_counts_only_where_the_extract_changed(desk: Desk) -> None:
     """I001-6: a new reading in a forgotten memory file is taken over, its old phase beside it is not."""
     desk.put("CLAUDE.local.md", MEMORY, age=600)

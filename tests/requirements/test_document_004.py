@@ -13,11 +13,11 @@ import pytest
 
 from holdfast import clock
 from holdfast.formats.skills import adapter, library, places, retention
+from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance
 from tests.commandline import holdfast
 from tests.formats.skills import documents
-from tests.formats.skills.test_commands import QUESTION, RESUMED, SHOWN, example, with_session
 from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
@@ -28,6 +28,42 @@ if TYPE_CHECKING:
 FEATURE = "features/auth/user-login.md"
 FILE = "# User login\n\n- [ ] Add model\n- [ ] Add login\n"
 EVENTS = ("lint", "test", "security_review", "code_simplifier")
+# What the document shows for a person who comes back, with the branch and the ids of its example.
+SHOWN = """\
+📂 Checking for existing workflow state...
+
+Found active workflow:
+  ID: dev-auth-a1b2c3
+  Feature: features/auth/user-login.md
+  Started: 2 hours ago
+  Last activity: 45 minutes ago
+
+  Progress:
+    ✅ Load feature (3/5 tasks complete)
+    ✅ Create branch (feat/user-auth)
+    🔄 Task execution:
+       ✅ Task 1: Add User model (committed: abc123)
+       ✅ Task 2: Add password hashing (committed: def456)
+       ✅ Task 3: Add AuthService (committed: ghi789)
+       🔄 Task 4: Add login method (GREEN phase - tests failing)
+       ⏳ Task 5: Add logout method
+    ⏳ Verification (lint, test, security, simplify)
+    ⏳ PR creation
+
+"""
+QUESTION = "Resume from Task 4 (GREEN phase)? [Y/n]\n"
+RULE = "━" * 47
+RESUMED = f"""\
+{RULE}
+🔄 Resuming: Task 4/5 - Add login method
+   Phase: GREEN (make tests pass)
+{RULE}
+
+Last test run (45 min ago):
+  ❌ test_login_with_valid_credentials
+
+Continuing implementation...
+"""
 
 
 class Scene:
@@ -100,6 +136,36 @@ def later(monkeypatch: pytest.MonkeyPatch, **age: float) -> None:
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(**age)))
 
 
+def example(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the workflow that the document resumes, with the /tdd workflow of its task."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2025-01-08T22:00:00Z")
+    data = documents.state("dev")
+    data["workflow"] |= {"id": "dev-auth-a1b2c3", "branch": "feat/user-auth"}
+    data["workflow"] |= {"created_at": "2025-01-08T19:59:30Z", "updated_at": "2025-01-08T21:14:30Z"}
+    data["context"] |= {"feature_file": FEATURE, "feature_title": "User login"}
+    titles = ("Add User model", "Add password hashing", "Add AuthService", "Add login method", "Add logout method")
+    data["tasks"] = [{"index": n, "description": each, "status": "pending"} for n, each in enumerate(titles, 1)]
+    for task, sha in zip(data["tasks"], ("abc123", "def456", "ghi789"), strict=False):
+        task |= {"status": "completed", "commit_sha": sha}
+    parts = {"red": "completed", "green": "in_progress", "refactor": "pending"}
+    data["tasks"][3] |= {"status": "in_progress", "commit_sha": None, "tdd_phases": parts}
+    tdd = documents.state("tdd")
+    tdd["context"]["task_index"] = 4
+    tdd["test_state"]["last_run"] = "2025-01-08T21:15:00Z"
+    for name, each in (("dev", data), ("tdd", tdd)):
+        scene.write(f"{places.TOP}/active/{places.stem(name, FEATURE)}.json", json.dumps(each))
+
+
+def with_session(root: Path, session: str) -> None:
+    """Let a session be live."""
+    project = Workspace.open(root)
+    sessions.note_event(project, session)
+    (found,) = holdfast("list", "--json", root=root).json
+    assert found["format"] == "skills"
+    assert session in sessions.live_others(project, ME)
+    project.close()
+
+
 def test_files_lie_where_the_document_says(scene: Scene) -> None:
     """R004-01, R004-05, R004-06, I004-1 and I004-22: the literal key's hash; git ignores it."""
     scene.dev()
@@ -120,6 +186,7 @@ def test_a_skill_of_a_users_own_is_a_state_machine(scene: Scene) -> None:
     assert scene.state()["context"] == {"task_description": "1.2"}
     scene.run("block", "No key")
     assert [each["status"] for each in scene.state()["state_machine"]["phases"]] == ["blocked", "pending"]
+    assert "  Blocked: No key\n" in scene.run("resume").out
     assert "No key" in scene.run("phase", "announce", code=1).err
     scene.run("unblock")
     scene.run("phase", "announce")
@@ -207,6 +274,12 @@ def test_histories_have_the_documents_events(scene: Scene) -> None:
         *("workflow_started", "phase_started", "test_written", "failure_confirmed", "tests_run"),
         *("phase_completed", "phase_started", "tests_run"),
     ]
+    for part in ("refactor", "commit", "red"):
+        scene.run("tdd", part)
+    data = scene.state()
+    assert data["state_machine"]["cycle_count"] == 2
+    assert set(data["state_machine"]["phases"][0]) == {"name", "status", "started_at"}
+    assert "no failing test was recorded in RED" in scene.run("tdd", "green").out
 
 
 def test_a_compaction_is_in_the_history(scene: Scene) -> None:
@@ -236,6 +309,8 @@ def test_a_start_says_whether_it_resumes(scene: Scene) -> None:
     said = scene.run("start", "dev", "--feature", FEATURE).out
     assert "📂 Resuming workflow from saved state..." in said
     assert "Current phase: task_execution\nCurrent task: 1\n" in said
+    said = scene.run("start", "dev", "--feature", "features/typo.md").out
+    assert "warning: there is no features/typo.md in the project" in said
 
 
 def test_a_transition_is_one_write(scene: Scene) -> None:
@@ -268,6 +343,12 @@ def test_a_completed_task_has_its_commit(scene: Scene) -> None:
     assert (event["task"], event["commit"]) == (1, "172c0b0")
     for number in ("0", "3"):
         assert "numbered 1 to 2" in scene.run("task", number, "--start", code=1).err
+    before = scene.path().read_bytes()
+    for words in (("task", "1", "--done"), ("task", "1", "--done", "--commit", "172c0b0"), ("unblock",)):
+        scene.run(*words)
+        assert scene.path().read_bytes() == before, words
+    said = scene.run("task", "1", "--done", "--commit", "ab12cd3", code=1).err
+    assert "is completed with commit 172c0b0; `holdfast skills task 1 --reopen` lets you change that" in said
 
 
 def test_checkpoints_are_recorded_and_pending_ones_named(scene: Scene) -> None:
@@ -279,11 +360,48 @@ def test_checkpoints_are_recorded_and_pending_ones_named(scene: Scene) -> None:
     assert scene.run("pending").out.split() == ["test", "security_review", "code_simplifier", "pr_created"]
     assert "failed: lint" in scene.run("resume").out
     assert "lint failed" in scene.run("phase", "pr_creation", code=1).err
+    assert "lint failed" in scene.run("complete", "--all", code=1).err
+    scene.run("checkpoint", "test", "--passed", "--count", "42")
+    scene.run("pr", "--number", "7", "--url", "https://example.org/7")
+    points = scene.state()["checkpoints"]
+    assert (points["test"]["passed"], points["test"]["count"]) == (True, 42)
+    assert points["pr_created"] == {"status": "completed", "pr_number": 7, "pr_url": "https://example.org/7"}
+
+
+def test_the_machine_refuses_what_it_does_not_allow(scene: Scene) -> None:
+    """R004-15, I004-8: with what is allowed or missing; nothing changes. From verification one may go back."""
+    scene.dev()
+    before = scene.path().read_bytes()
+    for words, said in (
+        (("phase", "pr_creation"), "task_execution can't be followed by 'pr_creation'; allowed: verification"),
+        (("phase", "nowhere"), "there is no phase 'nowhere'; there are load_feature, create_branch"),
+        (("phase", "verification"), "tasks 1, 2 of 2 are open"),
+        (("complete",), "tasks 1, 2 of 2 are open"),
+    ):
+        assert said in scene.run(*words, code=1).err, words
+    for more, said in (
+        (("--phase", "a", "--total", "3"), "instead of --total"),
+        ((), "needs a type that is a skill, such as dev, or phases of its own"),
+        (("--phase", "a", "--phase", "a"), "two phases have the same name"),
+        (("--type", "tdd", "--phase", "red"), "has its own phases"),
+    ):
+        assert said in holdfast("start", "x", "--format", "skills", *more, root=scene.root, code=1).err, more
+    assert scene.path().read_bytes() == before
+    for number in ("1", "2"):
+        scene.run("task", number, "--done")
+    scene.run("phase", "verification")
+    assert f"{', '.join(EVENTS)} pending" in scene.run("phase", "pr_creation", code=1).err
+    scene.run("phase", "task_execution")
+    statuses = [each["status"] for each in scene.state()["state_machine"]["phases"]]
+    assert statuses == ["completed", "completed", "in_progress", "pending", "pending"]
+    assert "completed_at" not in scene.state()["state_machine"]["phases"][2]
 
 
 def test_the_end_moves_the_file_and_prints_the_signal(scene: Scene) -> None:
     """R004-28, R004-31 and I004-3: one copy, with its status and time, out of the index, whose time moves."""
     scene.dev("pr_creation")
+    said = scene.run("complete", code=1).err
+    assert "pr_created pending. `holdfast skills pr --number N` records the pull request" in said
     scene.run("pr", "--number", "7")
     assert scene.run("complete").out == "DEV_COMPLETE: user-login\n"
     done = scene.state("completed")["workflow"]
@@ -313,9 +431,15 @@ def test_scenario_1_gives_the_task_back(scene: Scene) -> None:
     for number in "1234":
         scene.run("task", number, "--done")
     scene.run("task", "5", "--start")
-    scene.run("tdd", "red", "--reason", "no login")
-    scene.run("tdd", "green")
+    scene.run("tdd", "red", "--test-name", "test_login", "--reason", "no login")
+    assert "no failing test was recorded" not in scene.run("tdd", "green").out
     assert "Resuming task 5/7, currently in GREEN phase" in scene.restored()
+    parts = {"red": "completed", "green": "in_progress", "refactor": "pending"}
+    assert scene.state()["tasks"][4]["tdd_phases"] == parts
+    scene.run("task", "5", "--done")
+    scene.run("task", "6", "--start")
+    assert "no failing test was recorded" in scene.run("tdd", "green").out, "what failed before was of another task"
+    assert "has no part 'commit'" in scene.run("tdd", "commit", code=1).err
 
 
 def test_scenario_2_names_what_is_pending(scene: Scene) -> None:
@@ -336,12 +460,12 @@ def test_scenario_3_creates_the_pull_request(scene: Scene) -> None:
     assert "check git status; create the PR if the branch is pushed" in scene.restored()
 
 
-def test_the_long_display_is_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_long_display_is_the_documents(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """R004-36, R004-37, I004-9 and I004-21: sign by sign, and what follows after yes."""
-    example(tmp_path, monkeypatch)
+    example(scene, monkeypatch)
     name = "dev-auth-a1b2c3"  # the id that the display names; the file is called after the key
-    assert holdfast("skills", "resume", name, root=tmp_path).out == SHOWN + QUESTION
-    assert holdfast("skills", "resume", name, "--yes", root=tmp_path).out == SHOWN + RESUMED
+    assert scene.run("resume", name).out == SHOWN + QUESTION
+    assert scene.run("resume", name, "--yes").out == SHOWN + RESUMED
 
 
 def test_old_files_are_removed_after_24_hours_and_7_days(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,6 +480,31 @@ def test_old_files_are_removed_after_24_hours_and_7_days(scene: Scene, monkeypat
         assert len(retention.due(Workspace.open(scene.root), "").old) == gone
     scene.run("cleanup")
     assert (scene.listed(), beside.exists()) == ([], True)
+
+
+def test_a_finished_run_goes_exactly_after_a_day(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R004-38 and I004-4: 24 hours after its end."""
+    at = clock.now().replace(microsecond=0)
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(at))
+    scene.dev()
+    scene.run("complete", "--all")
+    for age, kept in ((timedelta(hours=24), True), (timedelta(hours=24, seconds=1), False)):
+        monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(at + age))
+        assert ("Nothing is old enough" in scene.run("cleanup", "--dry-run").out) == kept
+        scene.run("cleanup")
+        assert any((scene.root / places.TOP / "completed").glob("*.json")) == kept
+
+
+def test_the_run_of_a_live_session_is_not_removed(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R004-38 and R004-39: however old it is. The session's own run goes only when it asks for all."""
+    at = clock.now()
+    scene.run("start", "dev", "--feature", FEATURE, session=OTHER)
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(at + timedelta(days=8)))
+    with_session(scene.root, OTHER)
+    assert "Nothing is old enough" in scene.run("cleanup").out
+    assert scene.run("clear", "--yes").out == "There is nothing to remove. 1 workflow of a live session stayed.\n"
+    assert "Nothing is old enough" in scene.run("cleanup", session=OTHER).out
+    assert scene.run("clear", "--yes", session=OTHER).out == "Removed 1 workflow.\n"
 
 
 def test_everything_can_be_cleared_by_hand(scene: Scene) -> None:
@@ -375,6 +524,26 @@ def test_a_corrupted_file_is_set_aside(scene: Scene) -> None:
     assert len(list(scene.path().parent.glob("*.corrupt-*"))) == 1
     assert len(scene.listed()) == 1
     assert scene.events("corrupted_state")
+    scene.path().write_text("{")
+    said = holdfast("start", FEATURE, "--format", "skills", "--type", "dev", root=scene.root)
+    assert "⚠️ Corrupted state file detected. Starting fresh." in said.out + said.err
+
+
+def test_a_wrong_index_is_named_and_mended(scene: Scene) -> None:
+    """R004-07 and I004-14: a row without a file, one that is there twice, and a run that has none."""
+    scene.dev()
+    scene.tdd()
+    index = scene.root / places.TOP / "index.json"
+    data = json.loads(index.read_bytes())
+    dev, tdd = data["active_workflows"]
+    data["active_workflows"] = [dev | {"note": "first"}, dev | {"note": "second"}, {"id": "dev-00000000"}]
+    index.write_text(json.dumps(data))
+
+    said = scene.run("check").out
+    for each in ("dev-00000000 is listed, but", f"{dev['id']} is listed 2 times", f"{tdd['id']} is not listed"):
+        assert each in said, said
+    scene.run("repair")
+    assert [each.get("note", each["id"]) for each in scene.listed()] == ["first", tdd["id"]]
 
 
 def test_another_branch_is_named_with_both_ways(scene: Scene) -> None:
@@ -388,6 +557,8 @@ def test_another_branch_is_named_with_both_ways(scene: Scene) -> None:
     said = scene.run("resume").out
     assert "⚠️ State is for branch 'feat/login' but current branch is 'main'" in said
     assert "Options: 1) Switch to feat/login  2) Abandon state and start fresh" in said
+    (git / "HEAD").write_text("0123456789012345678901234567890123456789\n")
+    assert "⚠️ State is for branch 'feat/login' but no branch is checked out" in scene.run("resume").out
 
 
 def test_no_task_in_progress_is_none(scene: Scene) -> None:
@@ -420,6 +591,23 @@ def test_a_folder_finds_the_run_of_its_feature(scene: Scene) -> None:
     project = Workspace.open(scene.root)
     for key in ("features/auth/", f"./{FEATURE}", str(scene.root / FEATURE), "features/auth"):
         assert [each.path for each in adapter.asked(project, "dev", key)] == [scene.path()], key
+    assert adapter.asked(project, "dev", "features/aut") == []
+    assert "no workflow of a skill is about" in scene.run("resume", "nowhere", code=1).err
+    scene.write("features/auth/logout.md", "# Logout\n")
+    scene.run("start", "dev", "--feature", "features/auth/logout.md")
+    said = scene.run("resume", "features/auth/", code=1).err
+    assert "several workflows fit" in said and "User login" in said and "Logout" in said
+
+
+def test_a_folder_begins_with_its_first_feature(scene: Scene) -> None:
+    """R004-14: the context has all of them."""
+    scene.run("start", "dev", "--feature", "features/auth/")
+    context = scene.state()["context"]
+    assert context["feature_file"] == FEATURE
+    assert (context["folder_mode"], context["folder_path"]) == (True, "features/auth/")
+    assert context["folder_features"] == ["user-login.md"]
+    (scene.root / "empty").mkdir()
+    assert "holds no feature file" in scene.run("start", "dev", "--feature", "empty", code=1).err
 
 
 def test_abandoned_workflow_keeps_its_reason(scene: Scene) -> None:

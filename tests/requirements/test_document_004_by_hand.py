@@ -11,10 +11,9 @@ import pytest
 
 from holdfast import clock
 from holdfast.formats.skills import library, transitions, units
-from holdfast.testing import HoldfastProject
+from holdfast.testing import Fired, HoldfastProject
 from tests.commandline import holdfast
 from tests.formats.skills import documents
-from tests.formats.skills.test_compactions import compact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +26,12 @@ BOXES = "# User login\n\n- [x] Add model\n- [ ] Add login\n"
 def now() -> str:
     """Return the time as `date -Iseconds` prints it."""
     return clock.stamp()[:19] + "+00:00"
+
+
+def compact(project: HoldfastProject) -> Fired:
+    """Let a compaction happen; return what comes after it."""
+    project.fire("PreCompact", "PreCompact-auto")
+    return project.fire("SessionStart", "SessionStart-compact")
 
 
 class Handmade:

@@ -13,13 +13,8 @@ from holdfast.sessions.workspace import Workspace
 
 _DOCUMENTS = Path(__file__).parents[1] / "requirements" / "data"  # kept once, for all tests
 _EXAMPLES = {
-    "compaction-feature-start.json": "document_001/example-1-start.json",
-    "compaction-feature-update.json": "document_001/example-1-update.json",
     "compaction-migration.json": "document_001/example-3.json",
     "compaction-qa-loop.json": "document_001/example-2.json",
-    "compaction-required-fields.json": "document_001/required-fields.json",
-    "hybrid-minimal-schema.json": "document_000/minimal-schema.json",
-    "hybrid-view-template.md": "document_000/view-template.md",
     "memory.md": "document_001/memory-file.md",
 }
 

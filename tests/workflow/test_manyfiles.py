@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast import paths
-from holdfast.config import Config
-from holdfast.formats.compaction import candidates, save
-from holdfast.formats.compaction.detection import extract, plans
-from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import manyfiles, statefile
+from holdfast.formats.compaction import candidates
+from holdfast.workflow import manyfiles
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from holdfast.testing import HoldfastProject
 
 MANY = 400
 OLD = 1_700_000_000
-ME = "11111111-1111-4111-8111-111111111111"
 
 
 class Clock:
@@ -48,14 +44,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Workspace]:
-    made = Workspace(tmp_path / "project", Config())
-    made.root.mkdir()
-    yield made
-    made.close()
-
-
 def put(path: Path, text: str, at: int = OLD) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -63,68 +51,10 @@ def put(path: Path, text: str, at: int = OLD) -> Path:
     return path
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[Any]:
-    """Have a function note what it is given."""
-    made, function = list[Any](), getattr(module, name)
-
-    def counting(*given: Any, **more: Any) -> Any:
-        made.append(given)
-        return function(*given, **more)
-
-    monkeypatch.setattr(module, name, counting)
-    return made
-
-
-def test_a_search_looks_at_what_matters_first_and_ends_in_time(clock: Clock) -> None:
-    """The wanted entries, then those created last; without a limit, all of them."""
-    entries = {f"plan-{number}": number for number in range(MANY)}
-    assert manyfiles.newest(entries, lambda name: 1) == (dict.fromkeys(entries, 1), 0)
-    clock.step = 0.1
-    with manyfiles.limited():
-        found, left = manyfiles.newest(entries, lambda name: 1, ["plan-3", "gone"])
-        later = manyfiles.newest(entries, lambda name: 1)
-    assert list(found) == ["plan-3", f"plan-{MANY - 1}", f"plan-{MANY - 2}"]
-    assert left == MANY - len(found)
-    assert later == ({}, MANY), "all searches end together"
-
-
-def plan(root: Path, name: str, status: str, at: int = OLD) -> Path:
-    return put(
-        root / plans.FOLDER / name / plans.FILE, f"# Plan: {name}\n\n**Status**: {status}\n\n## Phase 1: One\n", at
-    )
-
-
-def test_a_search_of_plans_ends_in_time(project: Workspace, clock: Clock) -> None:
-    """The plan that was just written is looked at, and how many were left out is known."""
-    for number in range(MANY):
-        plan(project.root, f"{number:04}-old", "Complete")
-    path = plan(project.root, "0000-old", "🔄 In Progress")
-    clock.step = 0.02
-    found = plans.active(project.root, OLD, path)
-    assert [each.name for each in found] == ["0000-old"]
-    assert manyfiles.omitted_count(paths.plans_dir(project.root)) > MANY / 2
-
-
 def state(root: Path, name: str, at: int = OLD, folder: str = "") -> Path:
     data = {"workflow": name, "workflow_type": "custom", "phase": {"current": 1, "total": 2, "name": "One"}}
     place = root / "untracked/workflow-state" / (folder or name) / f"state-{name}-20250101_000000.json"
     return put(place, json.dumps(data | {"created_at": "2025-01-01T00:00:00Z"}), at)
-
-
-@pytest.mark.parametrize("folder", ["", "all"], ids=["a folder each", "one folder"])
-def test_a_save_searches_some_of_many_state_files(
-    project: Workspace, folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A memory file names a workflow that none of them is of: PreCompact has no time to read them all."""
-    for number in range(MANY):
-        state(project.root, f"old-{number}", OLD + number, folder)
-    read = counted(monkeypatch, statefile, "read")
-    told = extract.Extract(name="Release", current=1, total=2, phase="One", source=project.root / "CLAUDE.local.md")
-    assert save.save(project, told).action == "created"
-    assert len(read) <= 4 * candidates.SEARCHED
-    read.clear()
-    assert save.save(project, told).action == "unchanged"
-    assert len(read) <= 4 * candidates.SEARCHED
 
 
 @pytest.mark.parametrize("format_", ["compaction", "wfs", "skills", "hybrid"])

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.workflow import markdown, scanner
 from tests.tables import each_row
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @each_row(
@@ -49,22 +43,6 @@ if TYPE_CHECKING:
 def test_each_line_has_a_kind(raw: str, kind: str, depth: int, text: str, box: str | None) -> None:
     """What its marks make it, how deep, what stands behind them, and the check box."""
     assert markdown.line(raw, 7) == (kind, raw, text, depth, box, markdown.line(raw).cells, 7)
-
-
-@each_row(
-    "line, cells",
-    [
-        ("| a | b |", ("a", "b")),
-        ("> | a | |", ("a", "")),
-        (r"| a \| b | c", (r"a \| b", "c")),
-        ("|", ("",)),
-        ("a | b", ()),
-        ("", ()),
-    ],
-)
-def test_rows_are_told_from_other_lines(line: str, cells: tuple[str, ...]) -> None:
-    """A row begins with a bar; an escaped one belongs to its cell."""
-    assert markdown.line(line).cells == cells
 
 
 @each_row(
@@ -135,31 +113,3 @@ def test_odd_lines_never_raise(line: str) -> None:
     scanner.scan(line)
     markdown.field(line)
     markdown.parts(line)
-
-
-@each_row(
-    "made",
-    [
-        lambda n: "*" * n,
-        lambda n: "# " + " " * n + "x",
-        lambda n: "Workflow:" + " " * n,
-        lambda n: "> " * (n // 2),
-        lambda n: "(:" * (n // 2),
-        lambda n: "\u00a0" * 400 + "x:" + " " * n,
-    ],
-)
-def test_a_line_of_nothing_but_marks_is_read_quickly(made: Callable[[int], str]) -> None:
-    """Neither do they recurse, nor does the processor time grow with their square."""
-
-    def spent(length: int) -> float:
-        line, best = made(length), float("inf")
-        for _ in range(3):
-            began = time.process_time()
-            markdown.plain(line)
-            markdown.line(line)
-            markdown.field(line)
-            best = min(best, time.process_time() - began)
-        return best
-
-    # Sixteen times the marks: sixteen times the time, where the square would be 256 times.
-    assert spent(800_000) < 80 * max(spent(50_000), 0.001)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import stat
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast import log
-from holdfast.files import document
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.workflow.guidance import write_sidecar
 from holdfast.workflow.model import Start, Workflow
@@ -27,42 +23,6 @@ def workflow(project: Workspace) -> Workflow:
     return compaction.start(project, Start(title="../QA Loop"))
 
 
-def test_a_sidecar_is_private_and_ignored_by_git(project: Workspace, workflow: Workflow) -> None:
-    """It lies in `.claude/holdfast` under a safe name, 0600, with a .gitignore of its own."""
-    written = write_sidecar(project.root, workflow, "größe 🚀\n")
-    assert written is not None
-    path, digest = written
-    assert path == project.root / ".claude/holdfast/compaction-qa-loop.md"
-    assert digest == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert (path.parent / ".gitignore").read_text() == "*\n"
-
-
-def test_an_unchanged_sidecar_is_not_rewritten(project: Workspace, workflow: Workflow) -> None:
-    """The same text leaves the file as it is, another replaces it."""
-    first = write_sidecar(project.root, workflow, "one")
-    assert first is not None
-    path, _ = first
-    os.utime(path, (1, 1))
-    before = path.stat()
-    write_sidecar(project.root, workflow, "one")
-    assert (path.stat().st_ino, path.stat().st_mtime) == (before.st_ino, 1)
-    with path.open() as reader:
-        write_sidecar(project.root, workflow, "two")
-        assert reader.read() == "one", "whoever has it open reads on in what it was"
-    assert path.read_text() == "two"
-
-
-def test_what_cannot_be_read_is_replaced(project: Workspace, workflow: Workflow) -> None:
-    """It is a file of ours: whatever it holds, here more than anybody reads, the guidance goes there."""
-    path = project.root / ".claude/holdfast/compaction-qa-loop.md"
-    path.parent.mkdir(parents=True)
-    with path.open("wb") as file:
-        file.truncate(document.LIMIT_BYTES + 1)
-    assert write_sidecar(project.root, workflow, "one") is not None
-    assert path.read_text() == "one"
-
-
 @pytest.mark.parametrize("place", [".claude", ".claude/holdfast", ".claude/holdfast/compaction-qa-loop.md"])
 def test_links_are_not_followed(project: Workspace, workflow: Workflow, tmp_path: Path, place: str) -> None:
     """Nothing is written where a link leads, and the log says why there is no sidecar."""
@@ -74,9 +34,3 @@ def test_links_are_not_followed(project: Workspace, workflow: Workflow, tmp_path
     assert write_sidecar(project.root, workflow, "one") is None
     assert list(outside.iterdir()) == []
     assert "symbolic link" in log.tail(1)[0]
-
-
-def test_a_file_in_the_folders_place_costs_only_the_sidecar(project: Workspace, workflow: Workflow) -> None:
-    """None is returned and nothing raised."""
-    (project.root / ".claude").write_text("not a folder")
-    assert write_sidecar(project.root, workflow, "one") is None

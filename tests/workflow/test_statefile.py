@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, SchemaMismatch, StateError
+from holdfast.errors import ChangedError, LargeError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.sessions.history import generations
 from holdfast.workflow import statefile
@@ -20,53 +20,6 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.statefile import StateFile
     from tests.workflow.conftest import Put
-
-
-def test_a_write_keeps_the_content_before_and_after(project: Workspace, put: Put) -> None:
-    """A hand-made content is a generation before we change it, ours after it."""
-    path = put("state.json", {"a": 1})
-    by_hand = path.read_bytes()
-    statefile.write(project, path, {"a": 2}, statefile.read(project, path), why="test")
-    rows = generations.all(project, path)
-    assert [row["why"] for row in rows] == ["test", "before test"]
-    assert generations.content(project, rows[1]["id"]) == by_hand
-
-
-def test_what_is_no_json_is_put_as_json_is_written(project: Workspace) -> None:
-    """Each content is kept, the same is not written again, and none that could not be read."""
-    path = project.root / "state.txt"
-    statefile.put(project, path, b"one", None, why="start")
-    at = statefile.put(project, path, b"two", b"one", why="done")
-    before = path.stat()
-
-    assert statefile.put(project, path, b"two", b"two", why="done") == at == before.st_mtime
-    assert path.stat().st_ino == before.st_ino
-    assert [row["why"] for row in generations.all(project, path)] == ["done", "start"]
-    with pytest.raises(ChangedError):
-        statefile.put(project, path, b"three", b"one", why="done")
-    with pytest.raises(LargeError, match="stays as it was"):
-        statefile.put(project, path, b" " * (statefile.LIMIT_BYTES + 1), b"two", why="done")
-    assert path.read_bytes() == b"two"
-
-
-def test_unchanged_content_is_not_rewritten(project: Workspace, put: Put) -> None:
-    """A rewrite of the same would break the model's next edit."""
-    path = put("state.json", '{"a":1,\r\n   "b": [1,2]}')
-    before = path.stat()
-    statefile.write(project, path, {"a": 1, "b": [1, 2]}, statefile.read(project, path), why="test")
-    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
-
-
-@pytest.mark.parametrize("broken", [b"", b'{"a": ', b"\xff\xfe{", b'{"a": 1, "a": 2}'])
-def test_a_broken_file_reads_as_its_last_generation(project: Workspace, put: Put, broken: bytes) -> None:
-    """Reading says what is wrong, takes the last good content and never touches the file."""
-    path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
-    path.write_bytes(broken)
-    file = statefile.read(project, path)
-    assert file.data == {"a": 1}
-    assert file.broken
-    assert path.read_bytes() == broken
 
 
 @pytest.mark.parametrize("foreign", ["[]", '["a"]', "null", '"text"', "7"])
@@ -90,63 +43,10 @@ def test_json_of_another_kind_is_another_tools_and_stays(project: Workspace, put
     assert [each.name for each in project.root.iterdir()] == ["state.json"]
 
 
-def test_a_broken_file_without_a_generation_is_an_error(project: Workspace, put: Put) -> None:
-    """There is nothing to fall back to, and the reason names the place."""
-    path = put("state.json", '{"a": }')
-    with pytest.raises(StateError, match="line 1 column 7"):
-        statefile.read(project, path)
-
-
-def test_a_removed_file_stays_removed(project: Workspace, put: Put) -> None:
-    """Removal is how a workflow ends: no generation brings it back."""
-    path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
-    path.unlink()
-    with pytest.raises(MissingError):
-        statefile.read(project, path)
-
-
-def test_our_own_write_sets_a_broken_file_aside(project: Workspace, put: Put) -> None:
-    """Nothing that was on disk is lost, not even what nobody could read."""
-    path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
-    path.write_bytes(b"{broken")
-    after = statefile.write(project, path, {"a": 2}, statefile.read(project, path), why="test")
-    assert json.loads(path.read_bytes()) == after.data == {"a": 2}
-    assert [each.read_bytes() for each in path.parent.glob("state.json.corrupt-*")] == [b"{broken"]
-
-
-@pytest.mark.parametrize("link", ["a", "a/b", "a/b/state.json"])
-def test_links_out_of_the_project_are_never_followed(project: Workspace, tmp_path: Path, link: str) -> None:
-    """A linked folder or file on the way refuses reading and writing."""
-    outside = tmp_path / "outside"
-    (outside / "b").mkdir(parents=True)
-    (outside / "state.json").write_text('{"a": 1}')
-    place = project.root / link
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.symlink_to(outside / "state.json" if link.endswith(".json") else outside)
-    path = project.root / "a/b/state.json"
-    with pytest.raises(StateError, match="symbolic link"):
-        statefile.read(project, path)
-    with pytest.raises(StateError, match="symbolic link"):
-        statefile.write(project, path, {"a": 2}, None, why="test")
-    assert (outside / "state.json").read_text() == '{"a": 1}'
-
-
 def test_paths_outside_the_project_are_refused(project: Workspace, tmp_path: Path) -> None:
     """State never leaves the root."""
     with pytest.raises(StateError, match="outside the project"):
         statefile.guard(project.root, tmp_path / "state.json")
-
-
-def test_discarding_keeps_a_generation(project: Workspace, put: Put) -> None:
-    """A removed file's content can still be found; a broken one is set aside instead."""
-    good, bad = put("good.json", {"a": 1}), put("bad.json", "{")
-    raw = good.read_bytes()
-    for path in (good, bad, project.root / "nothing.json"):
-        statefile.discard(project, path, why="test")
-    assert generations.latest(project, good) == raw
-    assert sorted(each.name.split("-")[0] for each in project.root.iterdir()) == ["bad.json.corrupt"]
 
 
 class Pauses:
@@ -215,21 +115,6 @@ def test_somebody_who_saves_over_and_over_wins(project: Workspace, put: Put, pau
     assert pauses.count == statefile.TRIES - 1
 
 
-def test_an_edit_that_changes_nothing_writes_nothing(project: Workspace, put: Put) -> None:
-    """The file is returned as it is, also when it changed meanwhile: there is nothing to write."""
-    path = put("state.json", '{"a": 1.0}')
-
-    def edit(file: StateFile) -> dict[str, Any]:
-        save(path, '{"a": 2}')
-        return dict(file.data)
-
-    after, changed = statefile.rewrite(project, path, edit, why="test")
-
-    assert (after.data, changed) == ({"a": 1.0}, False)
-    assert path.read_text() == '{"a": 2}'
-    assert statefile.rewrite(project, path, lambda _: {"a": 2.0}, why="test")[1], "1 and 1.0 are two things"
-
-
 def test_a_file_removed_during_an_update_stays_removed(project: Workspace, put: Put) -> None:
     """Somebody else completed the workflow meanwhile."""
     path = put("state.json", {"a": 1})
@@ -263,22 +148,6 @@ def test_a_file_that_is_being_saved_is_waited_for(
     assert [each.name for each in project.root.iterdir()] == ["state.json"]
 
 
-def test_a_file_that_breaks_during_an_update_is_waited_for(project: Workspace, put: Put, pauses: Pauses) -> None:
-    """Well-formed when it was read, empty when it is to be written, whole again a moment later."""
-    path = put("state.json", {"a": 1})
-    first = iter([lambda: path.write_text("")])
-    pauses.acts = {6: lambda: path.write_text('{"a": 2}')}
-
-    def edit(file: StateFile) -> dict[str, Any]:
-        next(first, lambda: None)()
-        return {**file.data, "ours": 1}
-
-    after, _ = statefile.rewrite(project, path, edit, why="test")
-
-    assert after.data == {"a": 2, "ours": 1}
-    assert [each.name for each in project.root.iterdir()] == ["state.json"]
-
-
 def test_a_file_that_stays_broken_is_set_aside(project: Workspace, put: Put, pauses: Pauses) -> None:
     """Once nobody has touched it for a moment; what it held lies beside it, the last generation is gone on with."""
     path = put("state.json", {"a": 1})
@@ -290,18 +159,6 @@ def test_a_file_that_stays_broken_is_set_aside(project: Workspace, put: Put, pau
     assert after.data == {"a": 1, "ours": 1}
     assert pauses.count > 10
     assert [each.read_text() for each in path.parent.glob("state.json.corrupt-*")] == ['{"a": 2']
-
-
-def test_a_file_that_was_broken_long_ago_is_not_waited_for(project: Workspace, put: Put, pauses: Pauses) -> None:
-    """Nobody is in the middle of saving it."""
-    path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
-    put("state.json", '{"a": 2')
-
-    statefile.rewrite(project, path, lambda file: {**file.data, "ours": 1}, why="test")
-
-    assert pauses.count == 0
-    assert json.loads(path.read_text()) == {"a": 1, "ours": 1}
 
 
 def test_a_file_that_is_changed_for_ever_is_not_waited_for_for_ever(
@@ -318,20 +175,6 @@ def test_a_file_that_is_changed_for_ever_is_not_waited_for_for_ever(
 
     assert set(path.read_text()) == {"{"}
     assert pauses.count < 1000
-
-
-def test_a_broken_file_is_repaired_on_demand(project: Workspace, put: Put) -> None:
-    """With `repair` the last generation is written even where the edit changes nothing, and not without."""
-    path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
-    put("state.json", '{"a": 2')
-
-    kept, changed = statefile.rewrite(project, path, lambda file: dict(file.data), why="test")
-    assert (kept.broken[:11], changed, path.read_text()) == ("is not JSON", False, '{"a": 2')
-
-    after, changed = statefile.rewrite(project, path, lambda file: dict(file.data), why="test", repair=True)
-    assert (after.broken, changed, json.loads(path.read_text())) == ("", True, {"a": 1})
-    assert [each.read_text() for each in path.parent.glob("state.json.corrupt-*")] == ['{"a": 2']
 
 
 def test_what_nobody_can_look_at_is_never_moved(project: Workspace, put: Put) -> None:
@@ -381,20 +224,6 @@ def test_a_broken_file_saved_before_it_is_written_stands(
     assert [each.name for each in project.root.iterdir()] == ["state.json"]
 
 
-def test_setting_aside_waits_for_whoever_is_saving(project: Workspace, put: Put, pauses: Pauses) -> None:
-    """A file without a generation that becomes whole meanwhile is not moved; one that stays broken is."""
-    path = put("state.json", "")
-    save(path, "{")
-    pauses.acts = {2: lambda: save(path, '{"a": 1}')}
-    with pytest.raises(ChangedError):
-        statefile.set_aside(project, path)
-    assert path.read_text() == '{"a": 1}'
-
-    save(path, "{")
-    assert statefile.set_aside(project, path).read_text() == "{"
-    assert not path.exists()
-
-
 @pytest.mark.parametrize(("last", "aside"), [('{"a": 2}', []), ('{"a": 2', ['{"a": 2'])])
 def test_what_is_saved_at_the_very_end_is_kept(
     project: Workspace, put: Put, monkeypatch: pytest.MonkeyPatch, last: str, aside: list[str]
@@ -413,36 +242,6 @@ def test_what_is_saved_at_the_very_end_is_kept(
     kept = [generations.content(project, row["id"]) for row in generations.all(project, path)]
     assert (last.encode() in kept) == (not aside)
     assert [each.read_text() for each in path.parent.iterdir()] == aside
-
-
-def test_what_is_too_large_is_neither_read_nor_changed(project: Workspace) -> None:
-    """Whatever wrote it; what to do is said."""
-    path = project.root / "state.json"
-    raw = b'{"pad": "' + b"x" * statefile.LIMIT_BYTES + b'"}'
-    path.write_bytes(raw)
-
-    for attempt in (
-        lambda: statefile.read(project, path),
-        lambda: statefile.rewrite(project, path, lambda file: {}, why="test"),
-        lambda: statefile.set_aside(project, path),
-        lambda: statefile.discard(project, path, why="test"),
-    ):
-        with pytest.raises(LargeError, match="is larger than"):
-            attempt()
-
-    assert path.read_bytes() == raw
-    with pytest.raises(LargeError, match="take out what is not needed any more, or move it away"):
-        statefile.read(project, path)
-
-
-def test_a_generation_that_is_too_large_takes_the_place_of_none(project: Workspace) -> None:
-    """One that was kept when more was read."""
-    path = project.root / "state.json"
-    path.write_text("{")
-    generations.keep(project, path, b'{"pad": "' + b"x" * statefile.LIMIT_BYTES + b'"}', why="test")
-
-    with pytest.raises(BrokenError):
-        statefile.read(project, path)
 
 
 def test_nothing_is_written_that_would_not_be_read(project: Workspace) -> None:

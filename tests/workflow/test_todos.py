@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,53 +14,9 @@ from holdfast.workflow.model import Start, Workflow
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
-PHASES = (("Plan it", "a"), ("Build it", "b"), ("Test it", "c"), ("Ship it", "d"))
-
-
-@pytest.fixture
-def workflow(project: Workspace) -> Workflow:
-    """One phase completed, one active, two to come."""
-    hybrid.start(project, Start(title="Ship", phases=PHASES))
-    return hybrid.move(project, "phase_0", "completed")[0]
-
 
 def item(content: Any, status: Any, **more: Any) -> dict[str, Any]:
     return {"content": content, "status": status, **more}
-
-
-def test_one_to_do_for_each_phase_in_order(project: Workspace, workflow: Workflow) -> None:
-    """R000-31, I000-12: content, status and activeForm as the document has them; failed counts as pending."""
-    assert todos.todo_list(workflow)[:3] == [
-        {"content": "Plan it", "status": "completed", "activeForm": "Working on Plan it"},
-        {"content": "Build it", "status": "in_progress", "activeForm": "Working on Build it"},
-        {"content": "Test it", "status": "pending", "activeForm": "Working on Test it"},
-    ]
-    failed = hybrid.move(project, "phase_1", "failed")[0]
-    assert [todo["status"] for todo in todos.todo_list(failed)] == ["completed", "pending", "pending", "pending"]
-
-
-def test_only_the_status_of_phases_is_corrected(workflow: Workflow) -> None:
-    """Other items, other keys, unknown shapes and the order stay; what was corrected is named."""
-    given = [
-        item("My own", "completed"),
-        item("Test it", "completed", priority="high", id="7"),
-        "odd",
-        item("Build it", "in_progress"),
-        item("plan it", "pending"),
-        {"status": "pending"},
-        item("Plan it", "in_progress", activeForm="Planning"),
-    ]
-    corrected, titles = todos.correct(given, workflow)
-    assert titles == ["Test it", "Plan it"]
-    assert corrected == [
-        given[0],
-        item("Test it", "pending", priority="high", id="7"),
-        "odd",
-        given[3],
-        given[4],
-        given[5],
-        item("Plan it", "completed", activeForm="Planning"),
-    ]
 
 
 def test_several_phases_of_one_title_are_matched_in_order(project: Workspace) -> None:
@@ -72,36 +27,6 @@ def test_several_phases_of_one_title_are_matched_in_order(project: Workspace) ->
     corrected, titles = todos.correct(given, flow)
     assert [each["status"] for each in corrected] == ["completed", "pending", "completed"]
     assert titles == ["Run QA"]
-
-
-def test_a_right_list_is_left_alone(workflow: Workflow) -> None:
-    """What the workflow wants needs no correction and covers it, among other items too."""
-    wanted: list[Any] = todos.todo_list(workflow)
-    assert todos.correct(wanted, workflow) == (wanted, [])
-    assert todos.covers([item("Mine", "pending"), *reversed(wanted)], workflow)
-    assert not todos.covers(wanted[:-1], workflow)
-    assert not todos.covers([*wanted[:-1], item("Ship it", "completed")], workflow)
-
-
-def test_the_digest_follows_content_and_status(project: Workspace, workflow: Workflow) -> None:
-    """The list is handed over once, when it changed."""
-    before = todos.digest(workflow)
-    assert before == todos.digest(workflow)
-    assert before != todos.digest(hybrid.move(project, "phase_1", "completed")[0])
-
-
-def test_the_request_names_every_tool_and_serves_as_a_checklist(workflow: Workflow) -> None:
-    """I000-11, lesson 6: TodoWrite, task tools with the known numbers, or none of them."""
-    text = todos.request(workflow, {"Build it": "4"})
-    lines = text.split("\n")
-    assert lines[3:7] == [
-        "- [x] Plan it: completed",
-        "- [>] Build it: in_progress (task #4)",
-        "- [ ] Test it: pending",
-        "- [ ] Ship it: pending",
-    ]
-    for word in ("TodoWrite", "TaskUpdate", "TaskCreate", "checklist"):
-        assert word in lines[-1]
 
 
 def test_a_long_list_is_cut_in_whole_lines(project: Workspace) -> None:

@@ -54,11 +54,6 @@ def test_long_values_are_cut_with_a_pointer() -> None:
     assert wording.one_line("x" * 201, pointer="… (whole in the sidecar)") == "x" * 200 + "… (whole in the sidecar)"
 
 
-def test_quotes_inside_quoted_names_do_not_end_them() -> None:
-    """A name cannot pretend to be text of ours."""
-    assert wording.quoted('a" and "b') == "\"a' and 'b\""
-
-
 def test_units_are_counted_as_the_client_counts() -> None:
     """An emoji is two UTF-16 units; a lone surrogate is one and no error."""
     assert wording.units("a🚀\ud800") == 4
@@ -72,37 +67,3 @@ def test_any_text_becomes_one_clean_line(text: str) -> None:
     assert not [c for c in line if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")]
     assert wording.one_line(line, 1000) == line
     line.encode("utf-8")
-
-
-def test_one_is_not_many() -> None:
-    """Thousands are set apart."""
-    assert [wording.count(each, "older session") for each in (0, 1, 2_000)] == [
-        *("0 older sessions", "1 older session", "2,000 older sessions")
-    ]
-
-
-@each_row(
-    "known, said",
-    [
-        ([], "there is no task 'x'; there are none"),
-        (["a"], "there is no task 'x'; there is only a"),
-        (["a", "b"], "there is no task 'x'; there are a, b"),
-        ([*"abcdefghijklmnopqrstu"], f"there is no task 'x'; there are {', '.join('abcdefghijklmnopqrst')} and 1 more"),
-    ],
-)
-def test_what_is_missing_is_named_with_what_exists(known: list[str], said: str) -> None:
-    """In the singular and the plural, and of very many the first ones."""
-    assert wording.missing("task 'x'", known) == said
-
-
-def test_what_lacks_it_and_what_to_say_of_none_can_be_given() -> None:
-    """As for a field of a task."""
-    assert wording.missing("'x'", [], "it is empty", where="the field has") == "the field has no 'x'; it is empty"
-
-
-def test_a_fault_has_one_remedy() -> None:
-    """Whoever names a command of the doctor's need not be told of the doctor."""
-    said = "state.json is not JSON; `holdfast doctor --fix` puts it back"
-    assert wording.with_remedy(said) == said
-    assert wording.with_remedy("it broke") == "it broke; `holdfast doctor` says what to do"
-    assert wording.without_remedy(wording.with_remedy("it broke")) == "it broke"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,8 +13,7 @@ from holdfast.files import tomlfile, trust
 from holdfast.formats import RECORDS
 from holdfast.formats.described import catalog, description, view
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import definitions, places, registry, verbs
-from holdfast.workflow.adapter import FindsByKey, able
+from holdfast.workflow import definitions, registry, verbs
 from holdfast.workflow.model import Changes, Start
 from tests import described
 from tests.commandline import holdfast
@@ -110,61 +108,6 @@ def test_an_id_with_a_secret_in_it_is_none() -> None:
     assert [each.phase.id for each in view.units(rules, data, [])] == ["first", "step_2"]
 
 
-def test_what_people_wrote_is_read(project: HoldfastProject) -> None:
-    """Nested units in the file's order, in its own words, with what it asks to read."""
-    found = only(project.root)
-
-    assert [(each.title, each.status) for each in found.phases] == [
-        ("Write", "completed"),
-        ("Tag", "active"),
-        ("Announce", "pending"),
-    ]
-    assert (found.format, found.title, found.reading, found.current) == ("progress", TITLE, ("@docs/plan.md",), 2)
-    assert found.warnings == ()
-
-
-def test_moving_it_leaves_the_rest_of_the_file_as_it_is(project: HoldfastProject) -> None:
-    """Unknown keys, layout and the words of other units stay, byte for byte."""
-    holdfast("done", "--note", "v1.2", root=project.root, session=project.session)
-
-    text = (project.root / "docs/progress.json").read_text()
-    assert text.startswith(BY_HAND[: BY_HAND.index('{"name": "Tag"')])
-    assert '"gate": {"by": null}' in text
-    units = [each for phase in json.loads(text)["phases"] for each in phase["steps"]]
-    assert [each["status"] for each in units] == ["Done", "done", "doing"]
-    assert units[1]["result"] == "v1.2"
-
-
-def test_a_compaction_gives_it_back_and_agents_move_it(project: HoldfastProject) -> None:
-    """As with every format: detected, saved, restored, moved, listed, shown, and forgotten."""
-    holdfast("next", root=project.root, session=project.session)
-    told = compact(project)
-    assert [each in told for each in (TITLE, "Step: 2/3", "Tag", "@docs/plan.md")] == [True] * 4
-
-    launch = {"description": "Announce", "prompt": "Announce\n\nDo it.", "subagent_type": "general-purpose"}
-    holdfast("done", root=project.root, session=project.session)
-    project.fire("PreToolUse", "PreToolUse-Agent", tool_input=launch)
-    result = {"status": "completed", "content": [{"type": "text", "text": "It is out."}]}
-    project.fire("PostToolUse", "PostToolUse-Agent", tool_input=launch, tool_response=result)
-
-    found = only(project.root)
-    assert (found.finished, found.phases[2].handover) == (True, "It is out.")
-    assert json.loads(found.raw)["state"] == "done"
-    for command in ("list", "show", "explain", "status", "export", "log"):
-        assert TITLE in holdfast(command, *(["--archive"] if command == "list" else []), root=project.root).out, command
-    assert "Forgotten" in holdfast("forget", "--workflow", TITLE, "--yes", root=project.root).out
-    assert (project.root / "docs/progress.json").exists()
-
-
-def test_a_hand_that_writes_the_file_is_followed(project: HoldfastProject) -> None:
-    """The model's own edit of it makes the session its owner, and is what comes back."""
-    state = project.root / "docs/progress.json"
-    state.write_text(BY_HAND.replace('"in-progress"', '"closed"'))
-    assert project.fire("PostToolUse", "PostToolUse-Edit", tool_input={"file_path": str(state)}).faults == []
-
-    assert "Step: 3/3" in compact(project)
-
-
 def test_a_projects_format_counts_once_trusted_as_it_is(holdfast_project: Callable[..., HoldfastProject]) -> None:
     """Until then, and after each change, it is named with the command; `handlers untrust` ends it."""
     state = json.dumps({"name": TITLE, "tasks": [{"text": "Write", "state": "doing"}]})
@@ -213,22 +156,6 @@ def test_a_projects_file_never_replaces_anothers(tmp_path: Path) -> None:
     assert all("already" in reasons[name] for name in ("hybrid", "list", "compaction"))
 
 
-def test_another_project_does_not_know_it(tmp_path: Path) -> None:
-    """A process that opens one project after the other has only the formats of the last."""
-    one, other = tmp_path / "one", tmp_path / "other"
-    other.mkdir()
-    path = theirs(one, "mine")
-    trust.grant(one, {trust.relative_name(one, path): trust.digest(path.read_bytes())})
-    state = one / "work" / "a.json"
-
-    Workspace.open(one).close()
-    assert places.is_state(one, state)
-    Workspace.open(other).close()
-
-    assert not places.is_state(one, state)
-    assert "mine" not in formats.NAMES
-
-
 PLACES = [
     "../x.json", "/etc/x.json", "~/x.json", "a/../x.json", "a//x.json", "./x.json", "x.toml", "**/x.json", "a?.json",
     ".git/x.json", ".mcp.json", "a/.x.json", ".claude/settings.json", ".claude/settings.local.json",
@@ -242,12 +169,6 @@ def test_no_file_may_lie_outside_or_where_others_keep_theirs(place: str) -> None
     """The description is refused, with its file, the key and the place."""
     with pytest.raises(ConfigError, match=r"mine.toml: files: "):
         parse(MINE.replace('"work/*.json"', json.dumps(place)))
-
-
-@pytest.mark.parametrize("place", ["work.json", ".claude/progress.json", "a/*/b-*.json"])
-def test_a_file_may_lie_in_the_project(place: str) -> None:
-    """At its root too."""
-    assert description.misplaced(place) == ""
 
 
 def test_a_wildcard_reaches_no_hidden_file_and_none_of_another_format(tmp_path: Path) -> None:
@@ -484,20 +405,6 @@ def test_units_of_an_object_are_named_by_their_path(tmp_path: Path) -> None:
     }
 
 
-def test_a_hook_opens_no_closed_or_blocked_unit(project: HoldfastProject) -> None:
-    """Only a person unblocks; a later agent's result is not lost, it is said why nothing moved."""
-    opened = Workspace.open(project.root)
-    adapter = registry.of_agents("progress")
-    (seen,) = adapter.find(opened).workflows
-    verbs.update(opened, seen, Changes(status="blocked", error="no key"))
-    (seen,) = adapter.find(opened).workflows
-    assert (seen.status, seen.phases[1].status) == ("blocked", "blocked")
-
-    assert not adapter.judge(opened, seen, "step_2", "completed", "It is done.").changed
-    with pytest.raises(TransitionError, match="holdfast update --phase 2 --status active"):
-        verbs.done(opened, seen)
-
-
 def test_two_units_with_one_id_are_told_apart(project: HoldfastProject) -> None:
     """The second gets one of its own, with a warning; both are moved."""
     twice = BY_HAND.replace('"name": "Write"', '"key": "a", "name": "Write"').replace('"Tag"', '"Tag", "key": "a"')
@@ -510,20 +417,6 @@ def test_two_units_with_one_id_are_told_apart(project: HoldfastProject) -> None:
     assert [each.status for each in only(project.root).phases] == ["completed", "completed", "active"]
 
 
-def test_what_has_a_status_keeps_its_own_word(project: HoldfastProject) -> None:
-    """`next` begins nothing that is stopped, and the end of all completes nothing that isn't active."""
-    opened = Workspace.open(project.root)
-    adapter = registry.get("progress")
-    (seen,) = adapter.find(opened).workflows
-    stopped = verbs.update(opened, seen, Changes(status="blocked", error="no key"))
-    assert verbs.begin(opened, stopped).phases[1].status == "blocked"
-
-    done = verbs.done(opened, adapter.find(opened).workflows[0], everything=True)
-
-    units = [each for phase in json.loads(done.raw)["phases"] for each in phase["steps"]]
-    assert [each["status"] for each in units] == ["Done", "waiting", "todo"]
-
-
 def test_another_workflow_in_the_file_is_not_moved(project: HoldfastProject) -> None:
     """Who saw the one before it is told what the file holds by now."""
     opened = Workspace.open(project.root)
@@ -534,24 +427,3 @@ def test_another_workflow_in_the_file_is_not_moved(project: HoldfastProject) -> 
 
     with pytest.raises(TransitionError, match="holds other by now"):
         verbs.done(opened, seen)
-
-
-def test_of_many_files_an_event_reads_few(tmp_path: Path) -> None:
-    """The last changed, and those that are asked for; the rest is counted."""
-    users("mine")
-    (tmp_path / "work").mkdir()
-    for number in range(40):
-        path = tmp_path / "work" / f"{number:02}.json"
-        path.write_text(json.dumps({"name": f"w{number}", "tasks": [{"text": "a", "state": "todo"}]}))
-        os.utime(path, (number, number))
-    project = Workspace.open(tmp_path)
-
-    found = registry.get("mine").candidates(project, {"mine:work/03.json#"})
-
-    assert (len(found.workflows), found.left) == (16, 24)
-    assert {"w3", "w39"} <= {each.title for each in found.workflows}
-
-    keys = {"mine:work/03.json#03", "mine:work/99.json#99", "mine:elsewhere/03.json#03", "hybrid:work/04.json#04"}
-    adapter = registry.get("mine")
-    assert able(adapter, FindsByKey)
-    assert [each.title for each in adapter.with_keys(project, keys).workflows] == ["w3"]

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 DATA = Path(__file__).parent / "data"
 DEV = (DATA / "dev.json").read_bytes()
 TDD = (DATA / "tdd.json").read_bytes()
-INDEX = (DATA / "index.json").read_bytes()
 
 
 def state(name: str) -> dict[str, Any]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +10,6 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.skills import places, store
-from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.permissions import counting
 
@@ -125,76 +122,6 @@ def test_a_state_behind_a_link_is_neither_read_nor_replaced(project: HoldfastPro
     assert (target.read_bytes(), path.is_symlink()) == (raw, True)
 
 
-def test_an_id_that_is_not_the_files_name_finds_it_too(project: HoldfastProject) -> None:
-    """By the file's name and by the id; there is one entry in the index whichever the other program wrote."""
-    path = file(project)
-    data = json.loads(path.read_bytes())
-    data["workflow"]["id"] = "dev-login-a1b2c3"
-    path.write_text(json.dumps(data))
-    index = path.parent.parent / "index.json"
-    index.write_text(index.read_text().replace(path.stem, "dev-login-a1b2c3"))
-    for key in (path.stem, "dev-login-a1b2c3", FEATURE):
-        assert "dev-login-a1b2c3" in skills(project, "resume", key), key
-    assert "which differs from its file's name" in skills(project, "check")
-    skills(project, "task", "1", "--done", "--workflow", "dev-login-a1b2c3")
-    assert listed(project.root) == [path.stem]
-    skills(project, "complete", "--all", "--workflow", "dev-login-a1b2c3")
-    assert listed(project.root) == []
-
-
-def test_a_linked_worktree_has_its_own_branch(project: HoldfastProject, tmp_path: Path) -> None:
-    """A state that was copied there is of another branch; on a detached head no branch is checked out."""
-    git = ("git", "-C", str(project.root), "-c", "user.name=A", "-c", "user.email=a@b.c")
-    for words in (("init", "-q", "-b", "main"), ("commit", "-q", "--allow-empty", "-m", "Begin")):
-        subprocess.run([*git, *words], check=True)
-    skills(project, "abandon")
-    skills(project, "start", "dev", "--feature", FEATURE)
-    second = tmp_path / "second"
-    subprocess.run([*git, "worktree", "add", "-q", "-b", "other", str(second)], check=True)
-    copy = second / places.TOP / "active" / file(project).name
-    copy.parent.mkdir(parents=True)
-    copy.write_bytes(file(project).read_bytes())
-
-    said = holdfast("skills", "resume", root=second).out
-    assert "State is for branch 'main' but current branch is 'other'" in said
-    assert "Options: 1) Switch to main  2) Abandon state and start fresh" in said
-    assert "Options" not in skills(project, "resume")
-    subprocess.run(["git", "-C", str(second), "checkout", "-q", "--detach"], check=True)
-    assert "State is for branch 'main' but no branch is checked out" in holdfast("skills", "resume", root=second).out
-
-
-@pytest.mark.slow
-def test_two_processes_on_one_key_start_it_once(project: HoldfastProject) -> None:
-    """One starts it and the other goes on with it; what both then record is all there."""
-
-    def at_once(*many: tuple[str, ...]) -> list[tuple[int, str]]:
-        began = [
-            subprocess.Popen(
-                [sys.executable, "-m", "holdfast", "skills", *words, "--project", str(project.root)],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-            for words in many
-        ]
-        said = [each.communicate(timeout=500)[0] for each in began]
-        return [(each.returncode, out) for each, out in zip(began, said, strict=True)]
-
-    told = at_once(*[("start", "tdd", "--task", "One key")] * 3)
-    started = [out for code, out in told if code == 0 and "Starting new workflow" in out]
-    assert len(started) == 1, told
-    others = [out for _, out in told if out not in started]
-    assert all("Resuming workflow" in out or "in_progress" in out or "is active" in out for out in others), told
-    name = f"{places.stem('tdd', 'One key')}"
-    assert listed(project.root).count(name) == 1
-    names = ("lint", "test", "security_review", "code_simplifier")
-    for code, out in at_once(*[("checkpoint", each, "--passed", "--workflow", FEATURE) for each in names]):
-        assert code == 0, out
-    data = json.loads((project.root / places.TOP / "active" / f"{places.stem('dev', FEATURE)}.json").read_bytes())
-    assert all(data["checkpoints"][each]["passed"] for each in names)
-    assert sorted(each["checkpoint"] for each in data["history"] if each["event"] == "checkpoint") == sorted(names)
-
-
 def test_a_broken_file_that_was_finished_stays_where_it_is(
     project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,31 +137,3 @@ def test_a_broken_file_that_was_finished_stays_where_it_is(
 
     assert path.read_text() == "{ what a person wrote"
     assert not list((project.root / places.TOP / "completed").glob("*"))
-
-
-def test_a_phase_with_a_tasks_id_for_a_name_is_no_task(project: HoldfastProject) -> None:
-    """People may call their phases so; each goes from one to the next, and no event fails."""
-    started = ("start", "Names", "--format", "skills", "--phase", "task-1", "--phase", "task-2")
-    holdfast(*started, root=project.root, session=project.session)
-    holdfast("next", root=project.root, session=project.session)
-    for event, recorded in (("PostToolUse", "PostToolUse-Agent"), ("PreCompact", "PreCompact-auto")):
-        assert project.fire(event, recorded).faults == []
-    assert "task-1" in project.fire("SessionStart", "SessionStart-compact").context
-    for _ in range(2):
-        holdfast("done", root=project.root, session=project.session)
-    assert [path.name[:6] for path in places.completed(Workspace.open(project.root)).glob("*.json")] == ["other-"]
-
-
-def test_a_phase_without_a_status_is_pending(project: HoldfastProject) -> None:
-    """It can be entered and completed like any other."""
-    path = file(project)
-    state = json.loads(path.read_bytes())
-    for each in state["state_machine"]["phases"]:
-        del each["status"]
-    for each in state["tasks"]:
-        each["status"] = "completed"
-    path.write_text(json.dumps(state))
-    assert "task_execution" in skills(project, "phase", "task_execution")
-    assert "verification" in skills(project, "phase", "verification")
-    phases = json.loads(path.read_bytes())["state_machine"]["phases"]
-    assert [each["status"] for each in phases] == [*("completed",) * 3, "in_progress", "pending"]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills.commands import workflows
 from holdfast.workflow import definitions
 from tests.commandline import holdfast
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,10 +40,8 @@ RUNS: dict[str, tuple[tuple[str, ...], ...]] = {
 """Each command as it is used on a run of /dev at its first phase."""
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A project with a run of /dev, and a machine that nobody trusts yet."""
-    root = tmp_path / "project"
+def laid(root: Path) -> Path:
+    """Return a project with a run of /dev, and a machine that nobody trusts yet."""
     (root / "features").mkdir(parents=True)
     (root / FEATURE).write_text("# Login\n\n- [ ] Add model\n- [ ] Add login\n")
     machines = definitions.project_folder(root, "machines")
@@ -60,9 +57,10 @@ def test_each_command_is_walked() -> None:
     assert sorted(workflows.command.commands) == sorted(RUNS)
 
 
-@pytest.mark.parametrize("name", sorted(RUNS))
-def test_a_command_answers_with_json(root: Path, name: str) -> None:
+@each_row("name", sorted(RUNS))
+def test_a_command_answers_with_json(tmp_path: Path, name: str) -> None:
     """One JSON value on stdout and nothing else, whatever came of it; a text of a person never splits it."""
+    root = laid(tmp_path / "project")
     if name == "step":
         (path,) = (root / ".claude/workflow-state/active").glob("*.json")
         data = json.loads(path.read_text())
@@ -76,16 +74,11 @@ def test_a_command_answers_with_json(root: Path, name: str) -> None:
         assert said.out.endswith("\n")
 
 
-def test_what_is_trusted_is_shown_on_stderr(root: Path) -> None:
+def test_what_is_trusted_is_shown_on_stderr(tmp_path: Path) -> None:
     """So that a person sees it, and a program gets one value."""
+    root = laid(tmp_path / "project")
     said = holdfast("skills", "trust", "own", "--yes", "--json", root=root)
     assert (said.json["trusted"], MACHINE in said.err) == (True, True)
     assert [
         each["used"] for each in holdfast("skills", "machines", "--json", root=root).json if each["skill"] == "own"
     ] == [True]
-
-
-def test_a_refusal_is_on_stderr_alone(root: Path) -> None:
-    """A program that reads stdout gets nothing half."""
-    said = holdfast("skills", "phase", "pr_creation", "--json", root=root, code=1)
-    assert (said.out, "allowed: task_execution" in said.err) == ("", True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.errors import ConfigError, HoldfastError, TransitionError
+from holdfast.errors import ConfigError, HoldfastError
 from holdfast.files import trust
 from holdfast.formats.skills import library, machine
 from holdfast.workflow import definitions
@@ -53,29 +53,6 @@ def names(found: Machine) -> list[str]:
     return [each.name for each in found.stages]
 
 
-def test_dev_and_tdd_are_shipped(tmp_path: Path) -> None:
-    """R004-02, R004-15, R004-20: with the phases of the document, in its order."""
-    dev, tdd = library.get(tmp_path, "dev"), library.get(tmp_path, "tdd")
-
-    assert names(dev) == ["load_feature", "create_branch", "task_execution", "verification", "pr_creation"]
-    assert dev.stage("verification").requires == ("lint", "test", "security_review", "code_simplifier")
-    assert list(dev.checkpoints) == [*dev.stage("verification").requires, "pr_created"]
-    assert names(tdd) == ["red", "green", "refactor", "commit"]
-    assert (tdd.allowed("commit"), tdd.cycle) == (("red",), "cycle_count")
-    assert [each.value is not None for each in library.MACHINES.listed(tmp_path)] == [True, True]
-
-
-def test_a_phase_leads_to_the_next_one_unless_it_says_more(tmp_path: Path) -> None:
-    """The first one follows the beginning, and nothing the last."""
-    dev = library.get(tmp_path, "dev")
-
-    assert dev.allowed("init") == ("load_feature",)
-    assert dev.allowed("load_feature") == ("create_branch",)
-    assert dev.allowed("verification") == ("pr_creation", "task_execution")
-    assert parse(REVIEW).allowed("judge") == ("read",)
-    assert parse('[[phases]]\nname = "only"\n').allowed("only") == ()
-
-
 @each_row(
     "text, said",
     [
@@ -108,32 +85,6 @@ def test_what_is_wrong_with_a_machine_is_named(text: str, said: str) -> None:
     assert said in str(refused.value)
 
 
-def test_a_users_own_machine_needs_no_code(tmp_path: Path) -> None:
-    """It is found by its name, and takes the place of a shipped one."""
-    users("review")
-    users("tdd")
-
-    assert names(library.get(tmp_path, "review")) == ["read", "judge"]
-    assert names(library.get(tmp_path, "tdd")) == ["read", "judge"]
-    reasons = {each.path: each.reason for each in library.MACHINES.listed(tmp_path)}
-    assert reasons[library.SHIPPED / "tdd.toml"] == "another one of this name comes first"
-
-
-def test_a_projects_machine_counts_once_trusted_as_it_is(tmp_path: Path) -> None:
-    """A change of content ends that."""
-    path = theirs(tmp_path, "review")
-    with pytest.raises(TransitionError, match="holdfast skills trust review"):
-        library.get(tmp_path, "review")
-    assert [each.trusted for each in library.MACHINES.listed(tmp_path) if each.path == path] == [False]
-
-    grant(tmp_path, path)
-    assert names(library.get(tmp_path, "review")) == ["read", "judge"]
-
-    path.write_text(REVIEW + '[[phases]]\nname = "more"\n')
-    with pytest.raises(TransitionError, match="is not trusted"):
-        library.get(tmp_path, "review")
-
-
 def test_a_projects_machine_never_replaces_a_users(tmp_path: Path) -> None:
     """Trusted or not; it does replace a shipped one."""
     for name in ("tdd", "dev"):
@@ -142,15 +93,6 @@ def test_a_projects_machine_never_replaces_a_users(tmp_path: Path) -> None:
 
     assert names(library.get(tmp_path, "tdd")) == ["read", "judge"]
     assert names(library.get(tmp_path, "dev")) == ["theirs"]
-
-
-@each_row("name", ["release", "../dev", "a/b", "", "dev\n", "."])
-def test_an_unknown_skill_is_refused_with_those_there_are(tmp_path: Path, name: str) -> None:
-    """And with what to do."""
-    with pytest.raises(TransitionError, match="there are dev, tdd") as refused:
-        library.get(tmp_path, name)
-
-    assert "--phase" in str(refused.value)
 
 
 def test_a_broken_machine_is_a_problem_of_its_own(tmp_path: Path) -> None:
@@ -163,49 +105,6 @@ def test_a_broken_machine_is_a_problem_of_its_own(tmp_path: Path) -> None:
     assert found is None
     assert "is not TOML" in said
     assert library.known(tmp_path, "release") == (None, "")
-
-
-def test_a_file_of_other_phases_has_the_machine_that_fits_it(tmp_path: Path) -> None:
-    """The document's common example begins with a phase that /dev doesn't have."""
-    steps: dict[str, Any] = {"init": (), "task_execution": (), "verification": ("lint",), "pr_creation": ()}
-    found = machine.fitted(library.get(tmp_path, "dev"), "dev", steps)
-
-    assert names(found) == list(steps)
-    assert found.allowed("init") == ("task_execution",)
-    assert found.allowed("verification") == ("pr_creation", "task_execution")
-    assert (found.stage("verification").steps, found.stage("verification").label) == (("lint",), "Verification")
-    plain = machine.fitted(None, "other", {"a": ("lint",), "b": ()})
-    assert (plain.allowed("a"), plain.stage("a").requires) == (("b",), ("lint",))
-
-
-def test_an_empty_text_is_null_in_a_new_file() -> None:
-    """TOML has no null, and the document's fields begin with it."""
-    given = {"a": "", "b": "x", "c": False, "d": [], "e": {"f": ""}}
-
-    assert machine.initial(given) == {"a": None, "b": "x", "c": False, "d": [], "e": {"f": None}}
-
-
-def test_a_phase_is_found_without_looking_at_the_others() -> None:
-    """A state file can list ten thousands, and each of them is looked up. Of two of one name the first counts."""
-
-    class Counted(str):
-        """A name that counts how often it is compared."""
-
-        compared = 0
-
-        def __eq__(self, other: object) -> bool:
-            Counted.compared += 1
-            return str.__eq__(self, other)
-
-        __hash__ = str.__hash__
-
-    stages = tuple(machine.Stage(Counted(f"p{number}"), label=str(number)) for number in range(1000))
-    rules = machine.Machine("review", (*stages, machine.Stage("p5", label="again")))
-    Counted.compared = 0
-
-    assert [rules.stage(f"p{number}").label for number in range(1000)] == [str(number) for number in range(1000)]
-    assert Counted.compared < 5_000
-    assert rules.stage("unknown") == machine.Stage("unknown")
 
 
 def test_what_nobody_trusts_is_told_at_a_sessions_start(holdfast_project: Callable[..., HoldfastProject]) -> None:

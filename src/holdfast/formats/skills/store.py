@@ -171,6 +171,7 @@ def move_away(project: Records, workflow: Workflow) -> Workflow:
     statefile.guard(project.root, target)
     project.keep(path, workflow.raw, why="moved to completed")
     if files.status(_data(workflow)) in files.FINAL:
+        _keep_earlier_run(project, workflow, target)
         atomic.write(target, workflow.raw)
     last = atomic.take(path)
     if last != workflow.raw:  # somebody saved it at this very moment
@@ -179,6 +180,17 @@ def move_away(project: Records, workflow: Workflow) -> Workflow:
         statefile.discard(project, kept_at.extras(project.root, path), why="moved to completed")
     index.drop(project, path, _data(workflow))
     return workflow
+
+
+def _keep_earlier_run(project: Records, workflow: Workflow, target: Path) -> None:
+    """Copy what `completed/` holds of an earlier run of the same key, unless the ledger has it."""
+    try:
+        earlier, _ = document.read(target, statefile.LIMIT_BYTES)
+    except StateError:
+        return
+    kept = (project.content(each["id"]) for each in project.generations(workflow.path))
+    if earlier not in (workflow.raw, *kept):
+        document.copy_aside(target, earlier, "kept")
 
 
 def held(project: Records, workflow: Workflow) -> Any:

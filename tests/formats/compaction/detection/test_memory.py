@@ -17,8 +17,7 @@ from tests.tables import each_row
 from tests.workflow import samples
 
 if TYPE_CHECKING:
-    from holdfast.sessions.workspace import Workspace
-    from tests.workflow.conftest import Put, Seed
+    from tests.workflow.conftest import Put
     from tests.workflow.samples import Sample
 
 
@@ -60,49 +59,6 @@ def test_a_memory_file_kept_by_hand_is_read_as_it_is_meant(sample: Sample, tmp_p
         assert extract.status == sample.expected.get("status")
         assert list(extract.reading) == sample.expected.get("reading", [])
         assert list(extract.reminders) == sample.expected.get("reminders", [])
-
-
-def test_the_example_of_the_document_is_detected(seed: Seed) -> None:
-    """R001-21: the example gives name, number, total, phase and the two readings."""
-    extract = parsed(seed("memory.md"))
-    assert (extract.name, extract.current, extract.total) == ("Page Orchestration - Case Studies", 4, 10)
-    assert extract.phase == "SEO Generation"
-    assert extract.reading == ("@CLAUDE/PageOrchestration.md", "@CLAUDE/Sitemap/case-studies.md")
-    assert extract.status is None
-
-
-@each_row(
-    "text",
-    [
-        "# Workflow State\nWorkflow: X\n",
-        "workflow: X\nphase: 1/2\n",
-        "## CURRENT WORKFLOW STATE\n\n- **Workflow:** X\n",
-        "**WORKFLOW STATE**\n\n  workflow: X\n",
-        "\ufeff# Workflow State\r\nWorkflow: X\r\n".replace("\ufeff", ""),
-        "Workflow: X\nPhase: Building\n",
-        "# Notes\n\n# Workflow state of today\n\n* Workflow: X",
-    ],
-)
-def test_a_workflow_line_with_a_heading_or_a_phase_line_is_enough(text: str) -> None:
-    """I001-1, I001-2: case does not matter, and heading or Phase line may each be missing."""
-    assert parsed(text).name == "X"
-
-
-@each_row(
-    "text",
-    [
-        "",
-        "# Git\n\nOur git workflow: rebase, then merge.\n",
-        "Workflow: X\n",
-        "# Workflow State\n\nWorkflow:\nPhase: 1/2\n",
-        "# Workflow State\n\nnothing now\n",
-        "# Workflow State\n```\nWorkflow: X\nPhase: 1/2\n```\n",
-        "Phase: 1/2\n",
-    ],
-)
-def test_prose_and_half_markers_are_no_workflow(text: str) -> None:
-    """I001-2: a line-anchored workflow field with a value is required; fenced code does not count."""
-    assert isinstance(read(text), str)
 
 
 @each_row(
@@ -184,16 +140,6 @@ def test_titles_in_a_list_of_phases_are_no_statuses() -> None:
     assert (extract.current, extract.total, extract.phase, extract.status) == (2, 3, "Planning", None)
 
 
-def test_a_long_list_of_readings_is_read_whole(put: Put) -> None:
-    """Nothing that is required is dropped: a file has room for more than 2,000 lines."""
-    listed = "".join(f"@docs/{number}.md\n" for number in range(3000))
-    candidate, extract = memory.look(put("CLAUDE.local.md", f"# Workflow State\nWorkflow: X\nPhase: 1/2\n{listed}"))
-
-    assert extract is not None
-    assert len(extract.reading) == 3000
-    assert (extract.unread, candidate.warnings) == ("", ())
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "said"),
@@ -233,21 +179,6 @@ def test_a_total_is_taken_from_the_status_where_it_speaks_of_the_same_phase(
     assert (extract.current, extract.total) == place
 
 
-def test_lists_under_a_label_line_are_read_too() -> None:
-    """A label such as "Key Reminders:" works like a heading."""
-    extract = parsed("Workflow: X\nPhase: 1/2\n\nKey Reminders:\n- one\n- two\n\nOther text\n- three\n")
-    assert extract.reminders == ("one", "two")
-
-
-def test_other_sections_of_the_file_do_not_count() -> None:
-    """The user's own imports below another heading are not the workflow's reading."""
-    extract = parsed(
-        "# Workflow State\nWorkflow: X\n@docs/a.md\n# My preferences\n@~/.claude/prefs.md\nStatus: blocked\n"
-    )
-    assert extract.reading == ("@docs/a.md",)
-    assert extract.status is None
-
-
 @each_row(
     "line, state",
     [
@@ -265,25 +196,6 @@ def test_other_sections_of_the_file_do_not_count() -> None:
 def test_status_words_are_those_of_the_state_file(line: str, state: str | None) -> None:
     """R001-07: a status line gives one of the four words or nothing."""
     assert state == memory.state(line)
-
-
-def test_names_stay_verbatim_however_odd() -> None:
-    """Emoji, right-to-left text, quotes and 10,000 characters are a name like any other."""
-    for name in ('Ship 🚀 "it"', "تطوير الميزة", "x" * 10_000, "../../etc"):
-        assert parsed(f"Workflow: {name}\nPhase: 1/2\n").name == name
-
-
-def test_the_reason_says_which_marker_was_found(project: Workspace, put: Put, seed: Seed) -> None:
-    """R001-27: the candidate names the markers, or what is missing."""
-    path = put("CLAUDE.local.md", seed("memory.md"))
-    candidate, extract = memory.look(path)
-    assert candidate.accepted
-    assert extract is not None
-    assert "Workflow State" in candidate.reasons[0]
-    assert '"Phase:" line' in candidate.reasons[0]
-    put("CLAUDE.local.md", "hello")
-    assert memory.look(path)[0].reasons == ('has no line "Workflow: NAME"',)
-    assert memory.look(project.root / "nothing")[0].reasons == ("does not exist",)
 
 
 @pytest.mark.parametrize(
@@ -344,15 +256,6 @@ def test_the_reason_why_there_is_no_workflow_is_true(text: str, reason: str) -> 
     found = read(text)
     assert isinstance(found, str)
     assert reason in found
-
-
-def test_what_cannot_be_read_or_was_read_in_part_is_said(project: Workspace, put: Put) -> None:
-    """R001-27: a folder in its place, and a file longer than is looked at."""
-    (project.root / "CLAUDE.local.md").mkdir()
-    candidate, _ = memory.look(project.root / "CLAUDE.local.md")
-    assert (candidate.reasons, candidate.notable) == (("cannot be read: it is a folder",), True)
-    path = put("long.md", "words\n" * 60_000 + "Workflow: X\nPhase: 1/2\n")
-    assert memory.look(path)[0].reasons == ('has no line "Workflow: NAME" (its first 256 KB were read)',)
 
 
 @pytest.mark.slow

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tests.workflow.samples import Sample
 
 PLAN = "# Plan 001: User Auth\n\n**Status**: 🔄 In Progress\n\n## Phase 1: Design\n\n- [ ] Sketch\n"
-DONE = "# Done\n\n**Status**: Complete\n\nLegend: In Progress\n\n## Phase 1: A\n"
 
 
 @pytest.fixture(autouse=True)
@@ -93,31 +92,6 @@ def test_the_plan_in_the_guide_counts(project: Workspace, put: Put) -> None:
     assert names(project) == ["User auth"]
 
 
-def test_plans_in_progress_are_found_the_last_changed_first(project: Workspace, put: Put) -> None:
-    """Those that changed since a time; if none did, the last changed of the others."""
-    old = put("CLAUDE/Plan/001-old/PLAN.md", PLAN.replace("User Auth", "Old"), age=100).stat().st_mtime
-    new = put("CLAUDE/Plan/002-new/PLAN.md", PLAN.replace("User Auth", "New"), age=10).stat().st_mtime
-    put("CLAUDE/Plan/003-done/PLAN.md", "# D\nStatus: Complete\nphase\n")
-    assert names(project) == ["New", "Old"]
-    for since, expected in ((old, ["New", "Old"]), (new, ["New"]), (new + 1, ["New"])):
-        assert [each.name for each in plans.active(project.root, since)] == expected
-
-
-def test_plans_of_one_moment_are_ordered_by_name(project: Workspace, put: Put) -> None:
-    """I001-13: deterministic, also after a checkout gave all files one time."""
-    for name in ("b", "a", "c"):
-        put(f"CLAUDE/Plan/{name}/PLAN.md", PLAN.replace("User Auth", name))
-    assert names(project) == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize("place", ["CLAUDE/Plan/PLAN.md", "CLAUDE/Plan/a/b/PLAN.md", "Plan/a/PLAN.md", "CLAUDE/Plan/a"])
-def test_only_plans_at_their_place_are_looked_at(project: Workspace, put: Put, place: str) -> None:
-    """R001-22: CLAUDE/Plan/*/PLAN.md."""
-    put(place, PLAN)
-    assert plans.look(project.root) == []
-    assert newest(project.root) is None
-
-
 @pytest.mark.parametrize("kind", ["folder", "pipe", "broken link", "loop"])
 def test_what_is_no_file_is_said_and_not_waited_for(project: Workspace, put: Put, kind: str) -> None:
     """R001-27: a plan that cannot be read costs none of the others."""
@@ -141,25 +115,6 @@ def test_what_is_no_file_is_said_and_not_waited_for(project: Workspace, put: Put
         assert looked["odd"].reasons[0].startswith("cannot be read: ")
 
 
-def test_a_plan_folder_that_cannot_be_listed_is_said(
-    project: Workspace, put: Put, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """R001-27: the reason is the system's."""
-    put("CLAUDE/Plan/001-x/PLAN.md", PLAN)
-
-    def refuse(_: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(os, "scandir", refuse)
-    assert newest(project.root) is None
-    [(candidate, extract)] = plans.look(project.root)
-    assert extract is None
-    assert (candidate.path, candidate.reasons) == (
-        project.root / "CLAUDE/Plan",
-        ("cannot be read: Permission denied",),
-    )
-
-
 def test_a_folder_whose_name_is_no_text_is_a_plan_all_the_same(project: Workspace) -> None:
     """Names are bytes; what is taken from them can be written as UTF-8."""
     folder = project.root / "CLAUDE" / "Plan" / os.fsdecode(b"\xff")
@@ -178,16 +133,3 @@ def test_a_huge_plan_is_read_up_to_its_limit_and_the_reason_says_so(project: Wor
     put("CLAUDE/Plan/early/PLAN.md", "# Late\n" + "words\n" * 60_000 + PLAN)
     [(candidate, _)] = plans.look(project.root)
     assert candidate.reasons == ('has no status line and no "🔄 In Progress" (its first 256 KB were read)',)
-
-
-def test_of_many_old_plans_the_newest_are_read(project: Workspace, put: Put) -> None:
-    """R001-22: the one in progress is found among those that nobody touches any more, and any that changed lately."""
-    for number in range(plans.OLDER + 5):
-        put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", DONE, age=1000 + number)
-    path = put("CLAUDE/Plan/old/PLAN.md", PLAN, age=1000 + plans.OLDER)
-    since = path.stat().st_mtime
-
-    assert newest(project.root) is None
-    assert [each.source for each in plans.active(project.root, since)] == [path]
-    put("CLAUDE/Plan/old/PLAN.md", PLAN, age=1001)
-    assert newest(project.root) is not None

@@ -10,31 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.formats.compaction.detection import plantext
-from holdfast.workflow.model import UNKNOWN
 from tests.tables import each_row
 
 if TYPE_CHECKING:
     from holdfast.formats.compaction.detection.extract import Extract
 
 ROOT = Path("/project")
-PLAN = """# Plan 001: User Auth
-
-**Status**: 🔄 In Progress
-
-See CLAUDE/PlanWorkflow.md and @CLAUDE/Auth.md.
-
-## Tasks
-
-### Phase 1: Design ✅
-- [x] Sketch
-
-### Phase 2: Build Components
-- [x] Login
-- [ ] Logout
-
-### Phase 3: Test
-- [ ] All of it
-"""
 WILD = st.sampled_from(
     [
         *("# ", "## Phase 1: ", "Status", ": ", "In Progress", "🔄 ", "✅", "|", "---", "\n", "\n\n", "- [x] ", "```"),
@@ -52,36 +33,6 @@ def parsed(text: str, folder: str = "001-user-auth") -> Extract:
     reading = read(text, folder)
     assert reading.extract is not None, reading.reason
     return reading.extract
-
-
-def test_a_plan_gives_name_number_readings_and_phase() -> None:
-    """R001-22, I001-15: the title without "Plan NNN:", documents as readings, the first phase that is not done."""
-    extract = parsed(PLAN)
-    assert extract.name == "User Auth"
-    assert extract.context == {"plan_number": 1}
-    assert extract.reading == ("@CLAUDE/Plan/001-user-auth/PLAN.md", "@CLAUDE/PlanWorkflow.md", "@CLAUDE/Auth.md")
-    assert (extract.current, extract.total, extract.phase) == (2, 3, "Build Components")
-    assert (extract.origin, extract.mtime, extract.status) == ("plan", 1.0, None)
-
-
-def test_without_phases_the_position_of_a_plan_is_unknown() -> None:
-    """No number is made up, and the folder gives the number the title does not."""
-    extract = parsed("# User Auth\nStatus: In Progress\nA workflow.\n", "042-auth")
-    assert (extract.current, extract.total, extract.name) == (None, None, "User Auth")
-    assert extract.context == {"plan_number": 42}
-
-
-def test_when_all_phases_are_done_the_last_one_is_current() -> None:
-    """A plan still in progress with all its boxes ticked stands at its last phase."""
-    extract = parsed("# P\nStatus: In Progress\n## Phase 1: A\n- [x] a\n## Phase 2: B\n- [X] b\n")
-    assert (extract.current, extract.total, extract.phase) == (2, 2, "B")
-
-
-@each_row("line", ["Current phase: 0/3 - X", "Current phase: 5/3 - X", "Current phase: soon"])
-def test_an_impossible_phase_line_says_nothing(line: str) -> None:
-    """I001-17: 1 <= current <= total."""
-    extract = parsed(f"# P\nStatus: In Progress\n{line}\n")
-    assert (extract.current, extract.total, extract.phase) == (None, None, UNKNOWN)
 
 
 HEADINGS = "\n## Phase 1: A\n{}\n## Phase 2: B\n{}\n## Phase 3: C\n"
