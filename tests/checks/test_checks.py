@@ -108,15 +108,6 @@ def test_what_can_be_mended_is_mended() -> None:
     ]
 
 
-def test_no_check_is_loaded_before_it_is_run(run_python: object) -> None:
-    """The table costs nothing, and nothing of it is on the hook path."""
-    script = "import sys, holdfast.checks; print(*(n for n in sys.modules if n.startswith('holdfast.checks.')))"
-    assert callable(run_python)
-    assert run_python(script).split() == []
-    hooks = "import sys, holdfast.engine, holdfast.process.child; print(*(n for n in sys.modules if 'checks' in n))"
-    assert run_python(hooks).split() == []
-
-
 @pytest.mark.parametrize("name", list(checks.CHECKS))
 def test_looking_changes_nothing(root: Path, home: Path, name: str) -> None:
     """A check without --fix needs and writes nothing, neither in a project nor in an empty home."""

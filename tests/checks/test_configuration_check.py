@@ -19,13 +19,6 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_none_is_needed(root: Path) -> None:
-    """And one that is right is right."""
-    assert "none is needed" in healthy("configuration", root)
-    file = write(paths.user_config(), 'format = "hybrid"\n')
-    assert f"{file}: every key is valid" in healthy("configuration", root)
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -54,14 +47,6 @@ def test_what_counts_only_when_trusted_is_told(root: Path) -> None:
     assert found.text == f"{file} isn't trusted in its current content, so it doesn't set \"handlers.timeout\""
     obey(found, root)
     healthy("configuration", root)
-
-
-def test_a_file_in_the_folders_place_is_the_folders_check(root: Path) -> None:
-    """Told once."""
-    (root / ".claude").rmdir()
-    (root / ".claude").touch()
-    write(paths.user_config(), "oops = 1\n")
-    assert [found.level for found in examine("configuration", root)] == ["problem"]
 
 
 @pytest.mark.usefixtures("anybody")

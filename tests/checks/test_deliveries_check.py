@@ -11,7 +11,7 @@ from holdfast import clock, paths
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
-from tests.doctoring import examine, healthy, obey, only
+from tests.doctoring import healthy, obey, only
 from tests.handmade import ME, OTHER, workflow
 
 if TYPE_CHECKING:
@@ -52,33 +52,6 @@ def past(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Past]:
     made.project.close()
 
 
-def test_before_the_first_compaction(root: Path, past: Past) -> None:
-    """Nothing is missed, with a ledger or without one; one without a workflow does not count."""
-    assert "no compaction here yet" in healthy("deliveries", root)
-    assert not past.project.ledger_file.exists()
-    sessions.note_event(past.project, ME)
-    snapshots.leave(past.project, ME, "auto", [])
-    past.pass_time()
-    sessions.note_event(past.project, ME)
-    assert "no compaction with a workflow" in healthy("deliveries", root)
-
-
-def test_what_was_saved_and_restored_is_counted(root: Path, past: Past) -> None:
-    """Of the last five."""
-    for _ in range(7):
-        past.compaction()
-    said = healthy("deliveries", root)
-    assert "SessionStart sent the workflow after 5 of the last 5 compactions" in said
-
-
-def test_what_the_ledger_knows_is_no_delivery(root: Path, past: Past) -> None:
-    """A claimed snapshot says that the reply was written; what the model got stands in the transcript."""
-    past.compaction()
-    said = healthy("deliveries", root)
-    assert "doesn't confirm that the model received it" in said
-    assert not any(word in said for word in ("delivered", "followed", "came back", "given back"))
-
-
 def test_guidance_that_did_not_follow(root: Path, past: Past) -> None:
     """Once it may have been a compaction that was broken off; twice in a row SessionStart does not reach us."""
     past.compaction()
@@ -97,13 +70,6 @@ def test_guidance_that_did_not_follow(root: Path, past: Past) -> None:
     past.compaction()
     found = only("deliveries", root, "notice")  # the newest was restored
     assert "2 of the last 5" in found.text
-
-
-def test_a_session_that_ended_before_it_went_on_lost_nothing(root: Path, past: Past) -> None:
-    """There was nobody to give the guidance to."""
-    past.compaction(restored=False, goes_on=False)
-    past.pass_time()
-    assert "0 of the last 1" in healthy("deliveries", root)
 
 
 def test_a_compaction_that_may_still_run_is_not_judged(root: Path, past: Past) -> None:
@@ -126,17 +92,6 @@ def test_a_precompact_that_never_fires(root: Path, past: Past) -> None:
     assert "before the last 2 restores" in only("deliveries", root, "problem").text
     past.compaction()
     healthy("deliveries", root)
-
-
-def test_without_a_ledger_that_can_be_used_nothing_is_known(root: Path, past: Past) -> None:
-    """Which is said, and not taken for health."""
-    past.compaction()
-    past.project.close()
-    past.project.ledger_file.write_bytes(b"junk" * 2000)
-    found = only("deliveries", root, "notice")
-    assert "compactions can't be checked" in found.text
-    assert found.remedy == "holdfast doctor --fix"
-    assert len(examine("deliveries", root)) == 1
 
 
 @pytest.mark.usefixtures("anybody")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,9 +12,11 @@ from holdfast.checks import fire
 from holdfast.clients.claude import scopes
 from holdfast.install import installer, launcher
 from tests import pluginhome
-from tests.doctoring import examine, obey, only
+from tests.doctoring import examine, only
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from holdfast.clients.claude.scopes import Target
     from holdfast.install.plugin_copies import Copy
 
@@ -40,26 +41,6 @@ def leave_only(target: Target, *names: str, **changes: Any) -> None:
 def pretend(program: str) -> None:
     """Have the launcher be another program."""
     paths.launcher().write_text(f"#!/bin/sh\n{program}\n", "utf-8")
-
-
-def test_a_worktree_is_made_when_the_command_is_tried(target: Target, root: Path) -> None:
-    """Without a folder the client would take the command for failed, so the witness names one."""
-    path = paths.user_handlers() / "mine.py"
-    path.parent.mkdir(parents=True)
-    path.write_text("from holdfast import hookimpl\n@hookimpl\ndef on_worktree_create(event): ...\n")
-    installer.install(target)
-    leave_only(target, "WorktreeCreate")
-
-    assert {each.level for each in examine("fire", root)} == {"ok"}
-
-
-@pytest.mark.slow
-def test_nothing_registered_is_told(root: Path) -> None:
-    """There is nothing to run."""
-    found = only("fire", root, "notice")
-    assert found.remedy == "holdfast install"
-    obey(found, root)
-    assert {each.level for each in examine("fire", root)} == {"ok"}
 
 
 def times(*tops: Path) -> dict[str, int]:
@@ -169,22 +150,6 @@ def test_the_payload_is_one_that_the_entry_is_registered_for(target: Target, roo
     assert not payload["cwd"].startswith(str(root))
 
 
-def test_what_somebody_wrote_by_hand_is_not_run(target: Target, root: Path, tmp_path: Path) -> None:
-    """It could do anything."""
-    leave_only(target, "Stop", command=f"touch {tmp_path}/ran; holdfast dispatch Stop")
-    assert only("fire", root, "notice").text.startswith("no command is registered")
-    assert not (tmp_path / "ran").exists()
-
-
-@pytest.mark.slow
-def test_the_same_command_in_two_files_is_run_once(target: Target, root: Path) -> None:
-    """As the client does; settings that cannot be read are another check's matter."""
-    installer.install(scopes.target("project", root))
-    (root / ".claude" / "settings.local.json").write_text("{")
-    events = [each.text.partition(" ")[0] for each in examine("fire", root)]
-    assert len(events) == len(set(events))
-
-
 # --- the plugin's hooks -------------------------------------------------------------------------------------------
 
 
@@ -212,32 +177,6 @@ def test_the_plugins_hooks_are_fired(copy: Copy, root: Path, home: Path) -> None
     for event, name in (("PreCompact", "PreCompact-manual"), ("SessionStart", "SessionStart-compact")):
         assert said[event].startswith(f"{event} ({name}) of the plugin holdfast@holdfast: ")
         assert "characters" in said[event]
-
-
-@pytest.mark.slow
-def test_beside_the_settings_both_are_fired(target: Target, root: Path, tmp_path: Path) -> None:
-    """Each by itself: of one firing that both hear of only one would be answered."""
-    copy = pluginhome.enable(pluginhome.copy_of_plugin(tmp_path / "plugin"))
-    found = examine("fire", root)
-    assert {each.level for each in found} == {"ok"}, found
-    assert sum("of the plugin" in each.text for each in found) == len(copy.registered())
-    assert len(found) == len(copy.registered()) + len(json.loads(target.settings.read_text())["hooks"])
-
-
-@pytest.mark.slow
-def test_a_hook_of_the_plugins_gets_what_the_client_sets(copy: Copy, root: Path, tmp_path: Path) -> None:
-    """The plugin's folder and its data folder; and no other folder of the user's is its home."""
-    file = copy.root / "plugin" / "run.sh"
-    file.write_text(
-        f'echo "$1 $CLAUDE_PLUGIN_ROOT|$CLAUDE_PLUGIN_DATA|$CLAUDE_PROJECT_DIR|$HOME" >> {tmp_path}/seen\n'
-        + file.read_text()
-    )
-    assert {each.level for each in examine("fire", root)} == {"ok"}
-    lines = (tmp_path / "seen").read_text().splitlines()
-    assert [line.partition(" ")[0] for line in lines][:2] == ["PreCompact", "SessionStart"]
-    assert {line.partition(" ")[2].partition("|")[0] for line in lines} == {str(copy.root)}
-    assert {line.split("|")[1] for line in lines} == {str(copy.data)}
-    assert not [line for line in lines if str(root) in line or f"|{Path.home()}" in line.replace(str(copy.data), "")]
 
 
 @pytest.mark.parametrize(

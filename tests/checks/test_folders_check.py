@@ -46,17 +46,6 @@ def test_what_is_not_there_can_be_made(root: Path) -> None:
     assert "the project's workflow folders are writable" in said
 
 
-def test_what_is_there_and_private_is_fine(root: Path) -> None:
-    """As an install and a few events leave it; configuration may be read by others."""
-    for place in OWN:
-        paths.ensure_private(place())
-    paths.user_config().write_text("")
-    paths.user_config().chmod(0o644)
-    for name in PLACES:
-        (root / name).mkdir(parents=True, exist_ok=True)
-    healthy("folders", root)
-
-
 @pytest.mark.parametrize("place", OWN)
 def test_a_folder_that_is_write_protected(root: Path, place: Any) -> None:
     """Of our own it is made writable by the command and by --fix."""
@@ -123,20 +112,6 @@ def test_a_link_in_the_project_is_not_followed(root: Path, tmp_path: Path, name:
     healthy("folders", root)
     assert not path.is_symlink()
     assert (path / "kept").read_text() == (real / "kept").read_text() == "state"
-
-
-def test_a_home_of_links_is_fine(root: Path, tmp_path: Path) -> None:
-    """People keep their configuration in a repository elsewhere; a link to nothing is not fine."""
-    real = tmp_path / "dotfiles"
-    real.mkdir()
-    paths.config_dir().parent.mkdir(parents=True)
-    paths.config_dir().symlink_to(real)
-    healthy("folders", root)
-    real.rmdir()
-    found = only("folders", root, "problem")
-    assert found.text == f"{paths.config_dir()} is a symbolic link to nothing"
-    obey(found, root)
-    healthy("folders", root)
 
 
 def test_somebody_elses_folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,14 +186,6 @@ def test_code_that_others_may_change(root: Path, place: Any, bits: int, level: s
     assert mode(folder) == bits & 0o755
 
 
-def test_a_links_own_mode_is_no_matter(root: Path, tmp_path: Path) -> None:
-    """A link can always be 'written'; what it leads to is not ours to change."""
-    folder = paths.ensure_private(paths.state_dir())
-    (tmp_path / "other").touch(0o666)
-    (folder / "link").symlink_to(tmp_path / "other")
-    healthy("folders", root)
-
-
 @pytest.mark.parametrize(
     ("free", "files", "level", "words"),
     [(5, 9, "problem", "is full"), (40_000, 9, "notice", "39 MB left"), (10**9, 0, "problem", "is full")],
@@ -237,32 +204,6 @@ def test_a_disk_that_is_full(
         assert f"the disk of {place}" in each.text
         assert words in each.text
         assert each.remedy.startswith("df -h ")
-
-
-def test_a_disk_that_does_not_count_inodes_is_not_full(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some say 0 of 0."""
-    disk = SimpleNamespace(f_bavail=10**9, f_frsize=1024, f_files=0, f_favail=0)
-    monkeypatch.setattr(os, "statvfs", lambda place: disk)
-    healthy("folders", root)
-
-
-@pytest.mark.parametrize("bits", [0o000, 0o600])
-def test_a_folder_above_that_cannot_be_entered(
-    root: Path, monkeypatch: pytest.MonkeyPatch, anybody: None, bits: int
-) -> None:
-    """It is named once for all that lies below it, with the command that opens it; it is not --fix's to change."""
-    monkeypatch.setattr(os, "access", _access)
-    for place in OWN:
-        paths.ensure_private(place())
-    above = Path.home() / ".local"
-    above.chmod(bits)
-
-    found = only("folders", root, "problem")
-
-    assert found.text == f"{paths.state_dir()} can't be reached: {above} can't be entered"
-    assert (found.remedy, found.fix) == (f"chmod u+rwx {above}", None)
-    obey(found, root)
-    healthy("folders", root)
 
 
 @pytest.mark.parametrize("name", [*PLACES, "untracked/workflow-state/x"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock, config, paths
+from holdfast import clock, paths
 from holdfast.clients import claude
 from holdfast.dispatch import faults
 from holdfast.files import trust
@@ -82,13 +82,6 @@ def test_a_handler_that_failed_lately_is_a_problem(root: Path, mine: Path, monke
     healthy("handlers", root)
 
 
-def test_a_shipped_handler_that_failed_is_not_for_the_user_to_correct(root: Path) -> None:
-    """What it was doing stands in the status."""
-    file = next(each for each in loader.find(claude, Workspace.open(root)) if each.active)
-    faults.remember("Stop", file, "took longer than 5 seconds")
-    assert only("handlers", root, "problem").remedy == "holdfast status"
-
-
 def test_an_untrusted_handler_does_not_run(root: Path) -> None:
     """One may not know it; the command that trusts it is named. What is wrong with it is no problem until then."""
     file = write(paths.project_handlers(root) / "theirs.py")
@@ -115,20 +108,6 @@ def test_what_is_switched_off_is_told(root: Path) -> None:
     assert "\"handlers.on\" names 'recorder'" in only("handlers", root, "notice").text
     write(paths.user_config(), '[handlers]\non = ["record_events"]\n')
     healthy("handlers", root)
-
-
-def test_a_shipped_handler_that_is_replaced_is_told(root: Path) -> None:
-    """By a file of its name."""
-    file = write(paths.user_handlers() / "save_workflow.py")
-    found = only("handlers", root, "notice")
-    assert f"save_workflow.py doesn't run, because {file} replaces it" in found.text
-
-
-def test_a_file_that_answers_nothing_is_told(root: Path, mine: Path) -> None:
-    """One forgot the mark, or to write it at all."""
-    write(mine, "x = 1\n")
-    (found,) = (each for each in examine("handlers", root) if each.level != "ok")
-    assert found.text.startswith(f"{mine} isn't used: answers no event")
 
 
 STRICT = HEAD + "@hookimpl(match='shell', strict=True)\ndef on_pre_tool_use(event): ...\n"
@@ -164,23 +143,6 @@ def test_a_trusted_guard_that_changed_or_is_gone_is_a_problem(root: Path, gone: 
     healthy("handlers", root)
 
 
-def test_a_matcher_that_may_select_nothing_is_told(root: Path, mine: Path) -> None:
-    """The handler runs, so it is no problem, but it may never be called."""
-    write(mine, HEAD + "@hookimpl(match='Bsh')\ndef on_pre_tool_use(event): ...\n")
-    found = only("handlers", root, "notice")
-    assert found.text.startswith(f"{mine}: line 3: on_pre_tool_use: match='Bsh'")
-
-
-def test_a_strict_handler_stays_on(root: Path, mine: Path) -> None:
-    """A project that would switch it off is told so."""
-    write(mine, HEAD + "\n\n@hookimpl(strict=True)\ndef on_pre_tool_use(event): ...\n")
-    file = write(paths.project_config(root), '[handlers]\noff = ["mine"]\n')
-    holdfast_trusts(root, file)
-    (found,) = (each for each in examine("handlers", root) if each.level != "ok")
-    assert f"{file} can't switch it off" in found.text
-    assert config.load(root, trusted=True).config.handlers.off == ["mine"]
-
-
 def holdfast_trusts(root: Path, file: Path) -> None:
     from holdfast.files import trust
 
@@ -204,18 +166,3 @@ def test_a_handler_that_is_closed_to_us_is_opened(root: Path, mine: Path) -> Non
     assert (found.text, found.remedy) == (f"{file} can't be read, so it doesn't run", f"chmod u+rw {file}")
     obey(found, root)
     healthy("handlers", root)
-
-
-@pytest.mark.usefixtures("anybody")
-def test_a_folder_of_handlers_that_is_closed_to_us(root: Path) -> None:
-    """None of its files is found otherwise; the user's own folder is the folders check's matter."""
-    folder = write(paths.project_handlers(root) / "theirs.py").parent
-    write(paths.user_handlers() / "mine.py").parent.chmod(0o000)
-    folder.chmod(0o000)
-    found = only("handlers", root, "problem")
-    assert (found.text, found.remedy) == (
-        f"{folder} can't be read, so none of its handlers run",
-        f"chmod u+rwx {folder}",
-    )
-    obey(found, root)
-    assert only("handlers", root, "notice").text.startswith(f"{folder / 'theirs.py'} isn't used: not trusted")

@@ -10,7 +10,7 @@ import pytest
 from holdfast import paths
 from holdfast.clients.claude import scopes
 from holdfast.install import installer, installs
-from tests.doctoring import examine, healthy, mend, obey, only
+from tests.doctoring import healthy, mend, obey, only
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,13 +25,6 @@ BROKEN = [
     ("{}", '"installs" is missing'),
     ('{"installs": {"/x/settings.json": {}}}', '"installs./x/settings.json" isn\'t an install'),
 ]
-
-
-def test_none_is_needed_before_the_first_install(root: Path) -> None:
-    """And a sound one is counted."""
-    assert "`holdfast install` hasn't run yet" in healthy("installs", root)
-    installer.install(scopes.target("user", root))
-    assert f"{installs.file()} records the installs into 1 settings file" in healthy("installs", root)
 
 
 @pytest.mark.parametrize(("content", "words"), BROKEN)
@@ -58,16 +51,6 @@ def test_a_broken_record_is_a_problem(root: Path, content: str, words: str) -> N
     assert len(installs.load()) == 2
 
 
-def test_a_broken_record_of_nothing_is_moved(root: Path) -> None:
-    """Where no settings name Holdfast there is nothing to record anew."""
-    file = paths.ensure_private(paths.state_dir()) / "installs.json"
-    file.write_text("{broken")
-    found = only("installs", root, "problem")
-    assert found.remedy == f"mv {file} {file}.aside"
-    obey(found, root)
-    healthy("installs", root)
-
-
 @pytest.mark.usefixtures("anybody")
 def test_a_record_that_is_closed_to_us_is_opened(root: Path) -> None:
     """By the command and by --fix: it may be sound, and no install should begin another."""
@@ -87,10 +70,3 @@ def test_a_record_that_is_closed_to_us_is_opened(root: Path) -> None:
     file.chmod(0o000)
     assert mend("installs", root) == [f"made {file} readable and writable for you"]
     assert json.loads(file.read_text()) == known
-
-
-@pytest.mark.usefixtures("anybody")
-def test_a_closed_folder_is_the_folders_check(root: Path) -> None:
-    """Told once."""
-    paths.ensure_private(paths.state_dir()).chmod(0o000)
-    assert examine("installs", root) == []

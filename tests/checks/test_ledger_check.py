@@ -14,7 +14,7 @@ import pytest
 from holdfast.checks import ledger as check
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
-from tests.doctoring import examine, healthy, mend, mended_under_lock, obey, only
+from tests.doctoring import examine, healthy, mend, obey, only
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,23 +36,6 @@ def remembered(root: Path) -> list[str]:
         return [str(row["id"]) for row in sessions.all_of(project)]
     finally:
         project.close()
-
-
-def test_none_is_needed_yet(root: Path) -> None:
-    """Looking makes none."""
-    said = healthy("ledger", root)
-    assert str(Workspace.open(root).ledger_file) in said
-    assert not Workspace.open(root).ledger_file.exists()
-
-
-def test_a_sound_one_is_read_and_left(root: Path, file: Path) -> None:
-    """Also while somebody else has it open, and writes."""
-    before = file.read_bytes()
-    assert f"{file} is sound" in healthy("ledger", root)
-    assert file.read_bytes() == before
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        healthy("ledger", root)
 
 
 def scribble(file: Path) -> None:
@@ -104,16 +87,6 @@ def test_a_damaged_one_is_set_aside(root: Path, file: Path, damage: object) -> N
     assert [path.name for path in file.parent.glob("*corrupt*")] == []
 
 
-def test_setting_one_aside_holds_the_lock(root: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else two doctors could set aside what the other one has just begun anew."""
-    scribble(file)
-    held = mended_under_lock(monkeypatch, check, file)
-
-    assert len(mend("ledger", root)) == 1
-
-    assert held == [(file.parent, False, True)]
-
-
 def test_what_is_mended_meanwhile_is_not_set_aside(root: Path, file: Path) -> None:
     """The fix looks again."""
     sound = file.read_bytes()
@@ -123,16 +96,6 @@ def test_what_is_mended_meanwhile_is_not_set_aside(root: Path, file: Path) -> No
     assert found.fix is not None
     assert found.fix() == ""
     assert remembered(root) == ["s1"]
-
-
-def test_a_folder_in_its_place(root: Path, file: Path) -> None:
-    """It is moved aside."""
-    file.unlink()
-    file.mkdir()
-    found = only("ledger", root, "problem")
-    assert found.text == f"{file} isn't a regular file, so Holdfast can't remember anything"
-    obey(found, root)
-    healthy("ledger", root)
 
 
 @pytest.mark.parametrize(("forbidden", "words"), [(os.W_OK, "written"), (os.R_OK, "read")])
@@ -251,15 +214,6 @@ def test_what_lies_beside_it_must_be_writable_too(root: Path, file: Path, suffix
         each.chmod(0o400)
     assert mend("ledger", root) == [f"made {' and '.join(map(str, shut))} readable and writable for you"]
     assert remembered(root) == ["s1"]
-
-
-def test_a_ledger_of_somebody_else_is_not_ours_to_open(root: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after a run with sudo: chmod would fail."""
-    file.chmod(0o444)
-    monkeypatch.setattr(os, "access", lambda path, wanted: str(path) != str(file) or not wanted & os.W_OK)
-    monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
-    found = only("ledger", root, "problem")
-    assert (found.remedy, found.fix) == (f'sudo chown "$(id -un)" {file}', None)
 
 
 def test_a_later_version_is_named_where_only_the_log_has_it(root: Path, file: Path) -> None:

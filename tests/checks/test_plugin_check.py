@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.clients.claude import scopes
 from holdfast.install import plugin_copies
-from holdfast.install.plugin_copies import Copy
 from plugin import build
 from tests import pluginhome
-from tests.doctoring import examine, healthy, obey, only
+from tests.doctoring import healthy, obey, only
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.checks import Finding
+    from holdfast.install.plugin_copies import Copy
 
 pytestmark = pytest.mark.slow
 
@@ -57,11 +56,6 @@ def mended(found: Finding, root: Path) -> None:
     healthy("plugin", root)
 
 
-def test_without_a_plugin_there_is_nothing_to_look_at(root: Path) -> None:
-    """Most people have none."""
-    assert healthy("plugin", root) == "the Holdfast plugin isn't enabled here"
-
-
 @pytest.mark.usefixtures("building")
 def test_one_that_was_never_built_says_so(made: Copy, root: Path) -> None:
     """A session builds it, or the command at once; it is not the plugin's error."""
@@ -83,18 +77,6 @@ def test_a_ready_one_answers(made: Copy, root: Path) -> None:
 
 
 @pytest.mark.usefixtures("building")
-def test_one_that_does_not_load_is_built_again(made: Copy, root: Path) -> None:
-    """It is marked as ready, so --build alone would leave it."""
-    pluginhome.enable(made.root)
-    (made.environment / "bin" / "python").write_text("#!/bin/sh\nexit 1\n")
-    found = only("plugin", root, "problem")
-    assert f"has its environment {made.environment}, but doesn't answer: with nothing on stdin it ends with 1" in (
-        found.text
-    )
-    mended(found, root)
-
-
-@pytest.mark.usefixtures("building")
 @pytest.mark.parametrize("words", ["The venv was not created because ensurepip is not available", "no route"])
 def test_a_failure_is_told_with_its_reason(made: Copy, root: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     """What the tool said, what to do, and the command that tries at once."""
@@ -108,17 +90,6 @@ def test_a_failure_is_told_with_its_reason(made: Copy, root: Path, monkeypatch: 
     mended(found, root)
 
 
-def test_a_failure_of_another_version_is_none_of_this_one(
-    made: Copy, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An update brings other requirements, whose environment is another."""
-    monkeypatch.chdir(root)
-    fail(made, monkeypatch, "no route")
-    requirements = made.root / "plugin" / "requirements.txt"
-    requirements.write_text(requirements.read_text().replace("# environment ", "# environment 9"))
-    assert "isn't built yet" in only("plugin", root, "notice").text
-
-
 @pytest.mark.usefixtures("building")
 @pytest.mark.parametrize("text", ["Holdfast's plugin needs Python 3.11 or newer", ""])
 def test_without_a_python_it_says_so(made: Copy, root: Path, text: str) -> None:
@@ -128,18 +99,6 @@ def test_without_a_python_it_says_so(made: Copy, root: Path, text: str) -> None:
     found = only("plugin", root, "problem")
     assert "Python 3.11 or newer" in found.text
     mended(found, root)
-
-
-def test_the_later_of_two_failures_is_told(made: Copy, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """First no Python, then no network, or the other way round."""
-    monkeypatch.chdir(root)
-    made.data.mkdir(parents=True)
-    (made.data / "no-python").write_text("no Python")
-    fail(made, monkeypatch, "no route")
-    pluginhome.age(made.data / "no-python", 60)
-    assert "no route" in only("plugin", root, "problem").text
-    pluginhome.age(made.data / "failed", 120)
-    assert only("plugin", root, "problem").text == f"{made.data}: no Python"
 
 
 def test_while_it_is_being_built_it_says_so(made: Copy, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,18 +112,6 @@ def test_while_it_is_being_built_it_says_so(made: Copy, root: Path, monkeypatch:
     assert "no route" in only("plugin", root, "problem").text
     with (made.data / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-@pytest.mark.usefixtures("building")
-@pytest.mark.parametrize(("damage", "words"), [("ready", "isn't finished"), ("bin/python", "is gone")])
-def test_a_half_one_is_named(made: Copy, root: Path, damage: str, words: str) -> None:
-    """The builder was killed, or the interpreter that it was built with was removed."""
-    pluginhome.enable(made.root)
-    (made.environment / damage).unlink()
-    (found,) = examine("plugin", root)
-    assert words in found.text
-    assert found.level == ("notice" if damage == "ready" else "problem")
-    mended(found, root)
 
 
 @pytest.mark.usefixtures("building")
@@ -182,52 +129,12 @@ def test_what_stands_in_the_builders_way_is_named(made: Copy, root: Path, what: 
     mended(found, root)
 
 
-@pytest.mark.usefixtures("building", "anybody")
-@pytest.mark.parametrize("what", ["data", "lock", "above"])
-def test_what_cannot_be_written_is_named(made: Copy, root: Path, what: str) -> None:
-    """The folder or its lock, with the command that opens it."""
-    place = {"data": made.data, "lock": made.data / "lock", "above": made.data.parent}[what]
-    if what == "lock":
-        place.parent.mkdir(parents=True)
-        place.touch(0o400)
-    else:
-        place.mkdir(parents=True)
-        place.chmod(0o500)
-    found = only("plugin", root, "problem")
-    assert f"built: {place} can't be written" in found.text
-    assert found.remedy.startswith("chmod u+")
-    mended(found, root)
-
-
 def test_an_enabled_plugin_whose_folder_is_gone_is_named(made: Copy, root: Path) -> None:
     """Somebody emptied the client's cache."""
     shutil.rmtree(made.root)
     found = only("plugin", root, "problem")
     assert found.text == f"the plugin holdfast@holdfast is enabled, but isn't in {made.root}"
     assert found.remedy == "claude plugin update holdfast@holdfast"
-
-
-def test_what_the_plugin_dir_option_left_is_looked_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings file names such a plugin, so it may be over: worth knowing, and no problem."""
-    data = scopes.claude_dir() / "plugins" / "data" / "holdfast-inline"
-    copy = Copy(paths.plugin_root(), data)
-    monkeypatch.chdir(root)
-    fail(copy, monkeypatch, "no route")
-    assert "no route" in only("plugin", root, "notice").text
-    with build._locked(data, 0.0):
-        assert f"is being built in {data}" in only("plugin", root, "notice").text
-    (data / "failed").unlink()
-    (copy.environment / "bin").mkdir(parents=True)
-    (copy.environment / "ready").touch()
-    assert healthy("plugin", root) == f"{copy.environment} is ready for sessions with --plugin-dir"
-
-
-def test_a_folder_of_another_plugin_is_left_alone(root: Path) -> None:
-    """Its name may begin like ours."""
-    data = scopes.claude_dir() / "plugins" / "data" / "holdfast-extras-market"
-    data.mkdir(parents=True)
-    (data / "notes").touch()
-    healthy("plugin", root)
 
 
 def test_the_builders_own_words_are_understood(made: Copy) -> None:

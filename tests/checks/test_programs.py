@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.checks import programs
 from holdfast.clients.claude import scopes
 from holdfast.install import installer, launcher
 from tests.doctoring import examine, healthy, mend, obey, only
@@ -32,11 +31,6 @@ def rewrite(path: Path, old: str, new: str) -> None:
     text = path.read_text("utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), "utf-8")
-
-
-def test_where_nothing_is_registered_no_program_is_needed(root: Path) -> None:
-    """Nothing is missed before an install."""
-    assert "no settings file registers Holdfast" in healthy("programs", root)
 
 
 def test_both_programs_start_and_answer(installed: Path, root: Path) -> None:
@@ -142,74 +136,3 @@ def test_a_package_that_is_gone_is_not_taken_for_one_that_answers(installed: Pat
     assert str(tmp_path / "gone") in found.text
     obey(found, root)
     healthy("programs", root)
-
-
-def test_another_holdfast_that_answers_is_a_matter_of_choice(installed: Path, root: Path, tmp_path: Path) -> None:
-    """Two environments with Holdfast: both are named, and --fix decides nothing."""
-    other = tmp_path / "other"
-    shutil.copytree(paths.package_root() / "holdfast", other / "holdfast")
-    rewrite(installed, repr(str(paths.package_root())), repr(str(other)))
-
-    found = only("programs", root, "notice")
-
-    assert f"with Holdfast in {other}, but this command runs {sys.executable}" in found.text
-    assert found.fix is None
-
-
-def test_a_program_that_hangs_is_ended(installed: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The doctor does not wait for it as long as the client would."""
-    monkeypatch.setattr(programs, "TIMEOUT_S", 6)  # the other program has to answer in it
-    rewrite(installed, "import sys\n", "import sys, time\ntime.sleep(600)\n")
-
-    assert "it didn't end within 6 seconds" in only("programs", root, "problem").text
-
-
-def test_a_program_in_another_place_is_only_named(installed: Path, root: Path) -> None:
-    """What somebody else's home holds is not ours to write."""
-    settings = root / ".claude" / "settings.json"
-    settings.write_text(
-        '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/x/.local/share/holdfast/run Stop"}]}]}}'
-    )
-
-    found = only("programs", root, "problem")
-
-    assert found.text == f"/x/.local/share/holdfast/run is missing, but {settings} registers it for Stop"
-    assert found.fix is None
-    obey(found, root)
-    healthy("programs", root)
-
-
-def test_what_is_no_launcher_is_not_started(installed: Path, root: Path) -> None:
-    """Somebody's own program in that place is left alone."""
-    installed.write_text("#!/bin/sh\ntouch started\n")
-
-    assert "wasn't written by `holdfast install`" in only("programs", root, "problem").text
-    assert not (root / "started").exists()
-
-
-def test_what_another_projects_install_needs_is_looked_at_too(root: Path, tmp_path: Path) -> None:
-    """All of them share one launcher."""
-    other = scopes.target("local", tmp_path / "other")
-    (tmp_path / "other").mkdir()
-    installer.install(other)
-    paths.launcher().unlink()
-
-    found = only("programs", root, "problem")
-
-    assert f"{other.settings} registers it for" in found.text
-    obey(found, root)
-    healthy("programs", root)
-
-
-@pytest.mark.usefixtures("anybody")
-def test_what_lies_in_a_closed_folder_no_install_mends(installed: Path, root: Path) -> None:
-    """The folder is to be opened; a closed program in an open one is written anew."""
-    installed.chmod(0o000)
-    assert only("programs", root, "problem").remedy == "holdfast install --scope user"
-    obey(only("programs", root, "problem"), root)
-    share = installed.parent.parent
-    share.chmod(0o000)
-    found = [each for each in examine("programs", root) if each.level != "ok"]
-    assert {(each.level, each.remedy, each.fix) for each in found} == {("problem", f"chmod u+rwx {share}", None)}
-    obey(found[0], root)
-    assert installed.exists()

@@ -10,13 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.clients import claude
-from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude import scopes
 from holdfast.errors import StateError
-from holdfast.events import EVENTS
-from holdfast.install import installer, installs, plugin_copies, registration, registrations, seen_clients, skillcopy
-from holdfast.plugins import loader
-from holdfast.sessions.workspace import Workspace
+from holdfast.install import installer, installs, registrations, skillcopy
 from tests import pluginhome
 from tests.doctoring import examine, healthy, mend, obey, only
 from tests.processes import ROOT
@@ -26,8 +22,6 @@ if TYPE_CHECKING:
 
     from holdfast.checks import Finding
     from holdfast.clients.claude.scopes import Scope, Target
-
-STOP = "from holdfast import hookimpl\n\n\n@hookimpl\ndef on_{event}(event): ...\n"
 
 
 def put(root: Path, scope: Scope = "user", *, allow_cli: bool = False) -> Target:
@@ -40,13 +34,6 @@ def edit(target: Target, change: Callable[[dict[str, Any]], None]) -> None:
     settings = json.loads(target.settings.read_text("utf-8"))
     change(settings)
     target.settings.write_text(json.dumps(settings), "utf-8")
-
-
-def handler(event: str) -> Path:
-    path = paths.user_handlers() / "mine.py"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(STOP.format(event=event), "utf-8")
-    return path
 
 
 def test_nothing_registered_is_a_problem(root: Path) -> None:
@@ -71,29 +58,6 @@ def test_a_fresh_install_is_as_it_should_be(root: Path, scope: Scope) -> None:
     assert f"{target.settings} registers {events} events" in said
     assert "lets the model call holdfast without asking" in said
     assert f"{target.skill} is up to date" in said
-
-
-def test_user_and_project_with_the_same_commands_are_no_double(root: Path) -> None:
-    """The client runs identical commands once."""
-    put(root)
-    put(root, "project")
-    healthy("registration", root)
-
-
-def test_locks_that_were_switched_on_or_off_call_for_an_install(root: Path) -> None:
-    """Edits are registered only while locks are on."""
-    target = put(root)
-    for option, registered in (("on", True), ("off", False)):
-        paths.user_config().parent.mkdir(parents=True, exist_ok=True)
-        paths.user_config().write_text(f'locks = "{option}"\n')
-
-        found = only("registration", root, "problem")
-
-        assert "`holdfast install` would change: PreToolUse: matcher changed to" in found.text
-        obey(found, root)
-        healthy("registration", root)
-        matcher = json.loads(target.settings.read_text())["hooks"]["PreToolUse"][0]["matcher"]
-        assert ("|Write" in matcher) == registered
 
 
 def forget(settings: dict[str, Any]) -> None:
@@ -147,18 +111,6 @@ def test_what_drifted_is_named_and_mended(
     healthy("registration", root)
 
 
-def test_a_new_handler_is_not_registered_yet(root: Path) -> None:
-    """What a session start would do by itself, told before it."""
-    put(root)
-    handler("notification")
-
-    found = only("registration", root, "problem")
-
-    assert "Notification: registered" in found.text
-    obey(found, root)
-    healthy("registration", root)
-
-
 def test_a_teams_settings_are_named_and_never_changed(root: Path) -> None:
     """--fix leaves them; the command is for somebody who decides it."""
     target = put(root, "project")
@@ -202,14 +154,6 @@ def test_an_entry_by_hand_is_found(root: Path, command: str) -> None:
     assert f'{target.settings}: "hooks.Stop" runs Holdfast with a command that ' in found.text
     assert command in found.text
     edit(target, lambda settings: settings["hooks"]["Stop"].remove(stray))
-    healthy("registration", root)
-
-
-def test_somebody_elses_hooks_are_nobodys_business(root: Path) -> None:
-    """A command that has nothing to do with Holdfast is passed over."""
-    target = put(root)
-    others = [{"hooks": [{"type": "command", "command": "make test"}, {"type": "prompt"}]}]
-    edit(target, lambda settings: settings["hooks"].update(Notification=others))
     healthy("registration", root)
 
 
@@ -270,13 +214,6 @@ def test_settings_that_are_closed_to_us_are_opened(root: Path, monkeypatch: pyte
     healthy("registration", root)
 
 
-@pytest.mark.parametrize("content", ["", "\n", "{}"])
-def test_settings_that_register_nothing_are_fine(root: Path, content: str) -> None:
-    """An empty file too."""
-    settle(root, content)
-    healthy("registration", root)
-
-
 def test_rules_that_were_allowed_and_are_gone_are_only_told(root: Path) -> None:
     """Who took a permission away may have meant it: --fix gives none back, the command does."""
     target = put(root, allow_cli=True)
@@ -288,12 +225,6 @@ def test_rules_that_were_allowed_and_are_gone_are_only_told(root: Path) -> None:
     assert found.fix is None
     obey(found, root)
     healthy("registration", root)
-
-
-def test_without_allow_cli_no_rule_is_missed(root: Path) -> None:
-    """Nobody is told to allow what they did not."""
-    put(root)
-    assert "without asking" not in healthy("registration", root)
 
 
 def test_the_copy_of_the_skill_is_compared(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,74 +260,6 @@ def installs_digest(data: bytes) -> str:
     import hashlib
 
     return hashlib.sha256(data).hexdigest()
-
-
-def test_the_skill_in_a_teams_project_is_the_teams(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is committed, so --fix does not change it."""
-    target = put(root, "project", allow_cli=True)
-    before = target.skill.read_bytes()
-    monkeypatch.setattr(skillcopy, "shipped", lambda: before + b"\nMore.\n")
-
-    assert only("registration", root, "notice").fix is None
-    assert target.skill.read_bytes() == before
-
-
-def test_events_that_a_client_used_here_does_not_know(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the clients of the last 30 days know decides; as long as one is known, no program is asked."""
-    handler("pre_model_switch")
-    monkeypatch.setattr(versions, "version", lambda: (2, 1, 332))
-    target = put(root)
-    monkeypatch.setattr(versions, "version", lambda: pytest.fail("asked"))
-    assert "PreModelSwitch" in json.loads(target.settings.read_text("utf-8"))["hooks"]
-    healthy("registration", root)
-
-    seen_clients.note((2, 1, 197))
-    assert "PreModelSwitch: no longer registered" in only("registration", root, "problem").text
-    mend("registration", root)
-    healthy("registration", root)
-    assert "PreModelSwitch" not in json.loads(target.settings.read_text("utf-8"))["hooks"]
-
-
-def test_an_enabled_plugin_registers_by_itself(root: Path) -> None:
-    """Then no settings need to."""
-    folder = root.parent / "plugin"
-    (folder / "hooks").mkdir(parents=True)
-    wanted = {name: None for name in EVENTS if name in ("Stop", "PreCompact")}
-    hooks = registration.settings(wanted, registration.plugin_command)
-    (folder / "hooks" / "hooks.json").write_text(json.dumps(hooks))
-    claude = scopes.claude_dir()
-    (claude / "plugins").mkdir(parents=True)
-    listed = {"plugins": {"holdfast@here": [{"installPath": str(folder)}]}}
-    (claude / "plugins" / "installed_plugins.json").write_text(json.dumps(listed))
-    (claude / "settings.json").write_text('{"enabledPlugins": {"holdfast@here": true}}')
-
-    assert "enables the plugin, which registers 2 events" in healthy("registration", root)
-
-
-def test_a_settings_file_of_another_name_counts_for_its_project(root: Path, tmp_path: Path) -> None:
-    """What an install was given with --settings is looked at too, and its command names it."""
-    target = scopes.target("local", root, tmp_path / "own.json")
-    installer.install(target)
-    edit(target, forget)
-
-    found = only("registration", root, "problem")
-
-    assert found.text.startswith(f"{target.settings} ")
-    assert f"--settings {target.settings}" in found.remedy
-    obey(found, root)
-    healthy("registration", root)
-    other = tmp_path / "elsewhere"
-    other.mkdir()
-    only("registration", other, "problem")  # there nothing is registered
-
-
-def test_nothing_is_loaded_to_compare(root: Path) -> None:
-    """What handlers want is read from their text, so that one which hangs costs nothing here."""
-    path = handler("stop")
-    path.write_text("import time\ntime.sleep(600)\n" + path.read_text())
-    assert loader.find(claude, Workspace.open(root))
-    put(root)
-    healthy("registration", root)
 
 
 @pytest.mark.parametrize("name", ["hooks", "permissions"])
@@ -476,29 +339,6 @@ def test_the_entrypoint_by_hand_is_found_wherever_it_lies(root: Path, tmp_path: 
     assert found.remedy == f'remove that entry from "hooks.Stop" in {target.settings}'
 
 
-def test_somebody_elses_dispatch_is_not_ours(root: Path) -> None:
-    """Of the same name, or gone."""
-    file = root / "hooks" / "dispatch.py"
-    file.parent.mkdir()
-    file.write_text("print('mine')\n")
-    target = put(root)
-    commands = [f"python3 {file} Stop", "python3 /gone/hooks/dispatch.py", "python3 'unclosed hooks/dispatch.py"]
-    others = [{"hooks": [{"type": "command", "command": each}]} for each in commands]
-    edit(target, lambda settings: settings["hooks"]["Stop"].extend(others))
-    healthy("registration", root)
-
-
-@pytest.mark.usefixtures("anybody")
-def test_a_folder_of_settings_that_is_closed_is_opened(root: Path) -> None:
-    """The user's is looked at by no other check."""
-    target = put(root)
-    target.settings.parent.chmod(0o000)
-    found = only("registration", root, "problem")
-    assert found.remedy == f"chmod u+rwx {target.settings.parent}"
-    obey(found, root)
-    healthy("registration", root)
-
-
 # --- beside the plugin --------------------------------------------------------------------------------------------
 
 
@@ -527,45 +367,3 @@ def test_plugin_and_settings_that_register_the_same_are_told(root: Path, rules: 
     assert not set(settings.get("hooks", {})) & set(copy.registered())
     assert ("permissions" in settings) == rules
     assert settings["enabledPlugins"]
-
-
-def test_what_only_settings_register_is_put_back(root: Path) -> None:
-    """The command that removes one of the two leaves a person's own handlers their events."""
-    handler("notification")
-    target = put(root)
-    pluginhome.enable(ROOT)
-    (found,) = both(examine("registration", root))
-    assert "Notification" not in found.text
-    assert found.remedy == "holdfast uninstall --scope user && holdfast install --scope user"
-    obey(found, root)
-    assert "Notification" in json.loads(target.settings.read_text("utf-8"))["hooks"]
-    healthy("registration", root)
-
-
-def test_an_install_beside_the_plugin_is_no_double(root: Path) -> None:
-    """It adds what the plugin lacks, even of an event that the plugin registers, too."""
-    pluginhome.enable(ROOT)
-    path = paths.user_handlers() / "mine.py"
-    path.parent.mkdir(parents=True)
-    path.write_text("from holdfast import hookimpl\n\n\n@hookimpl(match='Bash')\ndef on_pre_tool_use(event): ...\n")
-    target = put(root)
-    assert json.loads(target.settings.read_text("utf-8"))["hooks"]["PreToolUse"][0]["matcher"] == "Bash"
-    healthy("registration", root)
-
-
-def test_a_teams_settings_beside_the_plugin_are_not_to_be_taken_out(root: Path) -> None:
-    """Whoever asks can do without the plugin; the settings are the project's."""
-    target = put(root, "project")
-    pluginhome.enable(ROOT, scope="project")
-    (found,) = both(examine("registration", root))
-    assert found.remedy == "claude plugin uninstall holdfast@holdfast --scope project"
-    assert target.undo in found.text
-
-
-def test_a_copy_that_no_settings_enable_is_told_of_too(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With --plugin-dir the client keeps no name to uninstall."""
-    put(root)
-    monkeypatch.setattr(plugin_copies, "running", lambda: True)
-    (found,) = both(examine("registration", root))
-    assert f"and the plugin in {ROOT} both register" in found.text
-    assert found.text.endswith("To remove the plugin: start the client without --plugin-dir")

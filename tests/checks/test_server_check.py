@@ -12,8 +12,7 @@ import pytest
 
 from holdfast.server import servers
 from tests import warmth
-from tests.commandline import holdfast
-from tests.doctoring import examine, healthy, mend, only
+from tests.doctoring import healthy, mend, only
 from tests.warmth import gone
 
 if TYPE_CHECKING:
@@ -38,12 +37,6 @@ def hanging(place: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
     return place
 
 
-def test_none_is_as_it_should_be(place: Warm) -> None:
-    """It comes with the next event."""
-    assert healthy("server", place.root) == "no server runs; the next event starts one"
-    assert not place.folder.exists()
-
-
 def test_one_that_answers_is_told_with_its_events(place: Warm) -> None:
     """One event, two events."""
     place.warm_up()
@@ -51,19 +44,6 @@ def test_one_that_answers_is_told_with_its_events(place: Warm) -> None:
     assert healthy("server", place.root) == f"the server of {place.entry} has answered 1 event"
     place.fire(place.call(), "PreToolUse")
     assert healthy("server", place.root) == f"the server of {place.entry} has answered 2 events"
-
-
-@pytest.mark.slow
-def test_one_that_hangs_is_ended_by_the_remedy(hanging: Warm) -> None:
-    """It costs each event the time it is waited for; the command it names ends it."""
-    pid = hanging.pid
-    found = only("server", hanging.root, "problem")
-
-    assert f"the server at {hanging.socket} (process {pid}) doesn't answer" in found.text
-    assert found.remedy == "holdfast server stop"
-    holdfast(*found.remedy.split()[1:], root=hanging.root)
-    hanging.until(lambda: gone(pid))
-    healthy("server", hanging.root)
 
 
 @pytest.mark.slow
@@ -108,11 +88,3 @@ def test_a_path_too_long_is_a_notice(place: Warm, monkeypatch: pytest.MonkeyPatc
     assert found.remedy == "set XDG_STATE_HOME to a shorter folder"
     monkeypatch.setenv("XDG_STATE_HOME", str(place.home / "x"))
     healthy("server", place.root)
-
-
-def test_switched_off_here_with_one_that_runs(place: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both are told: the server is other sessions'."""
-    place.warm_up()
-    monkeypatch.setenv("HOLDFAST_SERVER", "off")
-
-    assert [found.level for found in examine("server", place.root)] == ["ok", "ok"]

@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import checks, clock, formats
+from holdfast import clock, formats
 from holdfast.checks import states
-from holdfast.errors import StateError
-from holdfast.formats.hybrid import checks as hybrid_checks
-from holdfast.formats.hybrid import view as hybrid_view
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
@@ -130,49 +127,6 @@ def run_fixes(root: Path) -> list[str]:
         project.close()
 
 
-def test_a_broken_extra_file_gets_its_last_good_content(root: Path) -> None:
-    """What start was given beside the schema is not lost."""
-    holdfast("start", "X", "--format", "hybrid", "--phase", "A @a", "--remind", "Small commits", root=root)
-    file = root / ".claude" / "state" / "workflow.extra.json"
-    good = file.read_text()
-    corrupt(file)
-    obey(only("states", root, "problem"), root)
-    assert json.loads(file.read_text()) == json.loads(good)
-
-
-def test_somebody_elses_file_is_in_the_way(root: Path) -> None:
-    """It is told, and never touched by --fix; the command moves it."""
-    file = root / ".claude" / "state" / "workflow.json"
-    file.parent.mkdir()
-    file.write_text('{"steps": []}')
-
-    found = only("states", root, "notice")
-
-    assert found.text.startswith(f'{file}: "id" is missing, "task" is missing and "phases" is missing, so the hybrid')
-    assert mend("states", root) == []
-    obey(found, root)
-    healthy("states", root)
-    assert file.with_name("workflow.json.aside").read_text() == '{"steps": []}'
-
-
-def test_what_others_keep_beside_is_nobodys_business(root: Path) -> None:
-    """It is in nobody's way."""
-    file = root / ".claude" / "state" / "active_task_graph.json"
-    file.parent.mkdir()
-    file.write_text("{}")
-    healthy("states", root)
-
-
-def test_a_folder_in_a_state_files_place(root: Path) -> None:
-    """It is moved, and not taken for a broken file."""
-    place = root / ".claude" / "state" / "workflow.json"
-    place.mkdir(parents=True)
-    found = only("states", root, "problem")
-    assert (found.text, found.fix) == (f"{place}: is a folder", None)
-    obey(found, root)
-    healthy("states", root)
-
-
 @pytest.mark.parametrize("which", ["hybrid", "kept"])
 def test_mending_holds_the_lock_that_every_writer_holds(
     root: Path, which: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
@@ -234,20 +188,6 @@ def test_an_unfinished_workflow_nobody_works_on(root: Path, monkeypatch: pytest.
     assert title(root) == []
 
 
-def test_two_files_of_one_workflow(root: Path, kept: Path) -> None:
-    """The older one is not read; it can go."""
-    older = kept.with_name("state-user-auth-20200101_000000.json")
-    older.write_text(kept.read_text())
-    age(older, days=1)
-
-    found = only("states", root, "notice")
-
-    assert found.text.startswith(f'{older} is an older state of "User auth"')
-    obey(found, root)
-    healthy("states", root)
-    assert title(root) == ["User auth"]
-
-
 def test_a_finished_workflow_whose_file_is_left(root: Path, kept: Path) -> None:
     """As when somebody completed it by hand."""
     state = json.loads(kept.read_text())
@@ -280,49 +220,6 @@ def test_a_view_out_of_step_is_drawn_again(root: Path, hybrid: Path, damage: Any
     healthy("states", root)
 
 
-def test_a_view_of_a_broken_state_waits_for_that(root: Path, hybrid: Path) -> None:
-    """What it is to show is known once the state is whole again."""
-    good = hybrid.read_text()
-    spoil(root / ".claude" / "workflow_state_system.md")
-    corrupt(hybrid)
-
-    obey(only("states", root, "problem"), root)
-
-    assert json.loads(hybrid.read_text()) == json.loads(good)
-
-
-def test_drawing_a_view_holds_the_lock_of_what_it_shows(
-    root: Path, hybrid: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else a change that comes between reading and drawing would not be in it."""
-    view = root / ".claude" / "workflow_state_system.md"
-    spoil(view)
-    held = mended_under_lock(monkeypatch, hybrid_checks, view)
-
-    assert len(mend("states", root)) == 1
-
-    assert held == [(hybrid.parent, False, True)]
-
-
-def test_a_view_that_cannot_be_drawn_is_not_said_to_be(
-    root: Path, hybrid: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As on a full disk, which costs no state."""
-    view = root / ".claude" / "workflow_state_system.md"
-    spoil(view)
-
-    def refuse(*arguments: object) -> None:
-        raise StateError(view, "no space left on device")
-
-    monkeypatch.setattr(hybrid_view, "insist", refuse)
-    project = Workspace.open(root)
-    ((_, said, succeeded),) = checks.mend(checks.run(project, ("states",)))
-    project.close()
-
-    assert not succeeded
-    assert "couldn't be written" in said
-
-
 def test_somebody_elses_view_stays(root: Path, hybrid: Path) -> None:
     """It is in the way, and moved only by hand."""
     view = root / ".claude" / "workflow_state_system.md"
@@ -333,26 +230,6 @@ def test_somebody_elses_view_stays(root: Path, hybrid: Path) -> None:
     obey(found, root)
     mend("states", root)
     healthy("states", root)
-
-
-def test_an_extra_file_of_another_workflow(root: Path, hybrid: Path) -> None:
-    """Nothing reads it."""
-    extra = hybrid.with_name("workflow.extra.json")
-    extra.write_text('{"id": "wf_1", "key_reminders": ["x"]}')
-    found = only("states", root, "notice")
-    assert f'{extra} belongs to the workflow "wf_1"' in found.text
-    obey(found, root)
-    healthy("states", root)
-
-
-def test_what_was_kept_for_want_of_a_ledger_is_told(root: Path, kept: Path) -> None:
-    """It may be the only copy, so it is only named."""
-    left = kept.with_name(f"{kept.name}.kept-20260101_000000")
-    left.write_text("{}")
-    found = only("states", root, "notice")
-    assert found.text == f"{left} was set aside earlier; nothing reads it"
-    assert mend("states", root) == []
-    assert left.exists()
 
 
 @pytest.mark.parametrize("format_", formats.NAMES)
@@ -375,42 +252,6 @@ def test_leftovers_of_every_format_are_told(root: Path, format_: str) -> None:
     for found in told:
         obey(found, root)
     healthy("states", root)
-
-
-@pytest.mark.parametrize("name", [".claude", "untracked"])
-def test_what_the_folders_check_says_is_not_said_twice(root: Path, tmp_path: Path, kept: Path, name: str) -> None:
-    """A link or a file in a folder's place is its matter."""
-    (root / name).rename(tmp_path / "moved")
-    (root / name).symlink_to(tmp_path / "moved")
-    healthy("states", root)
-    (root / name).unlink()
-    (root / name).touch()
-    healthy("states", root)
-
-
-def test_beside_a_folder_that_is_a_link_leftovers_are_told(root: Path, tmp_path: Path, kept: Path) -> None:
-    """Of what lies behind the link nothing is."""
-    (tmp_path / "moved").mkdir()
-    (tmp_path / "moved" / "workflow.json.corrupt-20260101_000000").write_text("{}")
-    (root / ".claude" / "state").symlink_to(tmp_path / "moved")
-    left = kept.with_name(f"{kept.name}.corrupt-20260101_000000")
-    left.write_text("{}")
-
-    assert only("states", root, "notice").text == f"{left} was set aside earlier; nothing reads it"
-
-
-def activate_both(file: Path) -> None:
-    phases = [phase | {"status": "active"} for phase in json.loads(file.read_text())["phases"]]
-    change(file, phases=phases, status="active")
-
-
-def test_two_active_phases_are_a_problem(root: Path, hybrid: Path) -> None:
-    """What contradicts itself in no single field is corrected in the file."""
-    activate_both(hybrid)
-    mend("states", root)
-    found = only("states", root, "problem")
-    assert "phase_0, phase_1 are active at once" in found.text
-    assert found.remedy == f"correct {hybrid}"
 
 
 @pytest.mark.parametrize(
@@ -440,17 +281,6 @@ def test_a_workflow_that_is_none_any_more_is_a_problem(
     healthy("states", root)
 
 
-def test_no_object_at_all_is_a_problem(root: Path) -> None:
-    """It can only be moved."""
-    file = root / ".claude" / "state" / "workflow.json"
-    file.parent.mkdir()
-    file.write_text("[]")
-    found = only("states", root, "problem")
-    assert found.text.startswith(f"{file}: holds a JSON array where an object is expected")
-    obey(found, root)
-    healthy("states", root)
-
-
 @pytest.mark.usefixtures("anybody")
 @pytest.mark.parametrize("which", ["hybrid", "kept"])
 @pytest.mark.parametrize("known", [True, False])
@@ -475,80 +305,6 @@ def test_a_state_file_that_is_closed_to_us_is_opened(
     assert mend("states", root) == [f"made {file} readable and writable for you"]
     assert file.read_text() == good
     healthy("states", root)
-
-
-@pytest.mark.usefixtures("anybody")
-def test_a_view_that_is_closed_to_us_is_opened(root: Path, hybrid: Path) -> None:
-    """It is not taken for somebody else's."""
-    view = root / ".claude" / "workflow_state_system.md"
-    view.chmod(0o000)
-    found = only("states", root, "notice")
-    assert (found.text, found.remedy) == (f"{view}: cannot be read: Permission denied", f"chmod u+rw {view}")
-    obey(found, root)
-    healthy("states", root)
-
-
-@pytest.mark.usefixtures("anybody")
-@pytest.mark.parametrize("name", [".claude/state", ".claude", "untracked/workflow-state", "untracked"])
-def test_what_lies_in_a_closed_folder_is_the_folders_check(root: Path, hybrid: Path, kept: Path, name: str) -> None:
-    """Told once."""
-    (root / name).chmod(0o000)
-    assert [found for found in examine("states", root) if found.level == "problem"] == []
-    assert len([found for found in examine("folders", root) if found.level == "problem"]) == 1
-
-
-@pytest.mark.parametrize(
-    ("phase", "words"),
-    [
-        ("12/10 - SEO", 'phase 12 is beyond the total of 10; 10 is taken instead. Correct its "Phase:" line'),
-        ("0/10 - SEO", 'phase 0 is before the first; 1 is taken instead. Correct its "Phase:" line'),
-    ],
-)
-def test_what_explain_warns_of_is_told(root: Path, phase: str, words: str) -> None:
-    """In the same words, for the memory file and the plans that count."""
-    memory = root / "CLAUDE.local.md"
-    memory.write_text(f"# Current Workflow State\n\nWorkflow: Pages\nPhase: {phase}\n")
-
-    found = only("states", root, "notice")
-
-    assert (found.text, found.remedy) == (f"{memory}: {words}", f"correct {memory}")
-    assert f"warning: {words}" in holdfast("explain", root=root).out
-    memory.write_text(memory.read_text().replace(phase, "4/10 - SEO"))
-    healthy("states", root)
-
-
-def test_leftovers_among_the_overflow_of_guidance_are_told(root: Path) -> None:
-    """No format writes there: it is Holdfast's own folder in the project."""
-    folder = root / ".claude" / "holdfast"
-    folder.mkdir()
-    left = folder / ".guidance.md.4194305.0123456789ab.tmp"
-    left.write_text("half of it")
-    age(left, days=1)
-
-    found = only("states", root, "notice")
-
-    assert found.text.startswith(f"{left} was left by a process that was killed")
-    obey(found, root)
-    healthy("states", root)
-
-
-def test_what_a_memory_file_says_that_counts_for_nothing_is_told_too(root: Path) -> None:
-    """Its person may expect that it does: nothing in it is used at all."""
-    memory, block = root / "CLAUDE.local.md", "# Workflow State\n\nWorkflow: {}\nPhase: 1/2\nStatus: {}\n\n"
-    memory.write_text(block.format("A", "cancelled") + block.format("B", "cancelled"))
-
-    found = only("states", root, "notice")
-
-    assert found.text.startswith(f'{memory}: also names the workflow "B", which is not used')
-    assert found.remedy == f"correct {memory}"
-
-
-def test_a_finished_workflow_grows_old_in_peace(root: Path, monkeypatch: pytest.MonkeyPatch, hybrid: Path) -> None:
-    """Its file stays until the next one takes its place; there is nothing left to restore."""
-    holdfast("done", "--all", root=root)
-    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=60)))
-
-    assert "1 workflow," in healthy("states", root)
 
 
 def test_what_is_set_aside_replaces_nothing(tmp_path: Path) -> None:

@@ -35,18 +35,6 @@ def give(root: Path, scope: Scope, settings: object) -> Path:
     return file
 
 
-def test_nobody_has_to_have_one(root: Path) -> None:
-    """Nor is one of your own any business of ours."""
-    assert "holdfast install --statusline adds it" in healthy("status_line", root)
-    give(root, "user", OTHER)
-    healthy("status_line", root)
-
-
-def test_an_installed_one_is_well(root: Path) -> None:
-    """Named with its file."""
-    assert str(install(root)) in healthy("status_line", root)
-
-
 def test_one_of_your_own_that_may_show_ours_is_well(root: Path) -> None:
     """As an install said how."""
     give(root, "user", OTHER)
@@ -92,13 +80,4 @@ def test_one_that_hides_ours_is_named(root: Path, scope: Scope) -> None:
 
     assert str(other) in found.text and str(ours) in found.remedy
     other.unlink()
-    healthy("status_line", root)
-
-
-def test_what_cannot_be_read_is_left_to_another_check(root: Path) -> None:
-    """Settings that are no JSON, or a status line that is no object."""
-    install(root)
-    give(root, "project", {"statusLine": "odd"})
-    scopes.target("local", root).settings.write_text("no JSON")
-
     healthy("status_line", root)

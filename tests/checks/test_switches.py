@@ -22,13 +22,6 @@ def write(file: Path, content: object) -> Path:
     return file
 
 
-def test_where_no_switch_is_thrown(root: Path, elsewhere: Path) -> None:
-    """Nor is a switch that stands the other way, or another key of the administrator's."""
-    write(scopes.target("user", root).settings, {"disableAllHooks": False, "env": {"CLAUDE_CODE_SIMPLE": "0"}})
-    write(elsewhere / "managed-settings.json", {"model": "x", "strictPluginOnlyCustomization": ["skills"]})
-    assert "no setting or variable" in healthy("switches", root)
-
-
 @pytest.mark.parametrize("scope", ["user", "project", "local"])
 def test_hooks_disabled_in_any_scope(root: Path, scope: Scope) -> None:
     """The file and the key are named; taking it out mends it."""
@@ -85,12 +78,6 @@ def test_what_an_administrator_forbids(
 
     assert found.text.startswith(f"{file}: {words}")
     assert found.remedy == f"ask whoever administers {file} to change it"
-
-
-def test_keys_of_the_administrators_count_nowhere_else(root: Path) -> None:
-    """In a user's settings the client ignores them."""
-    write(scopes.target("user", root).settings, {"allowManagedHooksOnly": True, "strictPluginOnlyCustomization": True})
-    healthy("switches", root)
 
 
 def test_a_policy_that_cannot_be_read_is_told(root: Path, elsewhere: Path) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast.clients import claude
 from holdfast.sessions.agents import agent_book
-from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
 from tests.handlers.test_reuse_scripts import GONE, NEXT, PROMPTS, RUN, SECOND, launches, script
@@ -21,7 +19,6 @@ from tests.signals import Agent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.files.agent_runs import Journal
     from holdfast.testing import HoldfastProject
     from tests.handlers.test_reuse_scripts import Launches
 
@@ -77,13 +74,6 @@ def test_each_agent_stands_where_it_does(project: HoldfastProject, monkeypatch: 
     }
 
 
-def test_an_agent_of_a_client_that_is_gone_was_interrupted(project: HoldfastProject) -> None:
-    """Nobody told its end."""
-    made = launched(project, 1, "At work")
-    assert statuses(project) == {"At work": "interrupted"}
-    assert f"{made.run}  interrupted" in holdfast("agents", "show", made.run, root=project.root).out
-
-
 def test_a_name_that_several_begin_with_means_none(project: HoldfastProject) -> None:
     """What is forgotten is gone, so it has to be clear which one is meant."""
     first, second = launched(project, 1, "One"), launched(project, 2, "Two")
@@ -122,31 +112,6 @@ def test_a_run_whose_journal_the_client_has_deleted(launches: Launches) -> None:
     assert shown == f"{RUN}  no journal  review: its journal is gone\n"
     assert RUN not in launches.begin(SECOND, str(os.getpid())).context
     launches.launch().assert_silent()
-
-
-def test_the_beginning_of_an_id_reads_one_journal(launches: Launches, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A project may have hundreds of runs."""
-    folders = [launches.ran(), launches.ran(NEXT, script("Else", name="other"), ())]
-    runs, seen = claude.agent_runs(), list[Path]()
-    read = runs.journal
-
-    def journal(folder: Path) -> Journal | None:
-        seen.append(folder)
-        return read(folder)
-
-    monkeypatch.setattr(runs, "journal", journal)
-    assert f"{RUN}  interrupted" in holdfast("agents", "show", RUN[:6], root=launches.project.root).out
-    assert set(seen) == {folders[0]}
-
-
-def test_agents_and_runs_of_other_worktrees_are_listed(launches: Launches) -> None:
-    """Both belong to the project."""
-    launches.ran(done=PROMPTS[:2])
-    Agent(launches.project, "Look", prompt="Look.").about_to()
-    ledger = Workspace.open(launches.project.root).ledger
-    for table in ("script_runs", "launches", "agent_calls"):
-        assert ledger.run(f"UPDATE {table} SET worktree = 'another'") == 1
-    assert {each.split()[0] for each in listed(launches)} == {RUN, "toolu_1"}
 
 
 def test_what_is_left_out_of_a_list_is_said(launches: Launches, monkeypatch: pytest.MonkeyPatch) -> None:

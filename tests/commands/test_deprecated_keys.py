@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.commands.deprecated_keys import _EARLIER, with_earlier
 from tests.commandline import holdfast
 from tests.handmade import ME
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def put(place: str, thing: Any) -> Any:
-    """Return what a command prints that has a thing at a place."""
-    for name in reversed(place.split(".") if place else []):
-        thing = [thing] if name == "[]" else {"any" if name == "*" else name: thing}
-    return thing
-
-
-def at(place: str, printed: Any) -> Any:
-    """Return what stands at a place."""
-    for name in place.split(".") if place else []:
-        printed = printed[0] if name == "[]" else printed["any" if name == "*" else name]
-    return printed
-
-
-@each_row("place, group", [(place, group) for place, groups in _EARLIER.items() for group in groups])
-def test_the_earlier_name_stands_beside_the_present_one(place: str, group: dict[str, str]) -> None:
-    """With the same value, wherever the object is."""
-    found = at(place, with_earlier(put(place, dict.fromkeys(group, 7) | {"other": 1})))
-    assert found == dict.fromkeys((*group, *group.values()), 7) | {"other": 1}
-
-
-def test_no_other_object_gets_one() -> None:
-    """Not one elsewhere with such a key, nor one with only some of a group's keys."""
-    for printed in (
-        {"context": {"paused": True, "reason": "x", "agents": [{"status": 1, "last_message": 2}]}},
-        [{"data": {"digest": "x"}}],
-        {"paused": 1, "resting": 2},
-    ):
-        assert with_earlier(printed) == printed
 
 
 def test_commands_print_both(tmp_path: Path) -> None:

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from rich.console import Console
 
 from holdfast import checks, paths
 from holdfast.clients.claude import scopes, versions
-from holdfast.commands import doctor, sheet
-from holdfast.errors import StateError
-from holdfast.files import document
-from holdfast.install import installs
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 
@@ -56,34 +50,6 @@ def test_health_is_told_in_one_line(root: Path) -> None:
     assert "  ok: ~/.local/share/holdfast/run starts " in said
 
 
-def test_on_a_terminal_symbols_stand_for_the_words(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A pipe gets words, which a person can search for."""
-    (root / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
-    monkeypatch.setattr(sheet, "console", lambda: Console(force_terminal=True, color_system=None, highlight=False))
-    monkeypatch.setenv("HOLDFAST_PROJECT_DIR", str(root))
-    with pytest.raises(SystemExit):
-        doctor.command([])
-    said = capsys.readouterr().out
-    assert "\nswitches\n  ✗ " in f"\n{said}"
-    assert "\n    → remove " in said
-
-
-def test_on_a_narrow_terminal_a_finding_goes_on_under_its_beginning(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A remedy stays whole, because it may be a command to copy."""
-    (root / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
-    monkeypatch.setenv("COLUMNS", "40")
-    lines = holdfast("doctor", "-v", root=root, code=1).out.splitlines()
-    found = [line for line in lines if line.startswith("  ") and not line.startswith("    fix: ")]
-    assert max(map(len, found)) <= 40
-    at = next(number for number, line in enumerate(lines) if line.startswith("  problem: "))
-    assert lines[at + 1].startswith(" " * len("  problem: "))
-    assert any(line.startswith("    fix: remove ") and len(line) > 40 for line in lines)
-
-
 def test_paths_are_relative_where_the_command_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To the current folder, whatever the project's is, and `~` for home; the JSON names whole paths."""
     settings = root / ".claude" / "settings.json"
@@ -111,17 +77,6 @@ def test_a_problem_is_told_with_what_to_do(root: Path) -> None:
     assert "\n    fix: holdfast install --scope user\n" in said
     assert '"disableAllHooks" is true, so the client runs no hook\n    fix: remove "disableAllHooks" from ' in said
     assert said.endswith(f"\n\n2 problems in {len(checks.CHECKS)} checks. `holdfast doctor --fix` repairs 1 of them.\n")
-
-
-def test_a_notice_costs_no_exit_code(root: Path) -> None:
-    """It may be as somebody wants it."""
-    paths.user_config().parent.mkdir(parents=True)
-    paths.user_config().write_text('[handlers]\noff = ["record_event"]\n')
-
-    said = holdfast("doctor", root=root).out
-
-    assert "  warning: \"handlers.off\" names 'record_event'" in said
-    assert said.endswith(f"\n\n1 warning in {len(checks.CHECKS)} checks.\n")
 
 
 def test_fix_mends_what_is_safe_and_says_what_it_did(root: Path) -> None:
@@ -179,27 +134,6 @@ def test_what_cannot_be_mended_is_said(root: Path, monkeypatch: pytest.MonkeyPat
     assert "  ok: programs: wrote ~/.local/share/holdfast/run\n" in said
 
 
-def test_after_a_fix_that_failed_nobody_is_sent_to_fix_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What stopped it comes first, also where another check waits for the same."""
-    file = break_ledger(root)
-
-    def refuse(path: Path) -> Path:
-        raise StateError(path, "cannot be set aside: Operation not permitted")
-
-    monkeypatch.setattr(document, "set_aside", refuse)
-    fresh = holdfast("doctor", "--json", root=root, code=1).json
-    said = holdfast("doctor", "--fix", "--json", root=root, code=1).json
-
-    def remedies(listed: dict[str, Any]) -> dict[str, str]:
-        return {row["check"]: row["remedy"] for row in listed["findings"] if row["check"] in ("ledger", "deliveries")}
-
-    wanted = (
-        f"remove what stopped it ({file}: cannot be set aside: Operation not permitted), then: holdfast doctor --fix"
-    )
-    assert remedies(fresh) == dict.fromkeys(("ledger", "deliveries"), "holdfast doctor --fix")
-    assert remedies(said) == dict.fromkeys(("ledger", "deliveries"), wanted)
-
-
 def test_json_is_for_programs(root: Path) -> None:
     """The same findings, whether each can be mended, and what was."""
     paths.launcher().unlink()
@@ -220,24 +154,6 @@ def test_json_is_for_programs(root: Path) -> None:
     assert (row["done"], row["succeeded"]) == (f"wrote {paths.launcher()}", True)
 
 
-def test_fire_runs_every_registered_command_as_well(root: Path) -> None:
-    """A line for each event below the checks; exit code 1 where one does not answer."""
-    said = holdfast("doctor", "--fire", "-v", root=root).out
-    lines = said.split("\nfire\n")[1].splitlines()
-    registered = json.loads(scopes.target("user", root).settings.read_text())["hooks"]
-    assert sorted(line.split()[1] for line in lines if line.startswith("  ok:")) == sorted(registered)
-
-    paths.launcher().write_text("#!/bin/sh\nexit 3\n")
-    said = holdfast("doctor", "--fire", "--json", root=root, code=1).json
-    fired = [row for row in said["findings"] if row["check"] == "fire"]
-    assert {row["level"] for row in fired} == {"problem"}
-
-
-def test_without_fire_no_command_is_run(root: Path) -> None:
-    """It is asked for."""
-    assert "\nfire\n" not in holdfast("doctor", "-v", root=root).out
-
-
 def test_names_in_files_reach_no_terminal_with_their_controls(root: Path) -> None:
     """What a finding quotes is somebody else's text."""
     paths.user_handlers().mkdir(parents=True)
@@ -245,11 +161,3 @@ def test_names_in_files_reach_no_terminal_with_their_controls(root: Path) -> Non
     said = holdfast("doctor", root=root, code=1).out
     assert "[31mred.py: line 1: on_stop is named like a handler" in said
     assert "\x1b" not in said
-
-
-def test_nothing_installed_is_a_problem_with_the_first_command(tmp_path: Path) -> None:
-    """What a newcomer sees who starts with the doctor."""
-    said = holdfast("doctor", root=tmp_path, code=1).out
-    assert "Holdfast isn't registered here" in said
-    assert "    fix: holdfast install\n" in said
-    assert installs.load() == {}

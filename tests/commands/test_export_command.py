@@ -39,19 +39,6 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
     return made
 
 
-def test_a_file_is_named_in_either_way_but_once(project: HoldfastProject, tmp_path: Path) -> None:
-    """As the report's is: behind the command, or with an option."""
-    names = [str(tmp_path / name) for name in ("a", "b", "c", "d")]
-    for command, whole, option in (("export", names[0], names[1]), ("report", names[2], names[3])):
-        holdfast(command, whole, root=project.root)
-        holdfast(command, "-o", option, root=project.root)
-        said = holdfast(command, whole, "--output", option, root=project.root, code=2).err
-        assert "name the file once, as FILE or with --output" in said
-    contents = [(tmp_path / name).read_bytes() for name in ("a", "b", "c", "d")]
-    assert json.loads(contents[0])["ledger"] == json.loads(contents[1])["ledger"]
-    assert all(each.startswith(b"<!doctype html>") for each in contents[2:])
-
-
 def test_it_holds_every_row_every_event_every_line_and_every_sidecar(project: HoldfastProject) -> None:
     """Nothing that the ledger has is missing, and contents are as they were kept."""
     whole = holdfast("export", "--verbatim", root=project.root).json

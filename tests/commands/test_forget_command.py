@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
@@ -18,16 +18,14 @@ from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.commands import forget
 from holdfast.dispatch import faults
-from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import deliveries, hints, snapshots
 from holdfast.sessions.forget import ledger_rows
-from holdfast.sessions.history import archive, generations, recordings
+from holdfast.sessions.history import generations, recordings
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, wording
 from tests.commandline import holdfast
-from tests.formats.known import KNOWN
-from tests.handmade import HERE, ME, OTHER, THIRD
+from tests.handmade import ME, OTHER, THIRD
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -194,18 +192,6 @@ def test_a_workflow_goes_and_the_other_stays_whole(planted: HoldfastProject) -> 
     there.close()
 
 
-def test_an_archived_workflow_goes_too(project: HoldfastProject) -> None:
-    """Its file is gone already: then no word is left at all."""
-    plant(project, "one", ME)
-    holdfast("done", "--all", canary("Title", "one"), root=project.root)
-    there = Workspace.open(project.root)
-    assert len(archive.entries(there)) == 1
-    there.close()
-    holdfast("forget", "--workflow", canary("Title", "one"), "--yes", root=project.root)
-    holdfast("forget", "--session", ME, "--yes", root=project.root)
-    assert found(project, "one") == {}
-
-
 TELLING = f"# Memory\n\nWorkflow: {canary('Title', 'one')}\nPhase: 2/3 - {canary('Phase', 'one')}\n"
 
 
@@ -236,22 +222,6 @@ def test_what_is_over_stays_so_though_a_memory_file_tells_of_it(
     there = Workspace.open(project.root)
     assert registry.all_found(there).workflows == ()
     there.close()
-
-
-@pytest.mark.parametrize("dry", [True, False])
-def test_everything_says_what_comes_back(project: HoldfastProject, dry: bool) -> None:
-    """With everything the tombstone goes too, so a memory file that still tells of a workflow counts as a new one."""
-    (project.root / "CLAUDE.local.md").write_text(TELLING, "utf-8")
-    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
-    holdfast("done", "--all", root=project.root)
-    said = holdfast("forget", "--everything", "--dry-run" if dry else "--yes", root=project.root).out
-    assert f'CLAUDE.local.md still describes the workflow "{canary("Title", "one")}".\n  The next compaction' in said
-    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
-    there = Workspace.open(project.root)
-    assert len(registry.all_found(there).workflows) == (0 if dry else 1)
-    there.close()
-    if not dry:  # now its state file says so
-        assert "still tells" not in holdfast("forget", "--everything", "--dry-run", root=project.root).out
 
 
 def test_of_two_hybrid_workflows_in_one_file_only_the_one_that_is_named_goes(project: HoldfastProject) -> None:
@@ -295,51 +265,6 @@ def test_a_span_of_time_goes(project: HoldfastProject, monkeypatch: pytest.Monke
     there.close()
 
 
-def test_a_word_in_the_place_of_a_moment_is_no_moment(project: HoldfastProject) -> None:
-    """An earlier version's rows of agents have one; they go with their time all the same."""
-    there = Workspace.open(project.root)
-    lifecycle.reported(there, ME, "a1", "builder", "completed", canary("Words", "one"))
-    there.ledger.run("UPDATE runs SET consumed_at = 'unknown'")
-    there.close()
-    holdfast("forget", "--before", "2026-03-02", "--yes", root=project.root)
-    assert found(project, "one") == {}
-
-
-def test_the_agents_of_a_workflow_go_with_it(project: HoldfastProject) -> None:
-    """Their words, which no launch of another workflow shares."""
-    holdfast("start", canary("Title", "one"), "--format", "hybrid", "--phase", "Build @builder", root=project.root)
-    asked = {"prompt": f"Build {canary('Prompt', 'one')}", "session": ME}
-    agent = Agent(project, "Build", "builder", **asked, number=0x1A2B3C4D5E6F7A81)
-    agent.about_to(session_id=ME)
-    agent.returned(canary("Words", "one") + " at length" * 2_000, session_id=ME)
-    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
-    project.fire("SessionStart", "SessionStart-compact", session_id=ME)
-    again = Agent(project, "Build", "builder", **asked, number=0x1A2B3C4D5E6F7A82)
-    again.about_to(session_id=ME).assert_denied(f"agent-{agent.run}.md")
-    other = Agent(project, "Look", "explorer", canary("Prompt", "two"), number=2, session=ME)
-    other.about_to(session_id=ME)
-    other.returned(canary("Words", "two"), session_id=ME)
-    holdfast("forget", "--workflow", canary("Title", "one"), "--yes", root=project.root)
-    database, own = Workspace.open(project.root).ledger_file.name, {"workflow.json", "workflow_state_system.md"}
-    assert {name for names in found(project, "one").values() for name in names} <= own  # the user's
-    assert [database in names for names in found(project, "two").values()] == [True, True]
-
-
-def test_lines_that_name_a_workflow_go_however_its_name_is_written_there(project: HoldfastProject) -> None:
-    """The log escapes control characters, a recording all that is no ASCII; what names it not stays."""
-    title = "Grün\x07und fern"
-    holdfast("start", title, "--phase", "One", root=project.root)
-    log.set_project(project.root)
-    for words in (f"about {title}", "about nothing"):
-        log.write("warning", words)
-        project.fire("UserPromptSubmit", session_id=ME, prompt=words)
-    holdfast("forget", "--workflow", title, "--yes", root=project.root)
-    told = [line for line in log.tail(50) if " about " in line]
-    recorded = [line for lines in recordings.read(Workspace.open(project.root)).values() for line in lines]
-    assert len(told) == len([line for line in recorded if "about" in line]) == 1
-    assert not [line for line in [*told, *recorded] if "fern" in line]
-
-
 def contents(planted: HoldfastProject) -> dict[Path, object]:
     """Return what each file holds: of a ledger its rows, which may move from its log into the file."""
     found: dict[Path, object] = {}
@@ -363,12 +288,6 @@ def test_a_dry_run_says_it_and_changes_nothing(planted: HoldfastProject) -> None
     told = [wording.count(number, forget.WORDS[table]) for table, number in counts.items() if number]
     assert [each for each in told if each not in said.out] == []
     assert not any(table in said.out for table in counts if "_" in table), "the ledger's own words"
-
-
-def test_each_table_has_a_word(planted: HoldfastProject) -> None:
-    """Words are of all tables that there are, and each is of one table alone."""
-    assert forget.WORDS.keys() == table_counts(planted).keys()
-    assert len(set(forget.WORDS.values())) == len(forget.WORDS)
 
 
 def test_it_asks_first(planted: HoldfastProject) -> None:
@@ -404,28 +323,6 @@ def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
         assert unknown == set(), name
 
 
-@pytest.mark.parametrize("format_", KNOWN)
-@pytest.mark.parametrize("everything", [True, False], ids=["everything", "workflow"])
-def test_all_files_of_a_format_are_named_as_the_users_own(
-    project: HoldfastProject, format_: str, everything: bool
-) -> None:
-    """State, what is kept beside it, views and lists: each has the same words, and stays."""
-    started = ["--format", format_, "--phase", "Design", "--phase", "Build", "--remind", "Mind the gap"]
-    holdfast("start", "Zeisig", *started, root=project.root)
-    holdfast("done", "--note", "Zeisig is done", root=project.root)
-    own = [
-        path
-        for path in project.root.rglob("*")
-        if path.is_file() and "holdfast" not in path.parts and b"Zeisig" in path.read_bytes()
-    ]
-    assert len(own) == {"hybrid": 2, "compaction": 1, "wfs": 3}[format_]
-    said = holdfast(
-        "forget", *(["--everything"] if everything else ["--workflow", "Zeisig"]), "--dry-run", root=project.root
-    )
-    named = said.out.partition("These are your own and stay:")[2]
-    assert [str(path) for path in own if str(path) not in named] == []
-
-
 def test_other_projects_stay(project: HoldfastProject, tmp_path: Path) -> None:
     """The log is shared; of another project no line goes."""
     plant(project, "one", ME)
@@ -436,22 +333,6 @@ def test_other_projects_stay(project: HoldfastProject, tmp_path: Path) -> None:
     whole = "".join(path.read_text("utf-8") for path in paths.log_file().parent.iterdir())
     assert "of another project" in whole
     assert not [line for line in whole.splitlines() if log.concerns(line, project.root)]
-
-
-def test_lines_that_come_meanwhile_are_not_lost(project: HoldfastProject) -> None:
-    """Processes that write to the log go on, in order."""
-    log.set_project(project.root)
-    for number in range(3):
-        log.write("warning", f"kept {number}")
-    log.write("warning", "to go")
-    assert log.forget(lambda line: "to go" in line) == 1
-    log.write("warning", "kept 3")
-    assert [line.split()[3] for line in log.tail(10)] == ["0", "1", "2", "3"]
-    assert log.forget(lambda line: "to go" in line) == 0
-    log.write("warning", "to go again")
-    assert log.forget(lambda line: "to go again" in line) == 1
-    assert [line.split()[3] for line in log.tail(10)] == ["0", "1", "2", "3"]
-    assert not [path for path in paths.log_file().parent.iterdir() if path.name.endswith((".forgetting", ".kept"))]
 
 
 def test_a_reader_that_stays_is_said(planted: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -522,22 +403,6 @@ def test_what_faults_quote_goes_with_every_scope(project: HoldfastProject, scope
     # What a session said is no word of a workflow's, and its recording and log line do not name it.
     assert names <= ({f"{ME}.jsonl", "holdfast.log.1"} if scope[0] == "--workflow" else set())
     assert set(json.loads(kept.read_bytes())) == {"/elsewhere/other.py"}
-
-
-def test_faults_of_an_earlier_version_go_too(project: HoldfastProject) -> None:
-    """It did not say in which project they happened, so they could be of any."""
-    state = {"digest": "d", "event": "Stop", "fault": "raised", "at": "2026-03-01T09:00:00.000000Z", "count": 1}
-    own, user = str(paths.project_handlers(project.root) / "a.py"), str(paths.user_handlers() / "b.py")
-    paths.ensure_private(paths.state_dir())
-    kept = paths.state_dir() / "faults.json"
-    kept.write_text(json.dumps({own: state, user: state, "/c.py": {**state, "project": "another"}}), "utf-8")
-    there = Workspace.open(project.root)
-    assert set(faults.within(there)) == {own}
-    assert holdfast("forget", "--everything", "--yes", root=project.root).out.startswith(
-        "These go:\n  2 handler faults\n"
-    )
-    assert set(json.loads(kept.read_bytes())) == {"/c.py"}
-    assert "nothing of that kind" in holdfast("forget", "--everything", "--yes", root=project.root).out
 
 
 def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> None:
@@ -642,24 +507,6 @@ def test_words_that_were_dropped_long_before_go_too(planted: HoldfastProject) ->
     assert not [path for path in files(planted) if word.encode() in path.read_bytes()]
 
 
-@pytest.mark.parametrize("gone", [ME, THIRD])
-def test_a_session_whose_id_changed_goes_under_either_name(project: HoldfastProject, gone: str) -> None:
-    """The snapshot that one left and the other took up, the owner before, the agents' heir: none names it any more."""
-    plant(project, "one", ME)
-    agent = Agent(project, "Look on", "builder", "Look on.", number=99, session=ME)
-    agent.about_to(session_id=ME)
-    agent.launched(session_id=ME)
-    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
-    project.fire("SessionStart", "SessionStart-compact", session_id=THIRD)
-    there = Workspace.open(project.root)
-    (workflow,) = registry.all_found(there).workflows
-    assert owners.owner(there, workflow) == THIRD
-    there.close()
-    holdfast("forget", "--session", gone, "--yes", root=project.root)
-    left = [path.name for path in files(project) if gone.encode() in path.read_bytes() or gone in path.name]
-    assert left == []
-
-
 def test_no_row_names_a_workflow_that_was_forgotten(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor an agent of it, whatever ids its session has had: `/clear` and a compaction changed them."""
     monkeypatch.setattr(claude, "process", lambda environ: str(os.getpid()))
@@ -701,15 +548,3 @@ def test_no_row_names_a_workflow_that_was_forgotten(project: HoldfastProject, mo
 
     holdfast("forget", "--workflow", workflow.title, "--yes", root=project.root)
     assert left() == {}
-
-
-def test_what_a_process_reads_of_the_disk(planted: HoldfastProject) -> None:
-    """As a user runs it, in a process of its own, with a session's process holding the ledger open."""
-    there = Workspace.open(planted.root)
-    assert ME in {each["id"] for each in sessions.all_of(there)}  # open, not reading
-    environ: dict[str, Any] = os.environ | {"PYTHONPATH": str(HERE / "src"), "HOLDFAST_PROJECT_DIR": str(planted.root)}
-    command = [sys.executable, "-m", "holdfast", "forget", "--everything", "--yes"]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=500, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert {whose: found(planted, whose) for whose in NUMBERS} == {"one": {}, "two": {}}
-    there.close()

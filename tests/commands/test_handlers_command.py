@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast import events, paths
-from holdfast.checks import fire
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
-from holdfast.dispatch import faults
 from holdfast.files import trust
-from holdfast.install import installer, launcher
+from holdfast.install import installer
 from holdfast.plugins import loader, strictness
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
 from holdfast.workflow import wording
 from tests.commandline import holdfast
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HOOKS = paths.shipped("hooks")
 GOOD = "from holdfast import *\n\n\n@hookimpl\ndef on_stop(event):\n    return None\n"
@@ -45,31 +46,6 @@ def write(path: Path, text: str = GOOD) -> Path:
 def trusted(root: Path) -> list[str]:
     files = loader.find(claude, Workspace.open(root, trusted=trust.config_trusted(root)))
     return [file.name for file in files if file.place == "project" and file.trusted]
-
-
-def test_the_list_tells_what_runs_and_what_does_not(root: Path) -> None:
-    """Per event, in order, from which file; an untrusted one is there with the reason."""
-    yours = write(paths.user_handlers() / "yours.py")
-
-    said = holdfast("handlers", "list", "--json", root=root).json
-
-    rows = {row["file"]: row for row in said["events"]["Stop"]}
-    assert list(rows) == [str(yours), str(root / ".claude" / "handlers" / "mine.py")]
-    assert [(row["place"], row["trusted"]) for row in rows.values()] == [("user", True), ("project", False)]
-    text = holdfast("handlers", "list", root=root).out
-    assert text.index("yours.py") < text.index("mine.py")
-    assert "not trusted" in text
-
-
-def test_the_shipped_handlers_are_listed_for_their_events() -> None:
-    """What a fresh install runs; the recorder is off, and it is said how to switch it on."""
-    text = holdfast("handlers", "list").out
-
-    for words in ("PreCompact", "save_workflow.py", "SessionStart", "restore_workflow.py", "handlers on record_events"):
-        assert words in text
-    assert "WorktreeCreate" not in text
-    assert f"The shipped handlers are in {paths.shown(str(paths.shipped('handlers')))}.\n" in text
-    assert max(map(len, text.splitlines()[:-1])) <= 120, "their folder isn't in each line"
 
 
 def test_trust_is_given_to_the_content_there_is(root: Path) -> None:
@@ -104,17 +80,6 @@ def test_at_a_terminal_it_asks(root: Path, monkeypatch: pytest.MonkeyPatch, answ
 
     assert "Trust it?" in said.out
     assert len(trusted(root)) == count
-
-
-def test_what_it_would_replace_is_said_before(root: Path) -> None:
-    """`trust` prints what a file would shadow, and that a strict one of the user's stays."""
-    shadowed = write(paths.user_handlers() / "mine.py")
-    assert f"replaces {shadowed}" in holdfast("handlers", "trust", "--yes", root=root).out
-
-    write(shadowed, GUARD)
-    holdfast("handlers", "untrust", root=root)
-    said = holdfast("handlers", "trust", "--yes", root=root).out
-    assert f"would not replace {shadowed} (strict)" in said
 
 
 def test_single_files_are_trusted_and_untrusted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,26 +139,6 @@ def test_check_names_the_ones_at_fault(root: Path) -> None:
     assert fault["place"] == "user"
 
 
-def test_check_names_what_went_wrong_when_it_ran(root: Path) -> None:
-    """A handler that loads may still have failed."""
-    write(paths.user_handlers() / "late.py", GOOD)
-    (file,) = [file for file in loader.find(claude, Workspace.open(root)) if file.name == "late"]
-    faults.remember("Stop", file, "raised KeyError: 'x'")
-
-    assert "Stop: raised KeyError: 'x' (once" in holdfast("handlers", "check", root=root, code=1).out
-
-
-def test_check_is_content_with_sound_handlers(root: Path) -> None:
-    """Exit 0, and an empty array for programs."""
-    assert "No faults in 1 handler." in holdfast("handlers", "check", root=root).out
-    assert holdfast("handlers", "check", "--json", root=root).json == []
-
-
-def test_the_shipped_handlers_are_sound() -> None:
-    """All of them load."""
-    assert holdfast("handlers", "check", "--json").json == []
-
-
 @pytest.mark.parametrize("event", events.EVENTS)
 def test_a_new_handler_works_as_it_is_written(root: Path, event: str) -> None:
     """For every event `new` writes a file that loads and answers without a fault."""
@@ -215,19 +160,6 @@ def test_a_new_handler_of_the_project_is_trusted(root: Path) -> None:
     assert "Trust it again after each edit: holdfast handlers trust fresh.py\n" in said
 
 
-def test_new_says_what_to_do_next(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Edit, check, try; nothing of trust for a file of the user's own. Its path is as short as it can be typed."""
-    monkeypatch.chdir(root)
-    said = holdfast("handlers", "new", "fresh", "--event", "Stop").out
-    assert said.startswith("Wrote ~/.config/holdfast/handlers/fresh.py.\n")
-    assert "Next: edit it, then check that it loads: holdfast handlers check\n" in said
-    assert said.endswith("let a session of Claude Code fire Stop. Changes take effect at the next event.\n")
-    assert "rust it" not in said
-    assert holdfast("handlers", "new", "b", "--event", "Stop", "--in-project").out.startswith(
-        "Wrote .claude/handlers/b.py.\n"
-    )
-
-
 def test_new_never_overwrites(root: Path) -> None:
     """Another name is asked for."""
     said = holdfast("handlers", "new", "mine", "--event", "Stop", "--in-project", root=root, code=1)
@@ -246,73 +178,12 @@ def test_a_wrong_name_or_event_is_a_usage_error(root: Path, arguments: tuple[str
     assert not paths.user_handlers().exists()
 
 
-def register_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `holdfast install` write settings but no launcher, because these tests ship no entrypoint."""
-    monkeypatch.setattr(launcher, "write", paths.launcher)
-    monkeypatch.setattr(fire, "canary", lambda target: None)
-
-
-def test_a_handler_of_an_event_that_is_not_registered_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """list, check and new say that it never runs and what registers it; after that they say nothing of it."""
-    write(paths.user_handlers() / "stop.py")
-    write(paths.user_handlers() / "mine.py", GOOD.replace("on_stop", "on_pre_model_switch"))
-    register_only(monkeypatch)
-    holdfast("install", root=root)
-    why = "not registered: clients older than 2.1.251 don't know it"
-
-    assert f"doesn't run: {why}" in holdfast("handlers", "list", root=root).out
-    (row,) = holdfast("handlers", "list", "--json", root=root).json["events"]["PreModelSwitch"]
-    assert row["inactive_reason"].startswith(why)
-    said = f"user/mine.py: note: on_pre_model_switch doesn't run: PreModelSwitch is {why}"
-    assert said in holdfast("handlers", "check", root=root).out
-    said = holdfast("handlers", "new", "another", "--event", "DirectoryAdded", root=root).out
-    assert f"DirectoryAdded is {why.replace('251', '219')}" in said
-
-    monkeypatch.setattr(versions, "version", lambda: (2, 1, 329))
-    assert "To register it: holdfast install" in holdfast("handlers", "check", root=root).out
-    holdfast("install", root=root)
-    for command in ("list", "check"):
-        assert "not registered" not in holdfast("handlers", command, root=root).out
-
-
 def test_a_handler_that_makes_worktrees_is_told_what_that_means(root: Path) -> None:
     """It takes the place of git, so one that only looks on would break every worktree."""
     write(paths.user_handlers() / "mine.py", GOOD.replace("on_stop", "on_worktree_create"))
     said = holdfast("handlers", "check", root=root)
     assert said.code == 0
     assert "user/mine.py: note: on_worktree_create makes worktrees instead of Claude Code" in said.out
-
-
-def test_a_timeout_that_the_registered_hook_cuts_off_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until an install tells the client to wait."""
-    path = write(paths.user_handlers() / "mine.py", GOOD.replace("on_stop", "on_session_end"))
-    register_only(monkeypatch)
-    holdfast("install", root=root)
-    path.write_text(path.read_text().replace("@hookimpl", "@hookimpl(timeout=10)"))
-
-    said = holdfast("handlers", "check", root=root).out
-    assert "user/mine.py: note: on_session_end is cut off: it asks for more time than Claude Code gives" in said
-    assert "SessionEnd hook (1.5 s), and a plugin's can't have more. To register 60 s: holdfast install" in said
-    holdfast("install", root=root)
-    assert "cut off" not in holdfast("handlers", "check", root=root).out
-
-
-def test_what_never_runs_is_said_beside_what_does(root: Path) -> None:
-    """A function that is lost, and a matcher that may select nothing, in a file whose other functions run."""
-    lost = "\n\n@hookimpl(match='Bash(rm *)')\ndef on_pre_tool_use(event): ...\n"
-    odd = "\n\n@hookimpl(match='Bsh')\ndef on_post_tool_use(event): ...\n"
-    path = write(paths.user_handlers() / "part.py", GOOD + lost + odd)
-    short = f"~/{path.relative_to(Path.home())}"
-
-    listed = holdfast("handlers", "list", root=root).out
-    remarks = holdfast("handlers", "list", "--json", root=root).json["remarks"]
-    checked = holdfast("handlers", "check", root=root, code=1).out
-
-    assert f"{short}: line 10: on_pre_tool_use never runs: match='Bash(rm *)' is a permission rule" in listed
-    assert f"{short}: line 14: on_post_tool_use: match='Bsh': 'Bsh' is no tool of Claude Code; did you" in listed
-    assert [row["file"] for row in remarks] == [str(path)] * 2
-    assert "user/part.py: line 10: on_pre_tool_use never runs" in checked
-    assert "user/part.py: note: line 14: on_post_tool_use: match='Bsh'" in checked
 
 
 def test_a_change_is_shown_before_it_is_trusted(root: Path) -> None:
@@ -329,17 +200,6 @@ def test_a_change_is_shown_before_it_is_trusted(root: Path) -> None:
     assert trusted(root) == []
     assert "as trusted" in holdfast("handlers", "trust", "--yes", "mine.py", root=root).out
     assert "as trusted" not in holdfast("handlers", "trust", "--yes", "mine.py", root=root).out
-
-
-def test_a_long_change_is_cut_and_says_so(root: Path) -> None:
-    """What a file of thousands of lines became fills no screen."""
-    holdfast("handlers", "trust", "--yes", root=root)
-    write(paths.project_handlers(root) / "mine.py", GOOD + "# x\n" * 5_000)
-
-    said = holdfast("handlers", "trust", "--yes", root=root).out
-
-    assert len(said.splitlines()) < 450
-    assert "more lines; read the file" in said
 
 
 def test_where_the_trusted_content_was_not_kept_it_is_said(root: Path) -> None:
@@ -400,18 +260,6 @@ def test_a_guard_that_is_switched_off_refuses_nothing(root: Path, text: str) -> 
     assert "guard was already on" in holdfast("handlers", "on", "guard", root=root).out
     holdfast("handlers", "list", root=root)
     assert strictness.recall(guard) == (refused if text == GUARD else ())
-
-
-def test_a_handler_that_is_off_by_default_is_switched_on_by_name(root: Path) -> None:
-    """Its own line says off; the user's configuration says on, and off again."""
-    write(paths.user_handlers() / "quiet.py", "OFF_BY_DEFAULT = True\n" + GOOD)
-    assert "quiet is on" in holdfast("handlers", "on", "quiet", root=root).out
-    assert 'on = ["quiet"]' in paths.user_config().read_text()
-    assert "quiet.py" in holdfast("handlers", "list", root=root).out
-    assert "quiet is off" in holdfast("handlers", "off", "quiet", root=root).out
-    assert "on = []" in paths.user_config().read_text()
-    for verb in ("on", "off"):
-        assert "did you mean quiet?" in holdfast("handlers", verb, "Queit.py", root=root, code=1).err
 
 
 def test_a_handler_that_is_off_and_gone_is_taken_out_of_the_list(root: Path) -> None:
@@ -475,10 +323,3 @@ def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypa
     assert "there is no handler 'nope.py'; `holdfast handlers list` lists them" in said
     said = holdfast("handlers", "check", "x/Yuors.py", root=root, code=1).err
     assert "there is no handler 'x/Yuors.py'; did you mean yours?" in said
-
-
-def test_a_misspelt_event_is_told_the_right_one() -> None:
-    """In any case; one that is like none gets the list."""
-    assert "did you mean PreToolUse?" in holdfast("handlers", "new", "x", "--event", "PreToolUsed", code=2).err
-    assert "choose one of SessionStart, " in holdfast("handlers", "new", "x", "--event", "qqq", code=2).err
-    assert "let a session of Claude Code fire Stop." in holdfast("handlers", "new", "x", "--event", "stop").out

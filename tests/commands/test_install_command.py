@@ -14,7 +14,6 @@ import pytest
 
 from holdfast import paths
 from holdfast.clients.claude import scopes, versions
-from holdfast.commands import install
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -112,16 +111,3 @@ def test_a_home_that_forbids_programs_is_named(root: Path, settings: Path) -> No
     assert remedy in paths_in(done.stderr)
     assert remedy in doctor_out
     assert "holdfast install" not in doctor_out
-
-
-def test_bytecode_is_written_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some installers write none; what is there already is left as it is."""
-    (tmp_path / "holdfast" / "inner").mkdir(parents=True)
-    for name in ("one", "inner/two"):
-        (tmp_path / "holdfast" / f"{name}.py").write_text("x = 1\n")
-    monkeypatch.setattr(paths, "package_root", lambda: tmp_path)
-
-    install.compile_package()
-
-    found = sorted(path.parent.parent.name for path in tmp_path.rglob("__pycache__/*.pyc"))
-    assert found == ["holdfast", "inner"]

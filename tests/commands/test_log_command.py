@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions.history import archive, generations, history
+from holdfast.sessions.history import archive, generations
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
@@ -109,21 +109,6 @@ def test_a_generation_that_is_not_there_is_named_with_those_that_are(project: Ho
     )
 
 
-def test_diff_is_a_unified_diff(project: HoldfastProject, hybrid: Path) -> None:
-    """Between two generations, or with what the file holds now; nothing where they are the same."""
-    said = holdfast("log", "diff", "1", "2", root=project.root).out.splitlines()
-    assert said[0].startswith(f"--- {HYBRID} generation 1, 20")
-    assert said[1].startswith(f"+++ {HYBRID} generation 2, 20")
-    assert '-  "status": "pending",' in said and '+  "status": "active",' in said
-    assert holdfast("log", "diff", "3", "now", root=project.root).out == ""
-    hybrid.write_text(hybrid.read_text("utf-8").replace("Calculator", "Abacus").rstrip("\n"), "utf-8")
-    said = holdfast("log", "diff", "3", "now", root=project.root).out.splitlines()
-    assert '-  "task": "Calculator",' in said and '+  "task": "Abacus",' in said
-    assert said[-1] == "\\ No newline at end of file"
-    turned = holdfast("log", "diff", "now", "3", root=project.root).out.splitlines()
-    assert '+  "task": "Calculator",' in turned
-
-
 def test_diff_without_numbers_compares_the_last_two(project: HoldfastProject, hybrid: Path) -> None:
     """With one number, it and the present; where nothing differs, that is said on stderr."""
     assert holdfast("log", "diff", root=project.root).out == holdfast("log", "diff", "2", "3", root=project.root).out
@@ -133,116 +118,6 @@ def test_diff_without_numbers_compares_the_last_two(project: HoldfastProject, hy
     changed = holdfast("log", "diff", "3", root=project.root)
     assert changed.out == holdfast("log", "diff", "3", "now", root=project.root).out
     assert (f"+++ {HYBRID} now" in changed.out, changed.err) == (True, "")
-
-
-def test_a_single_generation_is_compared_with_the_present(project: HoldfastProject) -> None:
-    """Of a workflow that has just begun; of one that nothing is known of, that is said."""
-    holdfast("start", "Alpha", "--phase", "One", root=project.root)
-    (file,) = project.root.rglob("state-alpha-*.json")
-    first = holdfast("log", "diff", "1", "now", root=project.root).out
-    assert holdfast("log", "diff", root=project.root).out == first
-    copy = file.with_name(file.name.replace("alpha", "beta"))
-    copy.write_text(file.read_text().replace("Alpha", "Beta"))
-    said = holdfast("log", "diff", "--of", "Beta", root=project.root, code=1).err
-    assert "was kept, so there is nothing to compare" in said
-
-
-def test_on_a_narrow_terminal_lines_go_on_between_words(
-    project: HoldfastProject, hybrid: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Indented, and none is wider; elsewhere each event is one line. Handlers are listed in the same way."""
-    monkeypatch.delenv("COLUMNS", raising=False)
-    whole = {words: holdfast(*words, root=project.root).out for words in (("log",), ("handlers", "list"))}
-    monkeypatch.setenv("COLUMNS", "40")
-    for words, text in whole.items():
-        lines = holdfast(*words, root=project.root).out.splitlines()
-        assert len(lines) > len(text.splitlines())
-        assert max(map(len, lines)) <= 40
-        assert "".join(" ".join(lines).split()) == "".join(text.split()), "nothing is lost"
-    assert all(line.startswith(("20", "  ")) for line in holdfast("log", root=project.root).out.splitlines())
-
-
-def test_with_nothing_unfinished_those_that_are_over_can_be_named(project: HoldfastProject) -> None:
-    """The commands to compare their contents are printed; what moves a workflow doesn't list them."""
-    holdfast("start", "Alpha", "--phase", "One", root=project.root)
-    holdfast("done", root=project.root)
-    said = holdfast("log", "diff", root=project.root, code=1).err
-    assert "no workflow is unfinished; name one that is over:\n" in said
-    command = next(line.split("  ")[-1] for line in said.splitlines() if "Alpha" in line)
-    assert command == "holdfast log diff --workflow alpha"
-    assert '"status": "completed"' in holdfast(*command.split()[1:], root=project.root).out
-    assert "`holdfast start TITLE` starts one" in holdfast("done", root=project.root, code=1).err
-
-
-def test_a_diff_can_be_applied(project: HoldfastProject, hybrid: Path, tmp_path: Path) -> None:
-    """What it prints to a pipe turns one content into the other."""
-    folder = tmp_path / "apart"
-    folder.mkdir()
-    (folder / "file").write_bytes(kept(project, hybrid)[1])
-    text = run(project, "diff", "1", "3").stdout.decode().splitlines(keepends=True)
-    (folder / "diff").write_text("--- a/file\n+++ b/file\n" + "".join(text[2:]), "utf-8")
-    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
-    subprocess.run(["git", "apply", "diff"], cwd=folder, check=True)
-    assert (folder / "file").read_bytes() == kept(project, hybrid)[3]
-
-
-def test_restore_puts_a_generation_back_and_keeps_what_was_there(project: HoldfastProject, hybrid: Path) -> None:
-    """Byte for byte; the present content, edited by hand and never kept, is a generation first; the view follows."""
-    before = kept(project, hybrid)
-    edited = hybrid.read_bytes().replace(b"handed over", b"handed over by hand")
-    hybrid.write_bytes(edited)
-
-    said = holdfast("log", "restore", "2", root=project.root)
-
-    assert "is back at phase 1/2 (active), as in generation 2" in said.out
-    assert hybrid.read_bytes() == before[2]
-    assert kept(project, hybrid) == before | {4: edited, 5: before[2]}
-    assert "Current Phase: Build it" in (project.root / VIEW).read_text("utf-8")
-    assert "- [ ] Phase 0: Build it" in (project.root / VIEW).read_text("utf-8")
-    there = Workspace.open(project.root)
-    (workflow,) = registry.all_found(there).workflows
-    seen = history.of(there, workflow).phases
-    there.close()
-    assert (seen["phase_0"].attempts, seen["phase_0"].ended_at) == (2, None)
-    assert holdfast("log", "restore", "4", root=project.root).code == 0
-    assert hybrid.read_bytes() == edited
-
-
-def test_restoring_what_is_there_changes_nothing(project: HoldfastProject, hybrid: Path) -> None:
-    """No file, no generation, no row."""
-    files, known = snapshot(project.root), rows(project)
-    said = holdfast("log", "restore", "3", root=project.root)
-    assert "already holds generation 3, so nothing changed" in said.out
-    assert (snapshot(project.root), rows(project)) == (files, known)
-
-
-def test_restoring_what_is_there_draws_a_view_that_shows_another_state(project: HoldfastProject, hybrid: Path) -> None:
-    """As a writer leaves it that is killed between state and view."""
-    view = project.root / VIEW
-    right = view.read_bytes()
-    view.write_text("# Workflow Status: Before\n")
-
-    assert holdfast("log", "restore", "3", root=project.root).code == 0
-
-    assert view.read_bytes() == right
-
-
-def test_a_completed_hybrid_workflow_comes_back_out_of_the_archive(project: HoldfastProject, hybrid: Path) -> None:
-    """It goes on where it was; completed again, it is archived again, once."""
-    holdfast("done", root=project.root)
-    there = Workspace.open(project.root)
-    assert [each.workflow.title for each in archive.entries(there)] == ["Calculator"]
-    there.close()
-
-    holdfast("log", "restore", "3", "--of", "Calculator", root=project.root)
-
-    there = Workspace.open(project.root)
-    (workflow,) = registry.all_found(there).workflows
-    assert (workflow.finished, workflow.position, archive.entries(there)) == (False, "2/2", [])
-    there.close()
-    assert "- [x] Phase 0" in (project.root / VIEW).read_text("utf-8")
-    holdfast("done", root=project.root)
-    assert "Calculator" in holdfast("list", "--archive", root=project.root).out
 
 
 def test_a_workflow_whose_file_is_gone_comes_back(project: HoldfastProject) -> None:
@@ -319,20 +194,6 @@ def test_a_workflow_whose_file_holds_no_state_comes_back_by_its_id(project: Hold
     assert path.read_bytes() == before
 
 
-def test_of_two_workflows_that_are_gone_a_title_means_neither(project: HoldfastProject) -> None:
-    """Each has its id."""
-    for format_ in ("hybrid", "compaction"):
-        holdfast("start", "Tool", "--format", format_, "--phase", "A", "--replace", root=project.root)
-    rows = {row["id"]: project.root / row["path"] for row in holdfast("list", "--json", root=project.root).json}
-    for path in rows.values():
-        path.unlink()
-
-    assert "Tool" in holdfast("log", "restore", "1", "--of", "Tool", root=project.root, code=1).err
-    for id_, path in rows.items():
-        holdfast("log", "restore", "1", "--of", id_, root=project.root)
-        assert path.exists()
-
-
 def test_a_broken_file_is_kept_beside_and_then_put_right(project: HoldfastProject, hybrid: Path) -> None:
     """What it held is no content to recover from, so it is no generation."""
     hybrid.write_bytes(b'{"id": "wf_')
@@ -348,15 +209,6 @@ def test_a_broken_file_is_kept_beside_and_then_put_right(project: HoldfastProjec
     assert kept(project, hybrid) == before
 
 
-def test_what_cannot_be_read_is_not_replaced(project: HoldfastProject, hybrid: Path) -> None:
-    """A folder in its place stays a folder."""
-    hybrid.unlink()
-    hybrid.mkdir()
-    said = holdfast("log", "restore", "3", "--of", HYBRID, root=project.root, code=1)
-    assert "is a folder" in said.err
-    assert hybrid.is_dir()
-
-
 def test_no_link_is_followed(project: HoldfastProject, hybrid: Path, tmp_path: Path) -> None:
     """A state file that became a link out of the project is not written through."""
     outside = tmp_path / "outside.json"
@@ -366,14 +218,6 @@ def test_no_link_is_followed(project: HoldfastProject, hybrid: Path, tmp_path: P
     said = holdfast("log", "restore", "1", "--of", HYBRID, root=project.root, code=1)
     assert "symbolic link" in said.err
     assert outside.read_bytes() == kept(project, hybrid)[3]
-
-
-def test_what_a_file_beside_holds_is_no_workflow(project: HoldfastProject) -> None:
-    """The extras of a hybrid workflow can be seen, and are put back by hand."""
-    holdfast("start", "A", "--format", "hybrid", "--phase", "B", "--remind", "Be kind", root=project.root)
-    extra = ".claude/state/workflow.extra.json"
-    assert b"Be kind" in run(project, "show", "1", "--of", extra).stdout
-    assert "isn't a workflow's state" in holdfast("log", "restore", "1", "--of", extra, root=project.root, code=1).err
 
 
 def test_what_lies_elsewhere_is_not_put_back(project: HoldfastProject, hybrid: Path) -> None:
@@ -439,11 +283,3 @@ def test_the_log_reads_as_git_log_does(project: HoldfastProject, hybrid: Path) -
     assert holdfast("log", "--since", "2h", root=project.root).out.splitlines() == lines
     assert holdfast("log", "--since", "2100-01-01", root=project.root).out == ""
     assert holdfast("log", "--workflow", "Calc", "--json", root=project.root).json[0]["kind"] == "owner"
-
-
-def test_no_control_character_of_a_title_reaches_the_terminal(project: HoldfastProject) -> None:
-    """Titles and agents' words are data."""
-    holdfast("start", "Red \x1b[31m alert\x07", "--phase", "P\x1b]0;x\x07", root=project.root, session=ME)
-    said = holdfast("log", root=project.root).out
-    assert "Red [31m alert" in said
-    assert not {"\x1b", "\x07"} & set(said)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-import pytest
-
 from holdfast.commands import options
-from holdfast.errors import HoldfastError
 from holdfast.files import trust
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
@@ -18,6 +14,8 @@ from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def test_the_project_is_named_or_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,12 +85,6 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path, verb: list[str])
     assert "is not a folder" in said.err
 
 
-def test_a_missing_project_is_an_error_of_ours(tmp_path: Path) -> None:
-    """It is caught at the front, with the others."""
-    with pytest.raises(HoldfastError):
-        options.open_project(str(tmp_path / "nope"))
-
-
 def test_the_projects_configuration_counts_as_far_as_it_is_trusted(tmp_path: Path) -> None:
     """On the command line as on the hook path."""
     (tmp_path / ".claude").mkdir()
@@ -102,20 +94,6 @@ def test_the_projects_configuration_counts_as_far_as_it_is_trusted(tmp_path: Pat
 
     trust.grant(tmp_path, {".claude/holdfast.toml": trust.digest(path.read_bytes())})
     assert options.open_project(str(tmp_path)).config.todos == "off"
-
-
-def test_the_session_is_the_bash_tools(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Client fact: Bash gets CLAUDE_CODE_SESSION_ID; a person's terminal has none."""
-    assert options.session() is None
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "")
-    assert options.session() is None
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", ME)
-    assert options.session() == ME
-
-
-def test_readings_get_their_mark() -> None:
-    """R001-08: entries begin with `@`."""
-    assert options.as_reading(("a.md", "@b.md", "/c d.md")) == ("@a.md", "@b.md", "@/c d.md")
 
 
 @each_row(
@@ -136,10 +114,3 @@ def test_readings_get_their_mark() -> None:
 def test_a_context_value_may_be_json(text: str, value: object) -> None:
     """A value that is JSON is taken as JSON, any other as text."""
     assert options.as_context([f" key ={text}"]) == {"key": value}
-
-
-@each_row("text", ["", "novalue", "=x", "  =x"])
-def test_a_pair_needs_a_name_and_a_sign(text: str) -> None:
-    """Else it is a wrong call."""
-    with pytest.raises(click.BadParameter, match="isn't K=V, such as"):
-        options.as_context([text])

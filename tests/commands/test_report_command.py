@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 import pytest
 
 from holdfast import paths
@@ -66,19 +65,6 @@ def test_a_page_of_somebody_else_is_not_overwritten(project: HoldfastProject, te
     assert "Calculator" in page.read_text("utf-8")
 
 
-def test_it_goes_where_one_says(project: HoldfastProject, tmp_path: Path) -> None:
-    """To a file, that is private even where one was there, or to the screen."""
-    page = tmp_path / "my report.html"
-    page.write_text("old", "utf-8")
-    page.chmod(0o644)
-    assert holdfast("report", "-o", str(page), root=project.root).out == f"Wrote {page}.\n"
-    assert page.stat().st_mode & 0o777 == 0o600
-    printed = holdfast("report", "--output", "-", root=project.root)
-    assert printed.out.startswith("<!doctype html>")
-    assert printed.err == ""
-    assert not (project.root / PLACE).exists()
-
-
 def test_only_what_is_asked_for_is_in_it(project: HoldfastProject) -> None:
     """One session, named by the beginning of its id; a span of time; a number of happenings."""
     one = holdfast("report", "--session", "2222", "-o", "-", root=project.root).out
@@ -126,26 +112,6 @@ def test_a_project_without_a_folder_of_the_clients_gets_none(
     assert not page.exists()
 
 
-def test_a_page_beside_the_ledger_that_is_somebody_elses_stays(tmp_path: Path) -> None:
-    """As one in the project does, when a report is written and when all is forgotten."""
-    project = Workspace.open(tmp_path)
-    page = project.ledger_file.with_suffix(".html")
-    project.close()
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text("mine", "utf-8")
-    assert "isn't a report of Holdfast" in holdfast("report", root=tmp_path, code=1).err
-    holdfast("forget", "--everything", "--yes", root=tmp_path)
-    assert page.read_text("utf-8") == "mine"
-
-
-def test_the_page_is_named_as_one_types_it_from_here(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the project's own folder; and nothing is said of an empty project that is none."""
-    monkeypatch.chdir(project.root)
-    assert holdfast("report").out == f"Wrote {PLACE}.\n"
-    assert holdfast("report", "-o", "page.html").out == "Wrote page.html.\n"
-    assert holdfast("report", "--since", "2999-01-01").out == f"Wrote {PLACE}.\n"
-
-
 def test_no_link_is_followed(project: HoldfastProject, tmp_path: Path) -> None:
     """What it leads to stays as it is."""
     other = tmp_path / "other.html"
@@ -155,37 +121,6 @@ def test_no_link_is_followed(project: HoldfastProject, tmp_path: Path) -> None:
     said = holdfast("report", root=project.root, code=1)
     assert PLACE in said.err
     assert other.read_text("utf-8") == "mine"
-
-
-def test_a_browser_is_started_only_when_asked(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the file; that there is none is said."""
-    started: list[str] = []
-
-    def launch(url: str) -> int:
-        started.append(url)
-        return len(started) - 1
-
-    monkeypatch.setattr(click, "launch", launch)
-    holdfast("report", root=project.root)
-    assert started == []
-    assert holdfast("report", "--open", root=project.root).err == ""
-    assert started == [str(project.root / PLACE)]
-    assert "No browser could be started" in holdfast("report", "--open", root=project.root).err
-
-
-def test_without_a_ledger_it_tells_of_the_files(project: HoldfastProject) -> None:
-    """And warns."""
-    there = Workspace.open(project.root)
-    file = there.ledger_file
-    there.close()
-    for each in file.parent.glob(f"{file.name}*"):
-        each.unlink()
-    file.mkdir()
-    said = holdfast("report", root=project.root)
-    assert said.code == 0, said.err
-    assert said.err.startswith("holdfast: ")
-    assert holdfast("report", "-o", "-", root=project.root).err == said.err
-    assert "Calculator" in (project.root / PLACE).read_text("utf-8")
 
 
 @pytest.mark.parametrize("scope", [("--session", OTHER), ("--everything",), ("--since", "1h"), ("--workflow", "*")])
@@ -201,18 +136,6 @@ def test_forgetting_anything_takes_the_report_away(project: HoldfastProject, sco
     assert not (project.root / PLACE).exists()
     found = subprocess.run(["grep", "-rl", "<!doctype", str(project.root)], capture_output=True, text=True, check=False)
     assert found.stdout == ""
-
-
-def test_a_report_alone_is_nothing_to_forget_unless_everything_is(project: HoldfastProject) -> None:
-    """Else a session that nobody knows would cost it."""
-    holdfast("forget", "--everything", "--yes", root=project.root)
-    holdfast("report", root=project.root)
-    said = holdfast("forget", "--since", "2999-01-01", "--yes", root=project.root)
-    assert "nothing of that kind" in said.out
-    assert (project.root / PLACE).exists()
-    (project.root / PLACE).with_name(".gitignore").unlink()  # then it is all there is
-    assert holdfast("forget", "--everything", "--yes", root=project.root).code == 0
-    assert not (project.root / PLACE).exists()
 
 
 def test_forgetting_takes_no_page_that_a_link_leads_to(project: HoldfastProject, tmp_path: Path) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
 import os
 import re
 import signal
 import socket
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock, paths, relay
+from holdfast import clock, paths
 from holdfast.install import launcher
-from holdfast.server import servers, standby
+from holdfast.server import servers
 from tests import processes, warmth
 from tests.commandline import holdfast
 from tests.processes import SOURCE
@@ -121,101 +119,6 @@ def test_one_that_runs_is_named_with_all_there_is_to_know(warm: Warm) -> None:
     assert shown == expected | {"answered": 0, "answering": 0, "waiting": 0}
 
 
-def test_what_is_at_work_is_told(warm: Warm) -> None:
-    """An event that takes long shows as one that is being answered, and counts once it is."""
-    process = warm.begin("PreToolUse")  # its child waits for the payload
-    try:
-        warm.until(lambda: "1 being answered, 0 waiting" in holdfast("server", "status").out)
-        assert ": 0 events answered" in holdfast("server", "status").out
-    finally:
-        process.communicate(json.dumps(warm.call()).encode(), timeout=60)
-    assert ": 1 event answered" in holdfast("server", "status").out
-
-
-def test_one_that_does_not_answer_is_told_with_the_way_to_end_it(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it has answered is not known then."""
-    pid = warm.pid
-    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
-    os.kill(pid, signal.SIGSTOP)
-
-    line = holdfast("server", "status").out
-    (shown,) = holdfast("server", "status", "--json").json["servers"]
-
-    assert line.startswith(f"The server of {warm.socket} (process {pid}) doesn't answer. ")
-    assert "holdfast server stop" in line
-    assert (shown["answers"], shown["pid"], shown["started_at"]) == (False, pid, None)
-
-
-def test_one_without_its_number_is_told_too(place: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody holds the lock and says nothing of himself: it cannot be ended, and the message says what is left."""
-    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.1))
-    place.folder.mkdir(parents=True)
-    lock = place.folder / "0123456789abcdef.lock"
-    with locked(lock):
-        assert "(an unknown process) doesn't answer" in holdfast("server", "status").out
-        said = holdfast("server", "stop", code=1)
-
-    assert "couldn't stop" in said.err
-    assert f"remove {paths.shown(str(lock))}" in said.err
-
-
-@contextmanager
-def locked(lock: Path) -> Iterator[None]:
-    """Hold a server's lock as a server does."""
-    with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-@pytest.mark.parametrize("how", ["variable", "configuration"])
-def test_switched_off_it_says_by_what(place: Warm, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """The variable with its value, or the file: what a person has to take away; `start` refuses with the same."""
-    why = switch_off(place, monkeypatch, how)
-
-    assert holdfast("server", "status").out == (f"The server is switched off ({why}), so each event starts cold.\n")
-    relay = {"relay": "", "relay_reason": "holdfast is not installed"}
-    assert holdfast("server", "status", "--json").json == {"disabled_by": why, "off": why, **relay, "servers": []}
-    refused = holdfast("server", "start", code=1).err
-    assert f"the server is switched off ({paths.shown(why)})" in refused
-    assert "then run holdfast server start again" in refused
-    assert holdfast("server", "stop").out == "No server runs.\n", "the next event starts none"
-
-
-def switch_off(place: Warm, monkeypatch: pytest.MonkeyPatch, how: str) -> str:
-    """Switch the server off; return the words that say how."""
-    if how == "variable":
-        monkeypatch.setenv("HOLDFAST_SERVER", "No")
-        return "HOLDFAST_SERVER=No"
-    file = place.write(place.home / ".config" / "holdfast" / "holdfast.toml", "server = false\n")
-    return f"server = false in {file}"
-
-
-def test_one_that_runs_although_it_is_off_here_is_told_and_ended(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable of this terminal says nothing of the sessions elsewhere."""
-    monkeypatch.setenv("HOLDFAST_SERVER", "off")
-    pid = warm.pid
-
-    shown = holdfast("server", "status").out.splitlines()
-    ended = holdfast("server", "stop").out
-
-    assert [each.partition(" ")[0] for each in shown] == ["The", "The"]
-    assert f"(process {pid}): 0 events" in shown[0]
-    assert "switched off (HOLDFAST_SERVER=off)" in shown[1]
-    assert ended == f"Stopped the server of {warm.entry} (process {pid}).\n"
-    warm.until(lambda: gone(pid))
-
-
-def test_where_no_socket_can_lie(place: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next event would start none: it says so, and what to set."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(place.home / ("x" * 100)))
-
-    said, refused = holdfast("server", "status").out, holdfast("server", "start", code=1).err
-
-    for each in (said, refused):
-        assert "is too long a path for a socket; set XDG_STATE_HOME to a shorter folder" in each
-        assert paths.shown(str(servers.folder())) in paths.shown(each)
-
-
 # --- starting ---------------------------------------------------------------------------------------------------------
 
 
@@ -240,24 +143,6 @@ def test_start_starts_the_server_that_the_launcher_asks(ready: Warm) -> None:
     assert said.startswith(f"Started. The server of {ready.entry} (process {ready.pid}): 0 events answered")
     assert ready.fire(ready.call(), "PreToolUse").advice == "warm"
     assert Path(f"/proc/{ready.pid}/cwd").readlink() == Path("/")
-
-
-def test_start_when_it_runs_already(ready: Warm) -> None:
-    """It is left as it is."""
-    holdfast("server", "start")
-    pid = ready.pid
-
-    assert holdfast("server", "start").out.startswith(f"Already running. The server of {ready.entry} (process {pid}): ")
-    assert (ready.pid, len(ready.sockets)) == (pid, 1)
-
-
-def test_start_beside_the_server_of_another_entrypoint(ready: Warm) -> None:
-    """That one, a plugin's perhaps, serves others: the launcher's is started all the same."""
-    other = replace(ready, entry=ready.root.parent / "run")
-    other.warm_up()
-
-    assert holdfast("server", "start").out.startswith(f"Started. The server of {ready.entry} ")
-    assert {each.entry for each in servers.running_servers()} == {str(ready.entry), str(other.entry)}
 
 
 def test_start_replaces_one_that_hangs(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,20 +176,6 @@ def test_start_of_one_that_ends_at_once_says_why(ready: Warm, monkeypatch: pytes
     assert paths.shown(str(paths.log_file())) in silent and "holdfast doctor" in silent
 
 
-def test_start_waits_for_one_that_somebody_else_has_started(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ours ends because of it; if it does not answer either, the log may have the reason, and the doctor looks."""
-    monkeypatch.setattr("holdfast.commands.server._START_TIMEOUT_S", 2.0)
-    monkeypatch.setattr(servers, "ask", lambda *_: None)
-    begin = standby.begin
-    monkeypatch.setattr(standby, "begin", lambda command: begin(["/bin/sh", "-c", "exit 0"]))
-    ready.folder.mkdir(parents=True)
-    address = Path(os.fsdecode(relay.address(str(ready.entry), dict(os.environb))))
-    with locked(address.with_suffix(".lock")):
-        said = holdfast("server", "start", code=1).err
-    assert "didn't answer within 2 seconds" in said
-    assert paths.shown(str(paths.log_file())) in said and "holdfast doctor" in said
-
-
 # --- ending -----------------------------------------------------------------------------------------------------------
 
 
@@ -321,14 +192,6 @@ def test_stop_ends_it_and_says_what_comes_next(warm: Warm) -> None:
     assert not place.exists()
     assert holdfast("server", "stop").out.startswith("No server runs.\n")
     assert warm.fire(warm.call(), "PreToolUse").advice == "cold"
-
-
-def test_the_way_to_do_without_works_as_it_is_said(warm: Warm) -> None:
-    """The line at the top of the file: put into a section that is already there it would be another key."""
-    file = paths.user_config()
-    file.write_text("server = false\n" + file.read_text())
-
-    assert servers.off() == f"server = false in {file}"
 
 
 def test_stop_ends_one_that_hangs(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:

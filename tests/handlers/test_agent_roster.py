@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING
 
 from holdfast.sessions.agents import roster
-from tests.handlers.test_reuse_scripts import FIRST, NEXT, PROMPTS, RUN, SCRIPT, SECOND, launches, new_session, script
+from tests.handlers.test_reuse_scripts import PROMPTS, RUN, launches, new_session, script
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -38,17 +37,6 @@ def own(launches: Launches, agent: Agent) -> Path:
     return launches.transcript.with_suffix("") / "subagents" / f"agent-{agent.run}.jsonl"
 
 
-def test_nothing_left_is_nothing_said(launches: Launches) -> None:
-    """Nor of an agent whose result a conversation has, but for that conversation's own after its compaction."""
-    made = working(launches)
-    made.stopped("All is well.")
-    made.notified(words="All is well.")
-    told = launches.compact().context
-    assert LEAD not in told
-    assert f"builder ({made.run}) has finished" in told
-    assert made.run not in new_session(launches).context
-
-
 def test_an_agent_that_was_cut_off_is_named_and_can_go_on(launches: Launches) -> None:
     """Its transcript is beside the new session's; the earlier one stays."""
     made = working(launches)
@@ -58,12 +46,6 @@ def test_an_agent_that_was_cut_off_is_named_and_can_go_on(launches: Launches) ->
     assert "SendMessage to its id continues it" in told
     assert own(launches, made).read_bytes() == before.read_bytes()
     assert own(launches, made) != before
-
-
-def test_an_agent_without_a_transcript_cannot_go_on(launches: Launches) -> None:
-    """It is not promised."""
-    own(launches, working(launches)).unlink()
-    assert LEAD not in new_session(launches).context
 
 
 def test_a_result_that_nobody_used_is_told_once_it_is_used_no_more(launches: Launches) -> None:
@@ -81,31 +63,12 @@ def test_a_result_that_nobody_used_is_told_once_it_is_used_no_more(launches: Lau
     assert "Seven findings." not in launches.compact().context
 
 
-def test_this_sessions_own_running_agents_are_left_to_the_client(launches: Launches) -> None:
-    """After a compaction it names them itself; an unused result it may not."""
-    launches.process = str(os.getpid())
-    launches.begin()
-    running, ended = working(launches), working(launches, 2)
-    ended.stopped("Seven findings.")
-    told = launches.compact().context
-    assert running.run not in told
-    assert f"builder ({ended.run}) has finished; its result is still unused" in told
-
-
 def test_a_running_script_is_named_with_its_task(launches: Launches) -> None:
     """After a compaction, in the client process that runs it."""
     launches.ran()
     assert (
         f'script "review", run {RUN} (task task-{RUN}) is running, 5 of 6 agents finished' in launches.compact().context
     )
-
-
-def test_a_script_that_is_told_to_run_on_still_runs(launches: Launches) -> None:
-    """A notification of a run that goes on is no end of it."""
-    launches.ran()
-    told = f"<task-notification>\n<task-id>task-{RUN}</task-id>\n<status>running</status>\n</task-notification>"
-    launches.fire("UserPromptSubmit", prompt=told, prompt_id="made by the client")
-    assert f"run {RUN} (task task-{RUN}) is running" in launches.compact().context
 
 
 def test_a_script_that_was_cut_off_is_named_with_how_to_go_on(launches: Launches) -> None:
@@ -117,22 +80,6 @@ def test_a_script_that_was_cut_off_is_named_with_how_to_go_on(launches: Launches
     assert (launches.transcript.with_suffix("") / "subagents" / "workflows" / RUN / "journal.jsonl").exists()
 
 
-def test_a_result_of_a_script_that_nobody_used_is_named(launches: Launches) -> None:
-    """One whose notification came is not."""
-    launches.ran(done=PROMPTS)
-    launches.ended()
-    other = script("Else", name="other")
-    launches.ran(NEXT, other, ("Else",))
-    launches.ended(NEXT)
-    notification = (
-        f"<task-notification>\n<task-id>task-{NEXT}</task-id>\n<status>completed</status>\n</task-notification>"
-    )
-    launches.fire("UserPromptSubmit", prompt=notification, prompt_id="made by the client")
-    told = new_session(launches).context
-    assert f"run {RUN} has finished, 6 of 6 agents finished; nobody has used its result; results: " in told
-    assert NEXT not in told
-
-
 def test_a_result_that_the_conversation_has_is_not_named(launches: Launches) -> None:
     """The notification is in the transcript, although no event told of it."""
     launches.ran(done=PROMPTS)
@@ -142,24 +89,6 @@ def test_a_result_that_the_conversation_has_is_not_named(launches: Launches) -> 
     entry = {"type": "user", "message": {"role": "user", "content": told}, "origin": {"kind": "task-notification"}}
     launches.transcript.write_text(json.dumps(entry) + "\n", "utf-8")
     assert RUN not in launches.compact().context
-
-
-def test_a_script_of_another_living_client_is_not_named(launches: Launches) -> None:
-    """It is that client's to go on with."""
-    launches.process = str(os.getppid())
-    launches.begin(FIRST)
-    launches.ran()
-    assert LEAD not in new_session(launches).context
-
-
-def test_of_one_script_only_the_latest_run_is_named(launches: Launches) -> None:
-    """What it replaced is of no use."""
-    launches.ran()
-    launches.begin(SECOND, "999999998")
-    launches.ran(NEXT, SCRIPT, PROMPTS[:3])
-    told = launches.begin("33333333-3333-4333-8333-333333333333", str(os.getpid())).context
-    assert NEXT in told
-    assert RUN not in told
 
 
 def test_more_than_fits_is_counted(launches: Launches) -> None:

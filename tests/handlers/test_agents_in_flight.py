@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.commands import page
-from holdfast.dispatch import isolation
-from holdfast.sessions.agents import agent_status, lifecycle
-from holdfast.sessions.compaction import losses, snapshots
+from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import overview, succession
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
@@ -95,53 +93,6 @@ def test_a_compaction_tells_what_ended_unused_and_where_it_lies(project: Holdfas
     assert "is running" not in text
 
 
-def test_agents_for_no_phase_are_told_too(project: HoldfastProject) -> None:
-    """The client itself tells which run. Once their results came, those that finished are told with their places."""
-    running, ended = (Agent(project, "look around", "Explore", number=number) for number in (1, 2))
-    begun(project, running, ended, background=True)
-    ended.stopped("It is in parser.py.")
-
-    text = compact(project).context
-    task = ' (launched for "look around")'
-    assert running.run not in text
-    assert f"Explore ({ended.run}) has finished; {UNUSED}{task}" in text
-    assert '"It is in parser.py."' in text
-
-    ended.notified()
-    running.notified("failed")
-    text = compact(project).context
-    assert running.run not in text
-    assert UNUSED not in text
-    assert f"Explore ({ended.run}) has finished{task}; transcript: /" in text
-
-
-def test_a_failed_agent_is_told_as_failed(project: HoldfastProject) -> None:
-    """Its last words are the error."""
-    agent = Agent(project, "Build it")
-    begun(project, agent, background=True)
-    agent.died("API Error: 529 Overloaded.")
-
-    text = compact(project).context
-    assert f"has failed; {UNUSED}" in text
-    assert '"API Error: 529 Overloaded."' in text
-
-
-@pytest.mark.parametrize("end", ["returned", "returned_api_error", "failed"])
-def test_what_a_call_returned_is_consumed(project: HoldfastProject, end: str) -> None:
-    """A foreground agent's result stands in the conversation, and so does its failure."""
-    agent = Agent(project, "Build it")
-    begun(project, agent)
-    agent.stopped("Done.")
-    getattr(agent, end)()
-
-    text = compact(project).context
-    assert RESTORED in text
-    assert UNUSED not in text
-    assert "is running" not in text
-    (only,) = agent_status.of_session(opened(project), ME)
-    assert only.fate == "consumed"
-
-
 @pytest.mark.parametrize(
     ("version", "run"), [("2.1.197", "a5362340bfa46d1ef"), ("2.1.329", "ad216a306b79ac727"), ("", "ad216a306b79ac727")]
 )
@@ -168,38 +119,6 @@ def test_a_result_that_came_in_the_middle_of_a_turn_is_consumed(
     assert (UNUSED in text) == (not version)
 
 
-def test_an_agent_whose_end_no_event_told_is_looked_for_before_it_is_missed(
-    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its SubagentStop was lost, but the transcript has its result, so it has not failed."""
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:32:00Z")
-    run = "a5362340bfa46d1ef"
-    agent = Agent(project, "look around", "general-purpose")
-    response = recorded.load("PostToolUse-Agent-background")["tool_response"] | {"agentId": run}
-    agent.about_to(tool_use_id="toolu_000001")
-    agent.launched(tool_use_id="toolu_000001", tool_response=response)
-    project.fire("SubagentStart", agent_id=run, agent_type="general-purpose")
-
-    project.fire("Stop", transcript_path=str(TRANSCRIPTS / "midturn-2.1.197.jsonl"), background_tasks=[])
-
-    (only,) = agent_status.of_session(opened(project), ME)
-    assert (only.state, only.fate) == ("completed", "consumed")
-
-
-def test_the_same_agents_give_the_same_guidance(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No time stands in it."""
-    running, ended = (Agent(project, "look around", "Explore", number=number) for number in (1, 2))
-    begun(project, running, ended, background=True)
-    ended.stopped("Done.")
-    texts = []
-    for hour in (10, 11):
-        monkeypatch.setenv("HOLDFAST_NOW", f"2027-03-01T{hour}:00:00Z")
-        texts.append(compact(project).context)
-
-    assert texts[0] == texts[1]
-    assert ended.run in texts[0]
-
-
 def test_a_session_whose_id_changed_keeps_its_agents(project: HoldfastProject) -> None:
     """#90036: agents in flight forgotten, so they are started twice. Step 2: the snapshot of the old id."""
     begin(project, "startup", session_id=ME)
@@ -215,20 +134,6 @@ def test_a_session_whose_id_changed_keeps_its_agents(project: HoldfastProject) -
     project.fire("UserPromptSubmit", "UserPromptSubmit", session_id=THIRD, prompt="go on")
     state = json.loads((project.root / ".claude/state/workflow.json").read_bytes())
     assert [phase["status"] for phase in state["phases"]] == ["completed", "active", "pending"]
-
-
-def test_a_session_found_by_its_ancestry_keeps_its_agents(project: HoldfastProject, tmp_path: Path) -> None:
-    """Step 3: no PreCompact, and the transcripts are one; the old id says no more, and another session is live."""
-    path = tmp_path / "session.jsonl"
-    path.write_text("")
-    begin(project, "startup", session_id=ME, transcript_path=str(path))
-    agent = Agent(project, "Build it", session=ME)
-    begun(project, agent, background=True)
-    begin(project, "startup", session_id=OTHER)
-
-    begin(project, "compact", session_id=THIRD, transcript_path=str(path))
-
-    assert [each.agent_id for each in agent_status.running(opened(project), THIRD)] == [agent.run]
 
 
 def test_another_sessions_agents_are_not_told(project: HoldfastProject) -> None:
@@ -264,17 +169,6 @@ def test_agents_of_a_client_that_is_gone_run_no_more(project: HoldfastProject) -
     assert "Explore (far-away)" in text
 
 
-def test_agents_of_a_client_that_runs_are_not_given_up(project: HoldfastProject) -> None:
-    """A session that is resumed in the same client may have left its agents running."""
-    begin(project, "startup")
-    agent = Agent(project, "Build it")
-    begun(project, agent, background=True)
-    begin(project, "resume")
-
-    compact(project)
-    assert [each.agent_id for each in agent_status.running(opened(project), ME)] == [agent.run]
-
-
 # What an agent gets back after its own compaction
 
 
@@ -306,19 +200,6 @@ def test_an_agents_own_compaction_gives_it_its_own_part(
     assert snapshots.recent(opened(project), 5) == []
 
 
-@pytest.mark.parametrize("marked", [True, False])
-def test_an_agent_for_no_phase_gets_its_prompt_back_alone(project: HoldfastProject, marked: bool) -> None:
-    """Nothing of the workflow beside it."""
-    agent = Agent(project, "look around", "Explore", "Where is the parser?")
-    begun(project, agent)
-
-    fired = own_compaction(project, agent, marked=marked)
-
-    fired.assert_advised("Where is the parser?")
-    for word in ("Tool", "Never use tabs", "phase", RESTORED):
-        assert word not in fired.context
-
-
 def test_where_several_run_an_unmarked_compaction_is_nobodys(project: HoldfastProject) -> None:
     """Two in the foreground, or one beside one in the background: no slice is better than another's."""
     begin(project, "startup")
@@ -347,34 +228,6 @@ def test_several_agents_of_a_type_get_their_own(project: HoldfastProject, tmp_pa
     assert own_compaction(project, second, transcript=transcript).context == ""
 
 
-def test_an_agent_nobody_saw_launched_gets_nothing(project: HoldfastProject) -> None:
-    """Never the main session's workflow."""
-    begin(project, "startup")
-    agent = Agent(project)
-    assert own_compaction(project, agent).context == ""
-    agent.started()
-    assert own_compaction(project, agent).context == ""
-
-
-def test_an_agents_other_starts_give_it_nothing(project: HoldfastProject) -> None:
-    """Only a compaction takes something away."""
-    agent = Agent(project, "Build it")
-    begun(project, agent)
-
-    assert begin(project, "resume", agent_id=agent.run, agent_type="builder").context == ""
-
-
-def test_an_agents_summary_tells_nothing_of_the_main_conversations_losses(project: HoldfastProject) -> None:
-    """An unmarked PostCompact in an agent holds the agent's summary."""
-    compact(project)
-    assert losses.recent(opened(project), 5) == []
-    begun(project, Agent(project, "look around", "Explore"))
-
-    project.fire("PostCompact", "PostCompact-auto")
-
-    assert losses.recent(opened(project), 5) == []
-
-
 # What a new agent is told
 
 
@@ -393,117 +246,7 @@ def test_a_new_agent_gets_the_reminders_of_its_workflow_once(project: HoldfastPr
     Agent(project, "Build it", number=2).started().assert_advised("Never use tabs")
 
 
-def test_an_agent_for_no_phase_gets_the_reminders_of_the_one_workflow_its_session_owns(
-    project: HoldfastProject,
-) -> None:
-    """It works in that workflow all the same; of no phase is said that it is its own."""
-    agent = Agent(project, "look around", "Explore")
-    agent.about_to()
-    fired = agent.started()
-
-    fired.assert_advised("Never use tabs")
-    assert "phase" not in fired.context
-    Agent(project, "look around", "Explore", number=2, session=OTHER).started().assert_silent()
-
-
-def test_of_two_workflows_an_agent_for_none_gets_neither(project: HoldfastProject) -> None:
-    """Nothing says which."""
-    holdfast("start", "Book", "--phase", "Draft", "--remind", "Be kind", root=project.root, session=ME)
-    helper, builder = Agent(project, "look around", "Explore"), Agent(project, "Build it", number=2)
-    helper.about_to()
-    helper.started().assert_silent()
-
-    builder.about_to()
-    assert "Be kind" not in builder.started().context
-    other = project.fire("SubagentStart", agent_id="another", agent_type="builder")
-    assert "Never use tabs" in other.context
-
-
-def test_two_agents_of_a_type_for_two_phases_get_the_reminders_of_both(project: HoldfastProject) -> None:
-    """Which is which is not known yet; whose they are is."""
-    begun_for = [Agent(project, f"phase_{number}", "general-purpose", number=number) for number in (0, 1)]
-    for agent in begun_for:
-        agent.about_to()
-
-    for agent in begun_for:
-        text = agent.started().context
-        assert "Never use tabs" in text
-        assert "phase" not in text
-
-
-def test_without_reminders_a_new_agent_is_told_nothing(project: HoldfastProject) -> None:
-    """Neither of a workflow that has none, nor of one that is finished, nor is the compaction's own agent."""
-    project.fire("SubagentStart", agent_type="", agent_id="summary").assert_silent()
-    project.fire("SubagentStart", agent_type="builder", agent_id="").assert_silent()
-    holdfast("done", "--all", root=project.root, session=ME)
-    Agent(project, "look around", "Explore").started().assert_silent()
-    holdfast("start", "Bare", "--format", "hybrid", *PHASES, root=project.root, session=ME)
-    agent = Agent(project, "Build it", number=2)
-    agent.about_to()
-    agent.started().assert_silent()
-
-
-def test_reading_alone_is_told_to_the_agent_of_a_phase(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """A helper is told of a workflow that has reminders; one for a phase of all that is to be read for it."""
-    project = holdfast_project({})
-    holdfast("start", "Tool", "--format", "hybrid", *PHASES, "--read", "plan.md", root=project.root, session=ME)
-    helper, builder = Agent(project, "look around", "Explore"), Agent(project, "Build it", number=2)
-    helper.about_to()
-    helper.started().assert_silent()
-    builder.about_to()
-    builder.started().assert_advised("@plan.md")
-
-
-def test_reminders_that_did_not_reach_an_agent_are_given_again(
-    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Only what was written counts as given."""
-    agent = Agent(project, "Build it")
-    agent.about_to()
-    with monkeypatch.context() as broken:
-        broken.setattr(isolation, "note_delivery", lambda said: None)
-        agent.started().assert_advised("Never use tabs")
-    assert not lifecycle.reminded(opened(project), ME, agent.run)
-
-    agent.started().assert_advised("Never use tabs")
-    assert lifecycle.reminded(opened(project), ME, agent.run)
-
-
 # What people see
-
-
-def test_people_see_what_ended_unused(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In `show` and in `status`: which, how, its last words, and where the whole lies."""
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
-    begin(project, "startup")
-    agent, running = Agent(project, "Build it"), Agent(project, "look", "Explore", number=2)
-    begun(project, agent, running, background=True)
-    agent.stopped("All is built.")
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:05:00Z")
-    output = agent.output
-
-    shown = holdfast("show", root=project.root).out
-    part = shown.split("Agents whose results were not used\n")[1].split("\n\n")[0]
-    assert part.splitlines()[:3] == [
-        f"  builder  {agent.run}  for phase 1",
-        "    finished 5 min ago (2026-03-01 10:00:00 UTC), session 11111111",
-        "    said: All is built.",
-    ]
-    assert output in "".join(line.strip() for line in part.splitlines())
-    status = holdfast("status", root=project.root).out
-    assert f"Explore ({running.run}), session 11111111: running since 2026-03-01 10:00:00" in status
-    assert f'builder ({agent.run}) for phase 1 "Build it", session 11111111: finished 2026-03-01 10:00:00' in status
-    assert output in status
-    (said,) = json.loads(holdfast("show", "--json", root=project.root).out)["unused_results"]
-    assert (said["agent_id"], said["status"], said["last_message"], said["output"]) == (
-        *(agent.run, "finished", "All is built."),
-        output,
-    )
-
-    agent.notified()
-    assert "not used" not in holdfast("show", root=project.root).out
-    status = holdfast("status", root=project.root).out
-    assert agent.run not in status and running.run in status
 
 
 def test_what_ended_is_a_line_where_there_is_little_room(project: HoldfastProject) -> None:
@@ -523,16 +266,3 @@ def test_what_ended_is_a_line_where_there_is_little_room(project: HoldfastProjec
     assert line.split("Unused")[1].strip().startswith("Explore, finished")
     assert any("(+2 more)" in line for line in lines)
     assert owners.owner(ledger, found.workflows[0]) == ME
-
-
-def test_a_process_of_another_host_is_not_known_to_be_gone(project: HoldfastProject) -> None:
-    """Its number says nothing here: its agents may well run."""
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    begin(project, "startup")
-    agent = Agent(project, "Build it")
-    begun(project, agent, background=True)
-    opened(project).ledger.run("UPDATE sessions SET process = ?, host = 'elsewhere'", gone.pid)
-    begin(project, "resume")
-
-    assert [each.agent_id for each in agent_status.running(opened(project), ME)] == [agent.run]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,45 +19,7 @@ from tests.signals import Agent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.ledger.database import Ledger
     from holdfast.testing import HoldfastProject
-
-# What becomes of a session's rows of each table when its id changes: at `/clear`, then at a compaction.
-GOES, STAYS, USED, NONE = "goes along", "stays under the old id", "is used up", "names no session"
-BOTH = "is there under both ids"
-FATES = {
-    # what is at work, and whose it is
-    "owners": (GOES, GOES),
-    "launches": (GOES, GOES),
-    "runs": (GOES, GOES),
-    "agent_calls": (GOES, GOES),
-    "script_runs": (GOES, GOES),
-    "script_agents": (GOES, GOES),
-    # what the model knows and the person asked for: nothing of it after /clear
-    "askings": (STAYS, GOES),
-    "hints": (STAYS, GOES),
-    "summaries": (STAYS, USED),
-    "todo_lists": (STAYS, GOES),
-    "todo_tasks": (STAYS, GOES),
-    # what the model has read: a compaction takes that, too
-    "reads": (STAYS, STAYS),
-    "readers": (STAYS, STAYS),
-    # what happened under an id
-    "sessions": (STAYS, STAYS),
-    "ownings": (BOTH, BOTH),  # who owned it before, and that the new id owns it
-    "seals": (STAYS, STAYS),
-    "deliveries": (STAYS, STAYS),
-    "losses": (STAYS, STAYS),
-    "costs": (STAYS, STAYS),
-    "events": (STAYS, STAYS),
-    "agent_heirs": (STAYS, STAYS),
-    # what no session has to itself
-    **dict.fromkeys(("migrations", "phases_seen", "attempts", "step_runs", "generations"), (NONE, NONE)),
-    **dict.fromkeys(("archive", "extracts", "tombstones"), (NONE, NONE)),
-}
-SESSIONS = {"sessions": "id", "events": "conversation"}  # else the column is `session`
-VALUES = {"workflows": "[]", "counts": "{}", "data": "{}", "state": "completed", "kind": "agent"}
-PLANTED = "planted"
 WORK = (("Design", "builder", "Design it."), ("Look", "builder", "Look it."))
 
 
@@ -90,47 +52,6 @@ def compact(project: HoldfastProject) -> None:
     project.fire("PreCompact", "PreCompact-auto")
     project.session = OTHER
     begin(project, "compact")
-
-
-def plant(ledger: Ledger) -> None:
-    """Put a row of the session into each table."""
-    key = ledger.rows("SELECT project FROM sessions")[0]["project"]
-    for table in ledger.tables():
-        columns = ledger.rows(f"PRAGMA table_info({table})")
-        session = SESSIONS.get(table, "session")
-        if table == "sessions" or session not in {each["name"] for each in columns}:
-            continue
-        row: dict[str, Any] = {
-            each["name"]: VALUES.get(each["name"], 0 if each["type"] == "INTEGER" else PLANTED)
-            for each in columns
-            if each["notnull"] and (each["dflt_value"] is None or each["name"] == "prompt")
-        }
-        row |= {"project": key, session: ME}
-        marks = ", ".join("?" * len(row))
-        ledger.run(f"INSERT OR REPLACE INTO {table} ({', '.join(row)}) VALUES ({marks})", *row.values())
-
-
-def fate(ledger: Ledger, table: str) -> str:
-    """Return what became of the row in a table."""
-    session = SESSIONS.get(table, "session")
-    if session not in ledger.tables()[table]:
-        return NONE
-    rows = ledger.rows(f"SELECT * FROM {table}")
-    found = {row[session] for row in rows if PLANTED in row.values() or (table == "sessions" and row["id"] == ME)}
-    return {ME: STAYS, OTHER: GOES, "": USED}.get("".join(found), BOTH)
-
-
-@pytest.mark.parametrize(("change", "which"), [(clear, 0), (compact, 1)])
-def test_what_becomes_of_each_table(
-    project: HoldfastProject, change: Callable[[HoldfastProject], None], which: int
-) -> None:
-    """A new table fails here until somebody decides about it."""
-    with Workspace.open(project.root).ledger as ledger:
-        plant(ledger)
-    change(project)
-    with Workspace.open(project.root).ledger as ledger:
-        found = {table: fate(ledger, table) for table in ledger.tables()}
-    assert found == {table: fates[which] for table, fates in FATES.items()}
 
 
 def at_work(project: HoldfastProject, description: str, number: int) -> Agent:

@@ -54,16 +54,6 @@ def test_a_handler_that_was_dropped_in_is_registered(project: HoldfastProject, s
     assert "systemMessage" not in project.fire("SessionStart", name).reply
 
 
-def test_in_the_middle_of_a_session_nothing_is_rewritten(project: HoldfastProject) -> None:
-    """A compaction is no time to touch settings."""
-    project.write({".claude/handlers/mine.py": HANDLER})
-    project.trust()
-
-    project.fire("SessionStart", "SessionStart-compact").assert_silent()
-
-    assert "Setup" not in registered(project)
-
-
 def test_a_handler_nobody_trusts_is_not_registered(project: HoldfastProject) -> None:
     """An untrusted file decides nothing, not even what is registered."""
     project.write({".claude/handlers/mine.py": HANDLER})
@@ -74,19 +64,6 @@ def test_a_handler_nobody_trusts_is_not_registered(project: HoldfastProject) -> 
     assert said.endswith(f"holdfast handlers trust --project {project.root}")
 
     assert "Setup" not in registered(project)
-
-
-def test_settings_without_an_entry_of_ours_stay_as_they_are(
-    holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever did not install Holdfast there, or took it out, wanted that."""
-    monkeypatch.setattr(versions, "version", lambda: None)
-    project = holdfast_project({".claude/settings.local.json": "{}", ".claude/handlers/mine.py": HANDLER})
-    project.trust()
-
-    project.fire("SessionStart", "SessionStart-startup").assert_silent()
-
-    assert (project.root / ".claude" / "settings.local.json").read_text() == "{}"
 
 
 GUARD = HANDLER + "\n@hookimpl(match='Bash', strict=True)\ndef on_pre_tool_use(event): ...\n"
@@ -151,62 +128,6 @@ def test_a_guard_of_another_worktree_is_missed_here(project: HoldfastProject, tm
     assert "guard.py" not in start(project)
 
 
-def test_a_guard_of_another_project_is_no_matter_here(project: HoldfastProject, tmp_path: Path) -> None:
-    """Only worktrees of one repository share what they have to guard."""
-    guard = paths.project_handlers(tmp_path / "other") / "guard.py"
-    guard.parent.mkdir(parents=True)
-    guard.write_text(GUARD)
-    strictness.remember(guard, scan.scan(GUARD.encode(), claude).routes)
-    assert "guard.py" not in start(project)
-
-
-def test_a_users_own_guard_needs_no_branch(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It guards everywhere, also where the project is the folder of the configuration itself."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(project.root))
-    paths.user_handlers().mkdir(parents=True)
-    (paths.user_handlers() / "guard.py").write_text(GUARD)
-    start(project)
-    assert strictness.remembered_routes()
-    assert "guard.py" not in start(project)
-
-
-def test_a_changed_guard_that_cannot_be_read_is_named_once(project: HoldfastProject) -> None:
-    """It refuses because it was changed; what else is wrong with it is told once it is trusted."""
-    project.write({".claude/handlers/guard.py": GUARD})
-    project.trust()
-    start(project)
-    project.write({".claude/handlers/guard.py": "def broken(:\n"})
-    lines = start(project).removeprefix("Holdfast: ").splitlines()
-    (named,) = [line for line in lines if "guard.py" in line]
-    assert named == "guard.py was changed since you trusted it, so what it guarded is refused."
-    assert lines[-1].endswith(f"holdfast handlers untrust --project {project.root} NAME.py")
-
-
-def test_many_guards_of_another_worktree_fill_no_screen(
-    project: HoldfastProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Five are named."""
-    monkeypatch.setattr("holdfast.project.Project.location", "the repository")
-    for number in range(7):
-        guard = paths.project_handlers(tmp_path / "tree") / f"guard{number}.py"
-        guard.parent.mkdir(parents=True, exist_ok=True)
-        guard.write_text(GUARD)
-        strictness.remember(guard, scan.scan(GUARD.encode(), claude).routes)
-    assert start(project).count("but not this worktree") == 5
-
-
-def test_as_many_as_are_named_have_no_rest(project: HoldfastProject) -> None:
-    """Five of a kind are all."""
-    paths.user_handlers().mkdir(parents=True)
-    for number in range(5):
-        project.write({f".claude/handlers/new{number}.py": HANDLER})
-        (paths.user_handlers() / f"bad{number}.py").write_text("def broken(:\n")
-    lines = start(project).splitlines()
-    assert len([line for line in lines if "is not trusted" in line]) == 5
-    assert len([line for line in lines if line.startswith("user/bad")]) == 5
-    assert not any(" more" in line for line in lines)
-
-
 def test_many_untrusted_files_fill_no_screen_and_steer_no_terminal(project: HoldfastProject) -> None:
     """A hostile repository's names are escaped, and five are named."""
     project.write({f".claude/handlers/a\x1b[2J\n{number}.py": HANDLER for number in range(30)})
@@ -214,13 +135,6 @@ def test_many_untrusted_files_fill_no_screen_and_steer_no_terminal(project: Hold
     assert "25 more: holdfast handlers list." in said
     assert "\x1b" not in said
     assert len(said.splitlines()) == 7
-
-
-def test_a_file_in_a_handlers_folders_place_is_named_by_its_path(project: HoldfastProject) -> None:
-    """There is no handler to name."""
-    paths.user_handlers().parent.mkdir(parents=True, exist_ok=True)
-    paths.user_handlers().write_text("")
-    assert f"{paths.user_handlers()}: is not a folder" in start(project)
 
 
 def test_a_handler_that_cannot_be_read_is_named_at_every_start(project: HoldfastProject) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock, paths
+from holdfast import clock
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
@@ -82,38 +82,3 @@ def test_a_transcript_that_is_written_shows_it_too(
     transcript.unlink()
     assert ME not in sessions.live_others(there, OTHER)
     there.close()
-
-
-def test_without_an_event_it_does_not(project: Callable[[str], HoldfastProject]) -> None:
-    """So that the test above can fail: then the newest workflow is whoever's asks (survival, step 5)."""
-    assert "Calculator" in other_compacts(project("10:30:00"))
-
-
-def test_it_is_written_down_every_five_minutes(project: Callable[[str], HoldfastProject]) -> None:
-    """And never brings a session back that has ended, nor makes one known that never started."""
-
-    def last_seen() -> dict[str, str]:
-        there = Workspace.open(project("09:00:00").root)
-        found = {str(row["id"])[0]: str(row["last_seen"])[11:16] for row in sessions.all_of(there)}
-        there.close()
-        return found
-
-    for time, seen in (("09:04:00", "09:00"), ("09:06:00", "09:06"), ("09:08:00", "09:06")):
-        SIGNS["a file read"](project(time))
-        assert last_seen() == {"1": seen}
-    project("09:20:00").fire("PostToolUse", "PostToolUse-Read", session_id=OTHER)
-    assert last_seen() == {"1": "09:06"}
-    project("09:30:00").fire("SessionEnd", "SessionEnd-other", session_id=ME)
-    SIGNS["a file read"](project("09:40:00"))
-    assert last_seen() == {"1": "09:06"}
-
-
-@pytest.mark.parametrize("off", ["sync_todos", "track_agents"])
-def test_each_handler_of_agents_shows_it_without_the_other(
-    project: Callable[[str], HoldfastProject], home: Path, off: str
-) -> None:
-    """Somebody who wants no to-do lists must not pay with their workflow."""
-    paths.ensure_private(paths.config_dir())
-    paths.user_config().write_text(f'[handlers]\noff = ["{off}"]\n', "utf-8")
-    SIGNS["an agent that returns"](project("09:50:00"))
-    assert "Calculator" not in other_compacts(project("10:30:00"))

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.clients import claude
-from holdfast.dispatch import isolation
 from tests.commandline import holdfast
-from tests.handmade import ME, OTHER
+from tests.handmade import ME
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -114,47 +113,3 @@ def test_a_resumed_session_gets_one_text_and_no_old_compaction(
     assert text.startswith("WORKFLOW RESTORED\n")
     assert prompt(project) == ""
     assert "compaction completed" not in run(project, "log")
-
-
-def test_a_finished_workflow_is_named_to_the_session_that_worked_on_it(project: HoldfastProject) -> None:
-    """So that it isn't done again; no other session hears of it."""
-    run(project, "start", "Tool", "--format", "hybrid", "--phase", "One")
-    run(project, "done", "--all")
-    run(project, "start", "Book", "--phase", "One")
-    assert '"Tool" (hybrid): completed' in compact(project)
-    project.fire("SessionEnd", "SessionEnd-other", session_id=ME)
-    project.fire("SessionStart", "SessionStart-startup", session_id=OTHER)
-    text = project.fire("SessionStart", "SessionStart-compact", session_id=OTHER).context
-    assert "Workflow: Book" in text
-    assert "Tool" not in text
-
-
-def test_all_steps_done_is_not_step_0(project: HoldfastProject) -> None:
-    """A workflow that waits for its own end is at its last step."""
-    run(project, "skills", "start", "dev", "--feature", "features/login.md", "--task", "Add the form")
-    path = next((project.root / ".claude" / "workflow-state" / "active").glob("dev-*.json"))
-    data = json.loads(path.read_text())
-    for each in data["state_machine"]["phases"]:
-        each["status"] = "completed"
-    data["state_machine"]["current_phase"] = None
-    path.write_text(json.dumps(data))
-    assert ": 0/" not in compact(project)
-
-
-@pytest.mark.parametrize("source", ["startup", "compact"])
-def test_a_hint_that_never_arrived_is_given_again(
-    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch, source: str
-) -> None:
-    """It counts as given once the reply was written."""
-    project.write({"untracked/workflow-state/book/state-book-20260301_100000.json": "{"})
-    with monkeypatch.context() as lost:
-        lost.setattr(isolation, "note_delivery", lambda outcome: None)
-        assert "could not be read" in started(project, source)
-    assert "could not be read" in started(project, source)
-    assert started(project, source) == ""
-
-
-def started(project: HoldfastProject, source: str) -> str:
-    """Return what the user is told as the session starts."""
-    reply = project.fire("SessionStart", f"SessionStart-{source}", session_id=ME).reply
-    return str(reply.get("systemMessage", ""))

@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.clients import claude
-from holdfast.dispatch.budget import LIMIT_UNITS, units
-from holdfast.install import upkeep, wanted_events
-from holdfast.plugins import loader
-from holdfast.sessions.compaction import deliveries
 from holdfast.sessions.reading import reads, required_files
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
-from tests.signals import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,28 +114,6 @@ def test_a_small_file_that_was_read_is_given_whole(project: HoldfastProject) -> 
     assert CONTENTS not in compact(project)
 
 
-def test_a_file_another_session_has_read_is_not_given(project: HoldfastProject) -> None:
-    """Nor does what it read count for this one."""
-    read(project, "docs/a.md", session_id=OTHER)
-    text = compact(project)
-    assert said_of(text, "@docs/a.md") == "- @docs/a.md"
-    assert CONTENTS not in text
-
-
-@pytest.mark.slow
-def test_many_small_files_stay_within_the_budget(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """Whole files as far as they go."""
-    names = [f"docs/{number}.md" for number in range(20)]
-    project = holdfast_project({name: f"{name} {'x' * 1_400}\n" for name in names})
-    start(project, *names)
-    for name in names:
-        read(project, name)
-    text = compact(project)
-    assert units(text) <= LIMIT_UNITS
-    assert 3 <= text.count("x" * 1_400) < 20
-    assert text.count("\n```\n") == 2 * text.count("x" * 1_400)
-
-
 # The reminder
 
 
@@ -165,57 +137,6 @@ def test_what_was_read_again_or_given_with_the_guidance_is_not_reminded_of(proje
     assert prompt(project) == ""
     (project.root / "docs/b.md").write_text("another b\n")
     assert prompt(project) == ""
-
-
-def test_a_prompt_right_after_the_guidance_brings_no_second_list(project: HoldfastProject) -> None:
-    """After a compaction by hand both reach the model in one request."""
-    compact(project)
-    assert fire(project, "UserPromptSubmit", "UserPromptSubmit").context == ""
-    assert prompt(project).startswith(REMINDED)
-
-
-def test_without_a_restore_nobody_is_reminded(project: HoldfastProject) -> None:
-    """Not at the beginning, not of another's workflow, not of a finished one, not where nothing was given."""
-    assert prompt(project) == ""
-    compact(project, session_id=OTHER)
-    assert prompt(project, session_id=OTHER) == ""
-    compact(project)
-    holdfast("done", "--all", "Book", root=project.root, session=ME)
-    assert prompt(project) == ""
-
-
-def test_a_reply_that_was_never_written_is_no_restore(project: HoldfastProject) -> None:
-    """What is pending has not been given: the second chance comes first."""
-    deliveries.begin(
-        opened(project), ME, event="SessionStart", workflow="x", title="x", mark="x", units=1, transcript=""
-    )
-    assert prompt(project) == ""
-
-
-def test_a_session_resumed_after_a_crash_is_reminded_too(project: HoldfastProject) -> None:
-    """There was no compaction, and the words do not say so."""
-    fire(project, "SessionStart", "SessionStart-resume")
-    ledger = opened(project)
-    delivery = deliveries.begin(
-        ledger, ME, event="SessionStart", workflow="x", title="x", mark="x", units=1, transcript=""
-    )
-    deliveries.written(ledger, delivery)
-    ledger.close()
-    told = prompt(project)
-    assert told.startswith("Read these required files; you haven't in this session.")
-    assert named(told) == ["Workflow: Book", "- @docs/a.md", "- @docs/b.md"]
-    assert prompt(project) == ""
-
-
-def test_of_many_files_some_are_named(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """A line and no page."""
-    names = [f"docs/{number:02}.md" for number in range(15)]
-    project = holdfast_project(dict.fromkeys(names, "x"))
-    start(project, *names)
-    compact(project)
-    told = prompt(project)
-    assert named(told)[-2:] == ["- @docs/09.md", "+5 more"]
-    assert "@docs/10.md" not in told
 
 
 @pytest.mark.parametrize("client", ["2.1.329", "2.1.197"])
@@ -242,26 +163,11 @@ def test_what_the_client_attached_again_is_not_reminded_of(
     assert prompt(project, **where) == ""
 
 
-# Subagents
-
-
 def test_what_a_subagent_reads_is_not_before_the_main_model(project: HoldfastProject) -> None:
     """It shares the session's id, and nothing else."""
     compact(project)
     read(project, "docs/a.md", agent_id="a1", agent_type="builder").assert_silent()
     assert "@docs/a.md" in prompt(project)
-
-
-def test_a_subagents_own_compaction_takes_nothing_away(project: HoldfastProject) -> None:
-    """Marked by the client, or while the main thread waits for a foreground agent."""
-    read(project, "docs/a.md")
-    fire(project, "SessionStart", "SessionStart-compact-in-subagent", session_id=ME)
-    assert reads.reader(opened(project), ME).compactions == 0
-    agent = Agent(project, session=ME)
-    agent.about_to()
-    project.fire("SubagentStart", "SubagentStart", agent_id=agent.run, agent_type=agent.kind)
-    fire(project, "SessionStart", "SessionStart-compact")
-    assert reads.reader(opened(project), ME).compactions == 0
 
 
 def test_a_subagents_prompt_is_no_prompt(project: HoldfastProject) -> None:
@@ -271,102 +177,10 @@ def test_a_subagents_prompt_is_no_prompt(project: HoldfastProject) -> None:
     assert REMINDED in prompt(project)
 
 
-# Configuration and registration
-
-
 def configure(text: str) -> None:
     path = paths.user_config()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-
-
-def wanted(project: HoldfastProject) -> dict[str, str]:
-    """Return the tools that are registered for each tool event."""
-    found = wanted_events.personal(loader.find(claude, opened(project)), frozenset({"PreToolUse", "PostToolUse"}))
-    return {event: matcher or "*" for event, matcher in found.items()}
-
-
-def test_switched_off_it_is_silent_and_not_registered(project: HoldfastProject) -> None:
-    """Nothing is noted, nobody reminded; what is missing is still said to be."""
-    assert "Read" in wanted(project)["PostToolUse"].split("|")
-    configure('reading = "off"\n')
-    assert "Read" not in wanted(project)["PostToolUse"].split("|")
-    read(project, "docs/a.md").assert_silent()
-    text = compact(project)
-    assert said_of(text, "@docs/a.md") == "- @docs/a.md"
-    assert said_of(text, "@docs/gone.md") == "- @docs/gone.md (missing)"
-    assert prompt(project) == ""
-    assert reads.rows(opened(project), ME) == {}
-
-
-@pytest.mark.parametrize("mode", ["off", "remind"])
-def test_who_does_not_hold_pays_for_no_edit(project: HoldfastProject, mode: str) -> None:
-    """PreToolUse is registered for no editing tool, by default as little as when it is switched off."""
-    configure(f'reading = "{mode}"\n')
-    tools = wanted(project)["PreToolUse"].split("|")
-    assert not {"Edit", "Write", "MultiEdit", "NotebookEdit", "*"} & set(tools)
-    configure('reading = "hold"\n')
-    assert {"Edit", "Write", "MultiEdit", "NotebookEdit"} <= set(wanted(project)["PreToolUse"].split("|"))
-
-
-def test_a_team_and_the_plugin_hold_nobodys_edits(project: HoldfastProject) -> None:
-    """What everybody gets follows no user's configuration."""
-    configure('reading = "hold"\n')
-    everybody = json.loads(wanted_events.printed(project.root)), json.loads(wanted_events.bundled())
-    for settings in everybody:
-        (group,) = settings["hooks"]["PreToolUse"]
-        assert "Edit" not in group["matcher"].split("|")
-        (group,) = settings["hooks"]["PostToolUse"]
-        assert "Read" in group["matcher"].split("|")
-
-
-def registered(settings: Path) -> list[str]:
-    (group,) = json.loads(settings.read_text())["hooks"]["PreToolUse"]
-    return list(group["matcher"].split("|"))
-
-
-@pytest.mark.slow
-def test_holding_is_registered_at_the_next_start(project: HoldfastProject) -> None:
-    """And taken out again when it is switched off; the user is told each time."""
-    holdfast("install", root=project.root)
-    settings = Path.home() / ".claude" / "settings.json"
-    assert "Edit" not in registered(settings)
-    configure('reading = "hold"\n')
-    told = fire(project, "SessionStart", "SessionStart-startup").reply["systemMessage"]
-    assert "PreToolUse" in told
-    assert "Edit" in registered(settings)
-    configure('reading = "remind"\n')
-    fire(project, "SessionStart", "SessionStart-startup")
-    assert "Edit" not in registered(settings)
-
-
-def test_another_projects_start_does_not_take_holding_away(project: HoldfastProject, tmp_path: Path) -> None:
-    """One project holds, by its own trusted configuration; sessions of others leave that registered."""
-    holdfast("install", root=project.root)
-    settings = Path.home() / ".claude" / "settings.json"
-    project.write({".claude/holdfast.toml": 'reading = "hold"\n'})
-    assert upkeep.keep_registered(opened(project)) == []  # nobody trusts it yet
-    project.trust()
-    fire(project, "SessionStart", "SessionStart-startup")
-    assert "Edit" in registered(settings)
-    (tmp_path / "elsewhere" / ".claude").mkdir(parents=True)
-    assert upkeep.keep_registered(Workspace.open(tmp_path / "elsewhere")) == []
-    assert "Edit" in registered(settings)
-    project.write({".claude/holdfast.toml": 'reading = "remind"\n'})
-    project.trust()
-    fire(project, "SessionStart", "SessionStart-startup")
-    assert "Edit" not in registered(settings)
-
-
-def test_a_user_who_no_longer_holds_pays_nowhere(project: HoldfastProject, tmp_path: Path) -> None:
-    """What the user's own configuration asked for is no project's wish that would outlive it."""
-    holdfast("install", root=project.root)
-    configure('reading = "hold"\n')
-    fire(project, "SessionStart", "SessionStart-startup")
-    configure("")
-    (tmp_path / "elsewhere" / ".claude").mkdir(parents=True)
-    assert upkeep.keep_registered(Workspace.open(tmp_path / "elsewhere"))
-    assert "Edit" not in registered(Path.home() / ".claude" / "settings.json")
 
 
 # Holding
@@ -410,23 +224,6 @@ def test_edits_are_asked_about_until_all_is_read(holding: HoldfastProject, tool:
             reads.put(opened(holding), ME, name, how="read", compaction=reads.GONE)
 
 
-@pytest.mark.parametrize("mode", ["off", "remind"])
-def test_without_hold_no_edit_is_asked_about(project: HoldfastProject, mode: str) -> None:
-    """It is off by default."""
-    configure(f'reading = "{mode}"\n')
-    edit(project).assert_silent()
-
-
-def test_the_required_files_themselves_may_be_edited(holding: HoldfastProject) -> None:
-    """By whatever name."""
-    edit(holding, "docs/a.md").assert_silent()
-    edit(holding, "docs/../docs/gone.md", "Write").assert_silent()
-    edit(holding, "docs/b.md", "NotebookEdit").assert_silent()
-    assert asked(edit(holding, "docs/c.md"))
-    assert asked(fire(holding, "PreToolUse", "PreToolUse-Edit", tool_input={}))
-    assert asked(fire(holding, "PreToolUse", "PreToolUse-Edit", tool_input={"file_path": 3}))
-
-
 def test_nobody_elses_edits_are_held(holding: HoldfastProject) -> None:
     """Not in subagents, not in a session that does not own the workflow, not once it is finished, nor by a Bash."""
     edit(holding, agent_id="a1", agent_type="builder").assert_silent()
@@ -459,17 +256,6 @@ def test_a_read_that_was_not_permitted_holds_nothing(holding: HoldfastProject, t
     assert asked(edit(holding))
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     edit(holding).assert_silent()
-
-
-def test_many_unread_files_are_named_in_part(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """A reason one can read."""
-    configure('reading = "hold"\n')
-    names = [f"docs/{number:02}.md" for number in range(15)]
-    project = holdfast_project(dict.fromkeys(names, "x"))
-    start(project, *names)
-    reason = asked(edit(project))
-    assert '"docs/09.md" and 5 more.' in reason
-    assert "docs/10.md" not in reason
 
 
 # What leads out of the project

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock, paths
+from holdfast import clock
 from holdfast.clients import claude
-from holdfast.process import liveness
-from holdfast.sessions.agents import agent_relaunch, askings
+from holdfast.sessions.agents import agent_relaunch
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
 from tests.handmade import ME, OTHER
@@ -77,12 +76,6 @@ def test_after_a_compaction_the_reason_is_the_result(project: HoldfastProject) -
     compacted(project)
     agent(project, 2).about_to().assert_denied("has finished already", "All is well.")
     assert passed(agent(project, 3).about_to())
-
-
-def test_without_a_new_beginning_identical_agents_are_meant(project: HoldfastProject) -> None:
-    """The model knows what it launched."""
-    finished(project)
-    assert passed(agent(project, 2).about_to())
 
 
 def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tmp_path: Path) -> None:
@@ -185,44 +178,6 @@ def test_asked_for_anew_it_runs(project: HoldfastProject) -> None:
     assert passed(agent(project, 2).about_to())
 
 
-@pytest.mark.parametrize("words", ["", "  \n"])
-def test_an_empty_result_is_never_used_again(project: HoldfastProject, words: str) -> None:
-    """There is nothing to give."""
-    finished(project, words)
-    compacted(project)
-    assert passed(agent(project, 2).about_to())
-
-
-def test_a_failed_agent_runs_again(project: HoldfastProject) -> None:
-    """Its words are an error, not a result."""
-    made = agent(project)
-    made.about_to()
-    made.started()
-    made.died()
-    made.failed()
-    compacted(project)
-    assert passed(agent(project, 2).about_to())
-
-
-def test_another_prompt_or_kind_is_other_work(project: HoldfastProject) -> None:
-    """Only the same work is refused."""
-    finished(project)
-    compacted(project)
-    assert passed(Agent(project, "Review", prompt="Review the rest.", number=2).about_to())
-    assert passed(Agent(project, "Review", kind="tester", prompt="Review it.", number=3).about_to())
-
-
-def test_one_that_runs_is_waited_for(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the same client process; a process that can't be told is the session's own."""
-    monkeypatch.setattr(claude, "process", lambda environ: None)
-    made = agent(project, background=True)
-    made.about_to()
-    made.launched()
-    made.started()
-    compacted(project)
-    agent(project, 2, background=True).about_to().assert_denied("is running already", made.run)
-
-
 @pytest.fixture
 def process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The client process that sends the events, alone in a list that a test changes."""
@@ -280,30 +235,6 @@ def test_another_living_clients_agents_are_its_own(
     assert ("All is well." in fired.stdout) is taken
 
 
-def test_of_results_in_sessions_that_broke_off_the_last_is_used(
-    project: HoldfastProject, process: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A person had asked anew since the one before it."""
-    alive = [GONE]
-    monkeypatch.setattr(liveness, "runs", lambda number, start: str(number) in alive)
-    begin(project, "startup")
-    finished(project, "Long ago.")
-    project.session, process[0] = OTHER, str(os.getpid())
-    begin(project, "startup")
-    asked(project, "another")
-    again = agent(project, 2)
-    assert passed(again.about_to())  # the first client still runs
-    again.started()
-    again.stopped("Since then.")
-    again.returned("Since then.")
-    alive.clear()
-    project.session, process[0] = "33333333-3333-4333-8333-333333333333", str(os.getppid())
-    begin(project, "startup")
-    asked(project, "third")
-    agent(project, 3).about_to().assert_denied("Since then.")
-    assert passed(agent(project, 4).about_to())
-
-
 @pytest.mark.parametrize(("rests", "taken"), [(True, False), (False, True)])
 def test_a_used_result_is_used_again_only_where_its_session_broke_off(
     project: HoldfastProject, process: list[str], rests: bool, taken: bool
@@ -317,32 +248,6 @@ def test_a_used_result_is_used_again_only_where_its_session_broke_off(
     begin(project, "startup")
     asked(project, "another")
     assert passed(agent(project, 2).about_to()) is not taken
-
-
-@pytest.mark.parametrize("option", [{"model": "opus"}, {"effort": "high"}, {"isolation": "worktree"}, {"mode": "plan"}])
-def test_another_model_or_way_of_working_is_other_work(project: HoldfastProject, option: dict[str, str]) -> None:
-    """Whoever asks for it wants another result."""
-    finished(project)
-    compacted(project)
-    other = agent(project, 2)
-    other.asked.update(option)  # type: ignore[attr-defined]
-    assert passed(other.about_to())
-
-
-def test_with_the_disk_full_nothing_is_used_again(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ledger can't note that a person has asked anew since."""
-    finished(project)
-    compacted(project)
-    real = os.statvfs
-
-    def full(path: Path) -> os.statvfs_result:
-        values = list(real(path))
-        values[4] = 0  # f_bavail
-        return os.statvfs_result(values)
-
-    monkeypatch.setattr(os, "statvfs", full)
-    asked(project, "second")
-    assert passed(agent(project, 2).about_to())
 
 
 @pytest.mark.parametrize(("mode", "denied"), [("off", False), ("tell", False), ("reuse", True)])
@@ -377,43 +282,6 @@ def test_a_long_result_is_in_a_file_that_forget_deletes(project: HoldfastProject
     assert "Finding" not in json.dumps(holdfast("export", root=project.root).json)
 
 
-def test_an_agent_can_be_listed_shown_let_run_anew_and_forgotten(project: HoldfastProject) -> None:
-    """What was forgotten is not used again."""
-    made = finished(project, LONG)
-    compacted(project)
-    agent(project, 2).about_to().assert_denied()
-    file = project.root / ".claude" / "holdfast" / f"agent-{made.run}.md"
-    assert made.run in holdfast("agents", "list", root=project.root).out
-    assert "Finding 399" in holdfast("agents", "show", made.run, root=project.root).out
-    compacted(project)
-    holdfast("agents", "rerun", made.run[:-1], root=project.root)
-    assert passed(agent(project, 3).about_to())
-    holdfast("agents", "forget", made.run, root=project.root)
-    assert not file.exists()
-    state = b"".join(each.read_bytes() for each in paths.state_dir().rglob("*") if each.is_file())
-    assert made.run.encode() not in state  # nor in the log, nor in what was noted of the call that was refused
-    assert made.run not in holdfast("agents", "list", root=project.root).out
-    holdfast("agents", "show", "nobody", root=project.root, code=1)
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [(askings, "current"), (agent_relaunch, "fingerprint"), (agent_relaunch, "_earlier"), (agent_relaunch, "_held")],
-)
-def test_a_failure_of_ours_lets_the_call_pass(
-    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch, broken: tuple[Any, str]
-) -> None:
-    """It is noted as a fault, and the agent runs."""
-    finished(project)
-    compacted(project)
-
-    def fail(*_: object, **__: object) -> None:
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr(*broken, fail)
-    assert passed(agent(project, 2).about_to())
-
-
 def test_a_refused_launch_leaves_its_phase_to_the_agent_that_runs(project: HoldfastProject) -> None:
     """The running agent's end completes the phase, as if nobody had launched another."""
     start = ("start", "Check", "--format", "hybrid", "--phase", "Review", "--phase", "Publish")
@@ -429,18 +297,6 @@ def test_a_refused_launch_leaves_its_phase_to_the_agent_that_runs(project: Holdf
     first.stopped("All is well.")
     asked(project, "second")
     assert phases(project) == ["completed", "active"]  # the next one is due
-
-
-def test_a_refused_launch_begins_no_finished_phase_again(project: HoldfastProject) -> None:
-    """The earlier result is the answer, so the phase stays completed."""
-    start = ("start", "Check", "--format", "hybrid", "--phase", "Review", "--phase", "Publish")
-    holdfast(*start, root=project.root, session=project.session)
-    finished(project)
-    compacted(project)
-    before = phases(project)
-    agent(project, 2).about_to().assert_denied("has finished already")
-    asked(project, "second")
-    assert phases(project) == before == ["completed", "active"]
 
 
 def phases(project: HoldfastProject) -> list[str]:

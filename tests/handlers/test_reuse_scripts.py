@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import log, paths, sessions
+from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.clients.claude.workflow_runs import journals, scripts
-from holdfast.sessions.agents import askings, relaunches, script_relaunch, script_runs
 from holdfast.testing import HoldfastProject
 from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
@@ -209,17 +208,6 @@ def test_a_changed_script_is_resumed_too(launches: Launches, given: dict[str, An
         assert "known" not in text
 
 
-@pytest.mark.parametrize("given", [{"script": SCRIPT}, {"scriptPath": "review.js"}, {"name": "review"}])
-def test_an_unchanged_script_is_resumed_however_it_is_launched(launches: Launches, given: dict[str, Any]) -> None:
-    """By its text, its path or its name: each says which script it is."""
-    launches.project.write({"review.js": SCRIPT, ".claude/workflows/review.js": SCRIPT})
-    launches.ran()
-    new_session(launches)
-    fired = launches.launch(**given)
-    assert changed(fired) == {**given, "resumeFromRunId": RUN}
-    assert "changed" not in fired.context
-
-
 def test_a_named_run_stands_for_the_newest_that_was_carried_from_it(launches: Launches) -> None:
     """Its journal had to be repaired, so it went on under another id. What that finished is used, in each session."""
     folder = launches.ran(done=PROMPTS[:3])
@@ -260,48 +248,12 @@ def test_a_run_whose_script_the_client_hides_is_left_alone(launches: Launches) -
     assert f"can't resume run {RUN}: the client hides its script" in fired.reply["systemMessage"]
 
 
-def test_what_an_earlier_session_finished_after_this_one_began_is_used(launches: Launches) -> None:
-    """It was resumed and cut off again meanwhile. The copy that was made at the start lacks a result."""
-    source = launches.ran()
-    new_session(launches)
-    finished(source, SCRIPT, PROMPTS)
-    run = changed(launches.launch())["resumeFromRunId"]
-    assert run != RUN
-    found = journals.journal(journal(launches, run).parent)
-    assert found
-    assert found.done == 6
-
-
 def test_one_that_the_client_lists_no_more_is_not_waited_for(launches: Launches) -> None:
     """It was stopped, in the client that goes on."""
     launches.ran()
     launches.fire("Stop", background_tasks=[])
     launches.compact()
     assert changed(launches.launch())["resumeFromRunId"] == RUN
-
-
-def test_one_that_the_client_lists_is_waited_for(launches: Launches) -> None:
-    """The turn has ended, and the run goes on."""
-    launches.ran()
-    launches.fire("Stop", background_tasks=[{"id": f"task-{RUN}", "type": "local_workflow", "status": "running"}])
-    launches.launch().assert_denied("running already", RUN)
-
-
-def test_a_script_of_another_name_shares_nothing(launches: Launches) -> None:
-    """It is another script, whatever its prompts."""
-    launches.ran()
-    new_session(launches)
-    assert passed(launches.launch(script(*PROMPTS, name="other")))
-
-
-def test_asked_anew_a_completed_run_starts_afresh(launches: Launches) -> None:
-    """Without a new beginning it is meant, and under another prompt too."""
-    launches.ran(done=PROMPTS)
-    launches.ended()
-    assert passed(launches.launch())
-    launches.compact()
-    launches.fire("UserPromptSubmit", prompt="Review it again.", prompt_id="second")
-    assert passed(launches.launch())
 
 
 def test_a_completed_run_is_used_under_the_same_prompt(launches: Launches) -> None:
@@ -421,16 +373,6 @@ def test_another_living_client_keeps_its_run(launches: Launches, given: dict[str
     assert not (launches.transcript.with_suffix("") / "subagents").exists()
 
 
-def test_a_run_before_one_that_another_living_client_has_is_used(launches: Launches) -> None:
-    """The latest run is that client's own; what was cut off before it is nobody's."""
-    launches.ran()
-    launches.begin(SECOND, str(os.getppid()))
-    launches.launch(script("Something else"))
-    launches.launched(NEXT, script("Something else"))
-    launches.begin("33333333-3333-4333-8333-333333333333", str(os.getpid()))
-    assert changed(launches.launch())["resumeFromRunId"] == RUN
-
-
 def test_another_checkouts_run_is_not_this_ones(launches: Launches, tmp_path: Path) -> None:
     """Its agents looked at other files."""
     here, other = launches.project, HoldfastProject(tmp_path / "other", SECOND)
@@ -508,62 +450,3 @@ def test_a_run_that_a_person_names_is_left_alone(launches: Launches, why: str) -
     named = "wf_ffffffff-fff" if why == "unknown" else RUN
     launches.fire("UserPromptSubmit", prompt=f"Go on with {named}.", prompt_id="second").assert_silent()
     assert not (launches.transcript.with_suffix("") / "subagents" / "workflows" / named).exists()
-
-
-@pytest.mark.parametrize("ended", [True, False])
-def test_whatever_run_is_named_at_a_start_can_be_resumed(launches: Launches, ended: bool) -> None:
-    """One with failed agents, too, and one whose result nobody has used."""
-    folder = launches.ran(done=PROMPTS if ended else PROMPTS[:4])
-    if not ended:
-        last = json.loads((folder / journals.NAME).read_text("utf-8").splitlines()[-1])
-        with (folder / journals.NAME).open("a") as file:
-            file.write(json.dumps({"type": "failed", "key": last["key"], "agentId": last["agentId"]}) + "\n")
-    launches.ended()
-    told = new_session(launches).context
-    assert ("nobody has used its result" if ended else "ended with failed agents") in told
-    assert f"run {RUN} " in told
-    found = journals.journal(journal(launches).parent)
-    assert found
-    assert (found.done, found.whole) == (6 if ended else 4, True)
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        (sessions, "relaunch"),
-        (relaunches, "relaunch"),
-        (script_relaunch, "judge"),
-        (askings, "current"),
-        (script_runs, "asked"),
-        (script_runs, "digests"),
-        (script_runs, "latest"),
-        (script_runs, "process"),
-        (script_runs, "reuses"),
-        (script_relaunch, "_again"),
-        (script_relaunch, "_resume"),
-        (script_relaunch, "_target"),
-        (script_relaunch, "said"),
-        (claude.agent_runs(), "script"),
-        (claude.agent_runs(), "journal"),
-        (claude.agent_runs(), "ended"),
-        (claude.agent_runs(), "folder"),
-    ],
-    ids=lambda each: f"{getattr(each[0], '__name__', '?').rpartition('.')[2]}.{each[1]}",
-)
-def test_a_failure_of_ours_lets_the_call_pass(
-    launches: Launches, monkeypatch: pytest.MonkeyPatch, broken: tuple[Any, str]
-) -> None:
-    """Wherever it is, it is noted as a fault, and the script runs as the model gave it."""
-    launches.ran()
-    new_session(launches)
-
-    def fail(*_: object, **__: object) -> None:
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr(*broken, fail)
-    same, other = launches.launch(), launches.launch(CHANGED)
-    assert same.faults or other.faults
-    for fired in (same, other):
-        if fired.faults:
-            assert passed(fired)
-            assert "broken" in fired.faults[0]

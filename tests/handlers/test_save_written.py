@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
-from holdfast.sessions.history import generations, history
+from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.testing import HoldfastProject
-
-MEMORY = "# Current Workflow State\n\nWorkflow: Page Orchestration\nPhase: {0}/4 - Draft {0}\n\n@CLAUDE/Page.md\n"
 RESTORED = "WORKFLOW RESTORED AFTER COMPACTION"
 
 
@@ -86,52 +81,6 @@ def test_another_live_sessions_workflow_stays_its_own(project: HoldfastProject) 
     assert generations.latest(there, path) == path.read_bytes()
 
 
-def test_what_a_memory_file_says_is_saved_without_any_precompact(project: HoldfastProject) -> None:
-    """Each time it is written; a compaction that nobody announced restores the last of it."""
-    project.fire("SessionStart", "SessionStart-startup", session_id=OTHER)
-    for phase in (1, 2):
-        write(project, "CLAUDE.local.md", MEMORY.format(phase), session_id=ME)
-    there, found = only(project)
-    assert (found.title, found.current, owners.owner(there, found)) == ("Page Orchestration", 2, ME)
-
-    restored = project.fire("SessionStart", "SessionStart-compact", session_id=ME).context
-
-    assert "Phase: 2/4 - Draft 2 (in_progress)" in restored
-    assert "@CLAUDE/Page.md" in restored
-
-
-def test_a_phase_that_is_completed_by_an_edit_is_in_its_history(project: HoldfastProject) -> None:
-    """A transition seen is a transition kept."""
-    holdfast("start", "Alpha", "--format", "hybrid", "--phase", "One", "--phase", "Two", root=project.root)
-    holdfast("next", root=project.root)
-    path = project.root / ".claude" / "state" / "workflow.json"
-    data = json.loads(path.read_bytes())
-    data["phases"][0]["status"] = "completed"
-
-    write(project, ".claude/state/workflow.json", data)
-
-    there, found = only(project)
-    assert history.of(there, found).phases[found.phases[0].id].ended_at
-
-
-@pytest.mark.parametrize(
-    ("path", "changes"),
-    [
-        ("src/app.py", {}),
-        ("deep/CLAUDE.local.md", {}),
-        ("CLAUDE.local.md", {"agent_id": "a1", "agent_type": "general-purpose"}),
-        ("untracked/workflow-state/alpha/notes.md", {}),
-    ],
-)
-def test_any_other_file_and_a_subagents_changes_nothing(
-    project: HoldfastProject, path: str, changes: dict[str, Any]
-) -> None:
-    """Not even the ledger."""
-    write(project, path, MEMORY.format(1), **changes)
-    assert not (project.root / "untracked" / "workflow-state" / "page-orchestration").exists()
-    assert not Workspace.open(project.root).ledger_file.exists()
-
-
 @pytest.mark.parametrize("given", [None, 7, "", [], "\0"])
 def test_a_tool_that_names_no_file_is_passed_over(project: HoldfastProject, given: Any) -> None:
     """Whatever a client sends."""
@@ -148,25 +97,3 @@ def test_what_is_broken_or_finished_is_left(project: HoldfastProject) -> None:
 
     there = Workspace.open(project.root)
     assert generations.latest(there, path) == good
-
-
-def test_a_memory_file_that_cannot_be_saved_is_said_in_the_log(project: HoldfastProject) -> None:
-    """Nothing is raised into the session."""
-    project.write({"untracked/workflow-state": "in the way"})
-    write(project, "CLAUDE.local.md", MEMORY.format(1))
-    assert "was not saved" in paths.log_file().read_text()
-
-
-def test_an_edit_of_any_other_file_loads_neither_formats_nor_ledger(tmp_path: Path) -> None:
-    """Nearly every edit is one: importing what it does not need would be felt."""
-    script = (
-        "import runpy, sys; from holdfast import paths\n"
-        "LATE = ('holdfast.workflow.', 'holdfast.sessions', 'sqlite3')\n"
-        "runpy.run_path(str(paths.shipped('handlers') / 'save_written.py'))\n"
-        "import pathlib, types; from holdfast import workflows\n"
-        "event = types.SimpleNamespace(tool_input={'file_path': 'src/a.py'}, cwd='/project')\n"
-        "assert workflows.written(event, types.SimpleNamespace(root=pathlib.Path('/project'))) is None\n"
-        "print([name for name in sys.modules if name.startswith(LATE)])"
-    )
-    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == "['holdfast.workflow.places']"

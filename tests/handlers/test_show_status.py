@@ -67,30 +67,6 @@ def test_a_session_that_begins_removes_what_sessions_of_long_ago_left(project: H
     assert [each.name for each in status_file.folder().iterdir()] == ["lately"]
 
 
-def test_it_follows_the_commands(project: HoldfastProject) -> None:
-    """The model's own, at once."""
-    begin(project)
-    assert shown() == "User auth · phase 0/2"
-
-    holdfast("next", root=project.root, session=ME)
-    assert shown() == "User auth · phase 1/2 Design"
-    holdfast("done", root=project.root, session=ME)
-    assert shown() == "User auth · phase 2/2 Build"
-
-    holdfast("done", root=project.root, session=ME)
-    assert not (status_file.folder() / ME).exists()
-
-
-def test_it_follows_a_command_in_a_terminal(project: HoldfastProject) -> None:
-    """Which belongs to no session: whoever owns the workflow sees what it did."""
-    begin(project)
-    project.fire("UserPromptSubmit", session_id=ME)
-
-    holdfast("done", root=project.root)
-
-    assert shown() == "User auth · phase 2/2 Build"
-
-
 def test_it_follows_agents(project: HoldfastProject) -> None:
     """How many run, also those that the main conversation waits for, and the phase that their results lead to."""
     begin(project)
@@ -142,25 +118,6 @@ def test_a_workflow_that_is_claimed_is_shown_where_it_went(project: HoldfastProj
     holdfast("resume", "--session", OTHER, "user-auth", "--anyway", root=project.root)
 
     assert (shown(), shown(OTHER)) == ("", "User auth · phase 0/2")
-
-
-def test_what_the_model_writes_is_shown(project: HoldfastProject) -> None:
-    """At once, not only at the next prompt."""
-    memory = "# Current Workflow State\n\nWorkflow: Page Orchestration\nPhase: 1/4 - Draft\n\n@CLAUDE/Page.md\n"
-    project.write({"CLAUDE.local.md": memory})
-    file = {"file_path": str(project.root / "CLAUDE.local.md")}
-
-    project.fire("PostToolUse", "PostToolUse-Write", tool_input=file, session_id=ME)
-
-    assert shown().startswith("Page Orchestration · phase 1/4")
-
-
-def test_a_session_that_ended_shows_nothing(project: HoldfastProject) -> None:
-    """Its file is removed."""
-    begin(project)
-    project.fire("SessionEnd", session_id=ME)
-
-    assert not (status_file.folder() / ME).exists()
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -98,12 +98,6 @@ def test_one_that_is_there_is_not_launched_again(team: Team) -> None:
     assert "permissionDecision" not in team.about_to("carol").specific
 
 
-def test_without_a_new_beginning_the_model_knows_its_team(team: Team) -> None:
-    """It may want a second one of the same name."""
-    team.spawned()
-    assert "permissionDecision" not in team.about_to().specific
-
-
 def test_in_another_process_there_is_no_team(team: Team) -> None:
     """Teammates live in the client's process: after a kill nobody of them is there."""
     team.spawned()

@@ -1,0 +1,314 @@
+"""What each command answers where a project has no workflow, several, one of somebody else's or something broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.commandline import holdfast
+from tests.handmade import ME, OTHER
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testing import HoldfastProject
+
+STATE = ".claude/state/workflow.json"
+HOSTILE = "A\x1b]0;pwn\x07B\n[red]C \u202eabc \udcff \u2028"
+
+
+def start(project: HoldfastProject, title: str, *more: str, session: str = "") -> None:
+    """Start a workflow of two phases; without a session it is nobody's."""
+    phases = ("--phase", "Draft", "--phase", "Review")
+    holdfast("start", title, *phases, *more, root=project.root, session=session)
+
+
+def nothing(project: HoldfastProject) -> None:
+    """An empty project."""
+
+
+def at_work(project: HoldfastProject) -> None:
+    """One workflow, of this session."""
+    start(project, "Book", "--remind", "Be kind", "--read", "docs/a.md", "--set", "plan=7", session=ME)
+
+
+def several(project: HoldfastProject) -> None:
+    """Two workflows of two formats, nobody's."""
+    start(project, "Book")
+    start(project, "Tool", "--format", "hybrid")
+
+
+def removed(project: HoldfastProject) -> None:
+    """A completed workflow, whose file goes with its end."""
+    start(project, "Book")
+    holdfast("next", root=project.root)
+    holdfast("done", "--all", root=project.root)
+
+
+def finished(project: HoldfastProject) -> None:
+    """A completed workflow, whose file stays."""
+    start(project, "Tool", "--format", "hybrid")
+    holdfast("next", root=project.root)
+    holdfast("done", "--all", root=project.root)
+
+
+def blocked(project: HoldfastProject) -> None:
+    """One that waits for a person."""
+    start(project, "Book", session=ME)
+    holdfast("update", "--status", "blocked", root=project.root, session=ME)
+
+
+def with_agents(project: HoldfastProject) -> None:
+    """One whose agent runs, while the result of another agent was not used."""
+    start(project, "Tool", "--format", "hybrid", "--phase", "Print @printer", session=ME)
+    project.fire("SessionStart", "SessionStart-startup-tui")
+    for number, description in ((1, "Draft"), (2, "Look")):
+        agent = Agent(project, description, kind="general-purpose", number=number)
+        agent.asked["run_in_background"] = True  # type: ignore[index]
+        agent.about_to()
+        agent.launched()
+        agent.started()
+    agent.stopped("All is well.")
+
+
+def failed(project: HoldfastProject) -> None:
+    """One whose agent failed in the foreground."""
+    start(project, "Tool", "--format", "hybrid", session=ME)
+    project.fire("SessionStart", "SessionStart-startup-tui")
+    agent = Agent(project, "Draft", kind="general-purpose")
+    agent.about_to()
+    agent.failed("API Error: 529 Overloaded.")
+
+
+def broken(project: HoldfastProject) -> None:
+    """A state file that somebody broke, after Holdfast had seen it whole."""
+    start(project, "Tool", "--format", "hybrid")
+    project.write({STATE: "[]"})
+
+
+def never_whole(project: HoldfastProject) -> None:
+    """A state file that never was one."""
+    project.write({"untracked/workflow-state/x/state-x.json": "{"})
+
+
+def of_another_session(project: HoldfastProject) -> None:
+    """One that a live session works on."""
+    project.fire("UserPromptSubmit", session_id=OTHER)
+    start(project, "Book", session=OTHER)
+
+
+def hostile(project: HoldfastProject) -> None:
+    """A stranger's state file, whose texts steer terminals, mark up text and are no UTF-8."""
+    start(project, "Tool", "--format", "hybrid", session=ME)
+    text = (project.root / STATE).read_text()
+    for title in ("Tool", "Draft"):
+        text = text.replace(f'"{title}"', json.dumps(HOSTILE))
+    project.write({STATE: text})
+    start(project, HOSTILE, "--phase", HOSTILE, "--remind", HOSTILE, "--set", f"k={HOSTILE}", session=OTHER)
+
+
+def without_ledger(project: HoldfastProject) -> None:
+    """A file lies where Holdfast keeps what it remembers."""
+    start(project, "Book")
+    state = Path(os.environ["XDG_STATE_HOME"]) / "holdfast"
+    shutil.rmtree(state)
+    state.write_text("in the way")
+
+
+NONE = "There is no workflow in this project. `holdfast start TITLE` starts one."
+NO_NEXT = (1, "no workflow is unfinished", "`holdfast start TITLE` starts one")
+CHOICE = (1, "holdfast done --workflow book", "holdfast done --workflow tool")
+UNREAD = "holds a JSON array where an object is expected"
+HARMLESS = "A]0;pwnB [red]C abc \ufffd"
+TAKEN = (1, "no workflow is free for this session; 1 belongs to another live session", "Book")
+
+ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str, ...]]]] = {
+    nothing: {
+        "list": (0, NONE),
+        "list --archive": (0, "No workflow of this project has been completed yet."),
+        "show": (1, "there is no workflow in this project, and none was completed here"),
+        "show X": (1, 'no workflow is named "X"'),
+        "watch X": (1, 'no workflow is named "X"'),
+        "resume X": (1, 'no workflow is named "X"'),
+        "explain": (0, "No unfinished workflow here.", "CLAUDE.local.md: does not exist"),
+        "status": (0, NONE, "Ledger"),
+        "agents list": (0, "No agents are known here."),
+        "agents show x": (1, "no agent and no run here is called 'x'"),
+        "cost": (0, "nothing was put into a model's context in this project yet"),
+        "log": (0, "nothing has happened in this project yet"),
+        "log diff": NO_NEXT,
+        "next": NO_NEXT,
+        "done": NO_NEXT,
+        "list --archive --templates": (2, "--archive and --templates are two lists; choose one"),
+    },
+    at_work: {
+        "list": (0, "active", "1/2 Book - Draft"),
+        "show": (
+            *(0, "Book active, phase 1/2, 0%", "[>] 1. Draft", "[ ] 2. Review", "session 11111111", "Be kind"),
+            *("docs/a.md", "plan"),
+        ),
+        "show X": (1, 'no workflow is named "X"; these are here: "Book"', "holdfast show book"),
+        "explain": (0, "After a compaction, Holdfast restores 1 workflow here.", '"Book": in full'),
+        "status": (0, "Book: active, 1/2 Draft", "owned by session 11111111"),
+        "log": (0, 'ownership changed: "Book"', "generation 1 kept"),
+        "log diff": (0, "No difference between"),
+        "next": (0, "active 1/2 Book - Draft", 'Next: go on with phase 1/2 "Draft"'),
+        "done": (0, 'Completed phase 1/2 "Draft".', 'Next: go on with phase 2/2 "Review"'),
+        "update --status completed": (0,),
+        "log --limit 1": (0, "Book"),
+    },
+    several: {
+        "list": (0, "1/2 Book - Draft", "0/2 Tool"),
+        "show": (1, "holdfast show book", "holdfast show tool"),
+        "show tool": (0, "Tool pending, phase 0/2"),
+        "explain": (0, '"Tool": in full', '"Book": in one line, below "Tool"'),
+        "status": (0, "Book: active, 1/2 Draft (compaction)", "Tool: pending, 0/2 (hybrid)"),
+        "done": CHOICE,
+        "done --workflow book": (0, 'Completed phase 1/2 "Draft"'),
+    },
+    removed: {
+        "list": (0, NONE),
+        "list --archive": (0, "1/2 Book"),
+        "show": (0, "No workflow is in progress here. The last one is completed: Book completed", "Owner none"),
+        "status": (0, "`holdfast start TITLE` starts one"),
+        "log diff": (1, "name one that is over", "holdfast log diff --workflow book"),
+        "log diff --workflow book": (0, '- "status": "in_progress" + "status": "completed"'),
+        "next": NO_NEXT,
+        "done book": (1, "Book"),
+    },
+    finished: {
+        "list": (0, "completed", "1/2 Tool"),
+        "list --archive": (0, "1/2 Tool"),
+        "show": (0, "The last one is completed: Tool completed, 1/2, 50%", "[x] 1. Draft", "[ ] 2. Review"),
+        "explain": (0, "No unfinished workflow here.", '"Tool" (hybrid): completed, 2 phases'),
+        "status": (0, "Tool: completed, 1/2 (hybrid)"),
+        "done": NO_NEXT,
+    },
+    blocked: {
+        "list": (0, "blocked 1/2 Book - Draft"),
+        "show": (0, "Book blocked", "[-] 1. Draft"),
+        "next": (0, "blocked"),
+    },
+    with_agents: {
+        "show": (
+            *(
+                0,
+                "[>] 1. Draft",
+                "[ ] 3. Print @printer",
+                "Running agents general-purpose a0000000000000001 for phase 1",
+            ),
+            *("in the background", "Agents whose results were not used general-purpose a0000000000000002"),
+            *("said: All is well.", "output: /tmp/a0000000000000002.output"),
+        ),
+        "status": (
+            *(0, 'general-purpose (a0000000000000001) for phase 1 "Draft", session 11111111: running since'),
+            *("general-purpose (a0000000000000002), session 11111111: finished", "its result was not used: /tmp/a0000"),
+        ),
+        "agents list": (0, "a0000000000000002 finished general-purpose: Look", "a0000000000000001 running"),
+        "agents show a0000000000000002": (0, "All is well."),
+        "agents show a0": (1, "several agents or runs begin with 'a0'"),
+        "log": (0, "agent stopped: general-purpose: All is well.", 'phase began: "Tool", phase 1 "Draft"'),
+        "cost": (0, "SessionStart shipped/restore_workflow", "Total:"),
+    },
+    failed: {
+        "list": (0, "failed 1/2 Tool"),
+        "show": (0, "[!] 1. Draft", "failed", "error: API Error: 529 Overloaded."),
+        "status": (0, "Tool: failed"),
+        "agents list": (0, "failed general-purpose: Draft"),
+        "log": (0, 'phase failed: "Tool", phase 1 "Draft"; API Error: 529 Overloaded.'),
+    },
+    broken: {
+        "list": (0, "pending 0/2 Tool", UNREAD, "`holdfast doctor --fix` puts it back"),
+        "show": (0, "Tool pending", "Not read", UNREAD),
+        "explain": (0, '"Tool": in full', "Problems", UNREAD),
+        "status": (0, "Tool: pending", "Unreadable files", UNREAD),
+        "log diff": (0, "+[]"),
+        "next": (1, UNREAD, "so it is not overwritten"),
+        "done": (1, UNREAD, "so it is not overwritten"),
+    },
+    never_whole: {
+        "list": (0, NONE, "is not JSON"),
+        "show": (1, "there is no workflow in this project;", "can't be read: is not JSON"),
+        "explain": (0, "No unfinished workflow here.", "Problems", "is not JSON"),
+        "status": (0, NONE, "Unreadable files", "is not JSON"),
+        "next": (1, "no workflow is unfinished;", "is not JSON"),
+    },
+    of_another_session: {
+        "list": (0, "1/2 Book"),
+        "show": TAKEN,
+        "show book": (0, "Owner session 22222222, live"),
+        "explain": (0, '"Book": not restored: it belongs to session 22222222, which is live'),
+        "status": (0, "owned by session 22222222"),
+        "next": TAKEN,
+        "done": TAKEN,
+        "resume book": (0, "still belongs to session 22222222, which is live. To take it, add --anyway."),
+    },
+    hostile: {
+        "list": (0, HARMLESS),
+        "show": (0, HARMLESS),
+        "explain": (0, HARMLESS),
+        "status": (0, HARMLESS),
+        "log": (0, HARMLESS),
+        "next": (0, HARMLESS),
+    },
+    without_ledger: {
+        "list": (0, "1/2 Book"),
+        "list --archive": (0, "the ledger cannot be used"),
+        "show": (0, "Book active", "the ledger cannot be used"),
+        "explain": (0, '"Book": in full'),
+        "status": (0, "Book: active, 1/2", "cannot be used"),
+        "done": (0, 'Completed phase 1/2 "Draft"'),
+    },
+}
+LOOKING = ("list", "show", "explain", "status", "agents", "cost", "log")
+OF_JSON = ("list", "list --archive", "show", "explain", "status", "agents list", "cost", "log")
+RAW = {chr(number) for number in (*range(9), *range(11, 32), *range(127, 160), 0x202E, 0x2028)}
+
+
+def contents(root: Path) -> dict[Path, tuple[bytes, int]]:
+    """Return each file of a project with its time of modification."""
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("scene", ANSWERS, ids=lambda scene: scene.__name__)
+def test_commands_answer(
+    scene: Callable[[HoldfastProject], None], holdfast_project: Callable[..., HoldfastProject]
+) -> None:
+    """With words and an exit code; those that only look change no file, print valid JSON and steer no terminal."""
+    project, found = holdfast_project({}), []
+    scene(project)
+    for command, (code, *words) in ANSWERS[scene].items():
+        before = contents(project.root)
+        said = holdfast(*command.split(), root=project.root, session=ME, code=None)
+        text = " ".join(f"{said.out} {said.err}".split())
+        found += [f"{command}: {word!r} is not in {text}" for word in words if word not in text]
+        if said.code != code:
+            found.append(f"{command}: exit code {said.code}: {text}")
+        if raw := RAW & set(said.out + said.err):
+            found.append(f"{command}: {raw} in {text!r}")
+        if command.split()[0] in LOOKING and contents(project.root) != before:
+            found.append(f"{command}: wrote to the project")
+        if command in OF_JSON:
+            try:
+                json.loads(holdfast(*command.split(), "--json", root=project.root, session=ME, code=code).out or "{}")
+            except ValueError as error:
+                found.append(f"{command} --json: {error}")
+    assert not found, "\n".join(found)
+
+
+def test_a_reader_that_goes_away_costs_no_traceback(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """As `holdfast show | head -1` does."""
+    project = holdfast_project({})
+    start(project, "Book", "--remind", "long " * 300)
+    command = f"{sys.executable} -m holdfast show | head -n 1"
+    done = subprocess.run(["sh", "-c", command], cwd=project.root, capture_output=True, timeout=500, check=False)
+
+    assert (done.stdout, done.stderr) == (b"Book\n", b"")
