@@ -391,6 +391,40 @@ def test_when_the_caller_goes_away_its_handlers_end(warm: Warm, number: int) -> 
     assert warm.advice() == "warm"
 
 
+def test_a_handler_that_ignores_the_signal_is_killed_when_its_caller_goes(warm: Warm) -> None:
+    """With what it started."""
+    stubborn = """
+        sleeper = subprocess.Popen(["sleep", "600"])
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        (context.root / "sleeper").write_text(str(sleeper.pid))
+        with (context.root / "ran")"""
+    text = NOTES.replace("import os, sys", "import os, signal, subprocess, sys")
+    warm.user_handler("says", text.replace('\n        with (context.root / "ran")', stubborn))
+    process = warm.begin("PreToolUse")
+    pid = at_work(warm, process)
+    process.kill()
+    process.communicate(timeout=500)
+
+    warm.until(lambda: gone(pid))
+    warm.until(lambda: gone(int((warm.root / "sleeper").read_text())))
+
+
+def test_a_handler_holds_no_socket(warm: Warm) -> None:
+    """Neither the way to the server nor to who asks: it could answer in Holdfast's name."""
+    warm.user_handler(
+        "says",
+        """
+        from pathlib import Path
+        from holdfast import *
+        @hookimpl
+        def on_pre_tool_use(event):
+            return advise(f"sockets: {sum(each.is_socket() for each in Path('/proc/self/fd').iterdir())}")
+        """,
+    )
+
+    assert warm.advice() == "sockets: 0"
+
+
 def test_what_is_still_to_be_noted_is_noted_after_the_caller_went(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has its answer goes at once, and the count of what was said waits for a ledger that is locked."""
     warmth.move_in(warm, monkeypatch)
@@ -733,6 +767,14 @@ def test_who_is_stopped_at_the_last_word_loses_nothing(warm: Warm) -> None:
         assert heard(connection) + heard(connection) == relay.ALIVE + relay.READY_NOW
         time.sleep(2.5)
         assert b"warm" in handed_over(connection, warm.call())
+
+
+def test_whose_folders_are_others_is_not_answered(warm: Warm) -> None:
+    """Even where it asks at the right address: this server's handlers aren't its. Unset is another setting than empty."""
+    for name in map(os.fsdecode, relay.FOLDERS):
+        for value in ("/elsewhere", "") if name != "HOME" else ("/elsewhere",):
+            with asking(warm, **{name: value}) as connection:
+                assert (connection.recv(1), heard(connection)) == (relay.ALIVE, b""), (name, value)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may make a namespace everywhere")
