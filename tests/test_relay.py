@@ -9,9 +9,8 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +18,9 @@ from holdfast import engine, relay
 from holdfast.clients import claude
 from holdfast.server import turn
 from tests.tables import each_row
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HOME = {b"HOME": b"/home/me"}
 ENTRY = "/opt/holdfast/run"

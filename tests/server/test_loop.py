@@ -770,7 +770,7 @@ def test_who_is_stopped_at_the_last_word_loses_nothing(warm: Warm) -> None:
 
 
 def test_whose_folders_are_others_is_not_answered(warm: Warm) -> None:
-    """Even where it asks at the right address: this server's handlers aren't its. Unset is another setting than empty."""
+    """Even where it asks at the right address: this server has read other folders' handlers."""
     for name in map(os.fsdecode, relay.FOLDERS):
         for value in ("/elsewhere", "") if name != "HOME" else ("/elsewhere",):
             with asking(warm, **{name: value}) as connection:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import socket
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from holdfast.server import turn
 from tests.tables import each_row
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LONG_S = 60.0  # what takes moments may take this long on a busy machine
 
@@ -22,16 +19,6 @@ def request(*words: bytes, kind: bytes = b"event", folder: bytes = b"/", mask: b
     """Return a request of an event named Stop, with an environment."""
     body = b"\0".join([kind, b"Stop", folder, mask, *words])
     return b"%8d" % len(body) + body
-
-
-@pytest.fixture
-def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """The server's and the caller's end of a connection; both are patient."""
-    ours, theirs = socket.socketpair()
-    for each in (ours, theirs):
-        each.settimeout(LONG_S)
-    with ours, theirs:
-        yield ours, theirs
 
 
 @each_row(
