@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import socket
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.files.file_memo import SETTLED_NS
 from holdfast.server import held, servers, silence
 from holdfast.server.silence import Silence
 from tests import warmth
-from tests.test_engine import grant
+from tests.processes import grant
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from tests.warmth import Warm
@@ -51,9 +50,8 @@ def answered_by_the_loop(place: Warm) -> bool:
 
 @pytest.fixture
 def quiet(warm: Warm) -> Warm:
-    """A place whose server knows that nobody wants Glob."""
+    """A place whose server knows that nobody wants Glob; it trusts what it knows only of files that are 2 s old."""
     warm.user_handler("says", BASH)
-    time.sleep(SETTLED_NS / 1e9 + 0.1)  # files that changed just now may change again
     warm.until(lambda: answered_by_the_loop(warm))
     return warm
 
@@ -84,7 +82,6 @@ def test_a_project_handler_counts_once_it_is_trusted(quiet: Warm) -> None:
     """An untrusted one stays silent, in the loop too; trust is in no folder of the project."""
     text = "from holdfast import *\n@hookimpl(match='Glob')\ndef on_pre_tool_use(event):\n    return advise('own')\n"
     file = quiet.project_handler("own", text)
-    time.sleep(SETTLED_NS / 1e9 + 0.1)
     quiet.until(lambda: answered_by_the_loop(quiet))
     grant(quiet, file)
     assert quiet.fire(glob(quiet), "PreToolUse").advice == "own"
@@ -112,8 +109,8 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Silence:
 PAYLOAD = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Glob"}
 
 
-@pytest.mark.parametrize(
-    ("payload", "covered"),
+@each_row(
+    "payload, covered",
     [
         (PAYLOAD, True),
         (PAYLOAD | {"tool_name": "Read"}, False),
