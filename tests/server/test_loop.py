@@ -343,7 +343,7 @@ def test_a_server_killed_in_the_middle_loses_no_event(warm: Warm) -> None:
     assert warm.advice() == "cold"
 
 
-def test_one_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """The child that goes on is not taken for the server: it has ended, and the next one takes its place."""
     warm.user_handler("says", NOTES)
     process = warm.begin("PreToolUse")
@@ -557,7 +557,7 @@ def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
 # --- its beginning and its end ------------------------------------------------------------------------------------
 
 
-def test_of_two_that_are_started_one_remains(fresh: Warm) -> None:
+def test_of_several_servers_started_at_once_one_remains(fresh: Warm) -> None:
     """Whoever comes second finds the first and ends."""
     warmth.change(
         fresh.entry.parent / "patient" / "holdfast" / "server" / "servers.py", "ANSWER_TIMEOUT_S", str(warmth.LONG)
@@ -572,7 +572,7 @@ def test_of_two_that_are_started_one_remains(fresh: Warm) -> None:
     left.wait()
 
 
-def test_one_that_hangs_is_replaced_by_the_next_that_is_started(usual: Warm) -> None:
+def test_a_server_that_hangs_is_replaced_by_the_next_one(usual: Warm) -> None:
     """A stopped server keeps its place only until another is started."""
     warm = usual
     warm.warm_up()
@@ -735,7 +735,7 @@ def test_a_project_whose_events_hang_leaves_workers_to_the_others(fresh: Warm) -
             assert third.advice() == "warm"
 
 
-def test_it_does_nothing_while_nothing_happens(warm: Warm) -> None:
+def test_an_idle_server_uses_no_processor_time(warm: Warm) -> None:
     """It waits without waking up: no processor time, no polling."""
 
     def spent() -> list[str]:
@@ -820,7 +820,7 @@ def test_a_closed_descriptor_means_cold(warm: Warm) -> None:
     assert "before it was answered" not in warm.log(), "it waited for a stdin that is none"
 
 
-def test_one_that_only_looks_keeps_no_server_from_starting(fresh: Warm) -> None:
+def test_server_status_keeps_no_server_from_starting(fresh: Warm) -> None:
     """`holdfast server status` takes the lock for a moment, to see whether somebody has it."""
     over = threading.Event()
 

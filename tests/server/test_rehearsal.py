@@ -121,7 +121,7 @@ def test_no_handler_of_the_users_is_loaded(rehearsed: Any, home_before: Path) ->
     assert not (home_before / "called").exists()
 
 
-def test_it_goes_all_the_way(rehearsed: Any) -> None:
+def test_a_rehearsal_runs_every_shipped_handler_without_a_fault(rehearsed: Any) -> None:
     """A rehearsal that fails early makes nothing ready: each handler answers, and nothing raises."""
     assert rehearsed["errors"] == []
     assert rehearsed["faults"] == []

@@ -135,7 +135,7 @@ def test_a_link_in_the_locks_place_is_not_followed(place: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", ["obedient", "stubborn", "stopped"])
-def test_one_is_ended(place: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_a_server_is_asked_to_end_and_killed_if_it_does_not(place: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """By asking, or by force where that does not help; what it had there goes, but for the lock's file."""
     sent: list[int] = []
     kill = os.kill
@@ -160,7 +160,7 @@ def test_one_is_ended(place: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -
         assert [each.name for each in place.parent.iterdir()] == [place.name + ".lock"]
 
 
-def test_one_that_is_not_ours_to_end_is_an_error(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_may_not_be_signalled_is_an_error(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is for the caller to say so."""
 
     def refuse(pid: int, number: int) -> None:
