@@ -89,45 +89,6 @@ def test_the_package_itself_loads_nothing(run_python: RunPython) -> None:
     assert {name for name in loaded if name.startswith("holdfast")} == {"holdfast"}
 
 
-def test_what_a_handler_imports_costs_only_itself(run_python: RunPython) -> None:
-    """The marker and the outcomes load pluggy, but no pydantic and no event."""
-    loaded = loaded_by(run_python, "from holdfast import hookimpl, deny")
-
-    assert "pluggy" in loaded
-    assert not {"pydantic", "holdfast.events", "holdfast.plugins.loader", "holdfast.engine"} & loaded
-
-
-def test_naming_the_events_loads_no_model(run_python: RunPython) -> None:
-    """`holdfast.events` knows all names without pydantic."""
-    loaded = loaded_by(run_python, "from holdfast.events import EVENTS, HOOK_NAMES, snake")
-
-    assert not {"pydantic", "holdfast.clients.claude.events.event", *MODELS} & loaded
-
-
-@pytest.mark.slow
-def test_a_model_loads_no_other(run_python: RunPython) -> None:
-    """Of the models of events only the one that is asked for is loaded, with its base, tried in a fork for each."""
-    script = "import os, sys; from holdfast.events import EVENTS, model\n"
-    script += "for name in EVENTS:\n if not os.fork(): model(name); print(name, *sys.modules); sys.exit()\n os.wait()"
-    bare = set(run_python("pass" + SHOW).split())
-
-    for name, *loaded in map(str.split, run_python(script).splitlines()):
-        base = {EVENTS["PreToolUse"]} if name == "PreSkillShellCommand" else set()
-        assert MODELS & set(loaded) == {EVENTS[name]} | base
-        assert not NEVER & (set(loaded) - bare)
-
-
-def test_a_slash_command_loads_no_format_without_a_workflow(place: Place) -> None:
-    """Where a format has no workflows, a prompt that is a command costs its record and no more."""
-    as_installed(place)
-
-    loaded = loaded_anywhere(place, place.payload("UserPromptSubmit") | {"prompt": "/dev features/login.md"})
-
-    assert "holdfast.sessions.compaction.slash_commands" in loaded
-    others = {name.removeprefix("holdfast.formats.") for name in loaded if name.startswith("holdfast.formats.")}
-    assert {name.partition(".")[2] for name in others if "." in name and not name.startswith("hybrid.")} == {"record"}
-
-
 def test_an_event_nobody_handles_loads_no_model_and_no_pluggy(place: Place) -> None:
     """Where no handler wants the event, no model is loaded and nothing that calls handlers."""
     loaded = loaded_for(place, place.payload("Notification-permission_prompt"))
@@ -144,44 +105,6 @@ def test_an_event_nobody_handles_loads_no_model_and_no_pluggy(place: Place) -> N
         & loaded
     )
     assert not NEVER & loaded
-
-
-def test_an_event_of_another_tool_loads_no_pluggy(place: Place) -> None:
-    """Where a handler wants the event but not this tool, no model is loaded to see that."""
-    place.user_handler("reads", "from holdfast import *\n@hookimpl(match='Read')\ndef on_pre_tool_use(event): ...\n")
-    loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
-
-    assert (
-        not {
-            *MODELS,
-            "pluggy",
-            "holdfast.dispatch.calls",
-            "holdfast.dispatch.isolation",
-            "holdfast.clients.claude.replies",
-            *NEVER,
-        }
-        & loaded
-    )
-
-
-def test_a_handled_event_loads_one_model_and_no_workflow(place: Place) -> None:
-    """A handler of a stranger's costs its event's model, pluggy and the merging: no ledger, no right wing."""
-    place.user_handler("all", "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return advise('x')\n")
-    loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
-
-    assert loaded & MODELS == {"holdfast.clients.claude.events.models.pre_tool_use"}
-    assert {"pluggy", "holdfast.dispatch.calls", "holdfast.clients.claude.replies"} <= loaded
-    assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.sessions"))}
-    assert not {"holdfast.ledger.database", *NEVER} & loaded
-
-
-def test_the_shipped_handlers_cost_a_plain_tool_call_nothing(place: Place) -> None:
-    """As installed, a Bash call loads no right wing and no ledger into the engine's process."""
-    place.write(place.home / ".config" / "holdfast" / "holdfast.toml", "")
-    loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
-
-    assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.sessions"))}
-    assert not {"pluggy", "pydantic", "holdfast.ledger.database", *NEVER} & loaded
 
 
 @pytest.mark.parametrize(("name", "budget"), BUDGETS.items(), ids=list(BUDGETS))
@@ -228,28 +151,3 @@ def test_a_handlers_own_models_find_their_plugins(place: Place) -> None:
     )
 
     assert place.fire(place.payload("PreToolUse-Bash")).advice == "True"
-
-
-def test_a_model_is_built_where_pydantic_searched_already(run_python: RunPython) -> None:
-    """Who has loaded plugins keeps them, and they don't see our models."""
-    script = "import pydantic.plugin._loader as kept, sys; from holdfast.events import parse\n"
-    script += "parse({'hook_event_name': 'PreCompact', 'session_id': 's'})\n"
-    script += "print(sys.modules['pydantic.plugin._loader'] is kept, kept._plugins)"
-
-    assert run_python(script).split() == ["True", "None"]
-
-
-def test_garbage_is_collected_in_handlers_only(place: Place) -> None:
-    """The engine's own process, which mostly imports, does without; a handler may make as much as it likes."""
-    text = (
-        "import gc\nfrom holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return advise(str(gc.isenabled()))\n"
-    )
-    place.user_handler("garbage", text)
-    script = "import gc, site, sys; site.main(); sys.path.insert(0, sys.argv[1]); from holdfast import relay; "
-    script += "relay.cold('', sys.argv[1], None); print(gc.isenabled(), file=open(sys.argv[2], 'w'))"
-    out = place.root / "collects"
-    command = [*processes.INTERPRETER, "-c", script, str(processes.SOURCE), str(out)]
-    ended = processes.run(command, json.dumps(place.payload("PreToolUse-Bash")).encode(), place.environ(), place.root)
-
-    assert ended.advice == "True"
-    assert out.read_text().strip() == "False"

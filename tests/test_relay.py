@@ -8,11 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,11 +17,10 @@ import pytest
 from holdfast import engine, relay
 from holdfast.clients import claude
 from holdfast.server import turn
-from tests import warmth
 from tests.tables import each_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
 HOME = {b"HOME": b"/home/me"}
 ENTRY = "/opt/holdfast/run"
@@ -123,21 +119,6 @@ def test_switched_off_nobody_is_asked(monkeypatch: pytest.MonkeyPatch, word: str
     assert relay.ask(ENTRY, "Stop") is None
 
 
-@each_row("word", ["", "on", "1", "true", "offf", "nope"])
-def test_other_words_leave_it_on(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
-    """Only what is known to mean no does."""
-    looked: list[str] = []
-
-    def look(entry: str, environ: dict[bytes, bytes]) -> bytes:
-        looked.append(entry)
-        return b""
-
-    monkeypatch.setattr(relay, "address", look)
-    monkeypatch.setattr(posix, "environ", HOME | {b"HOLDFAST_SERVER": word.encode()})
-    assert relay.ask(ENTRY, "Stop") is None
-    assert looked == [ENTRY]
-
-
 @each_row("mode, trusted", [(0o700, True), (0o500, True), (0o701, False), (0o720, False), (0o777, False)])
 def test_only_a_folder_that_is_ours_alone_is_trusted(tmp_path: Path, mode: int, trusted: bool) -> None:
     """Whoever else could get at the socket could be who answers."""
@@ -166,162 +147,6 @@ def test_whose_the_other_end_is(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- what is asked, and how long for ------------------------------------------------------------------------------
 
 LONG = 60.0  # seconds; nothing here takes that long on any machine
-
-
-class Asking(_socket.socket):
-    """The relay's own socket: from `GO` on, every wait whose limit is no longer than `LONG` runs into it at once."""
-
-    made: list[Asking]
-    went: bool
-    limits: list[float | None]
-    broken: BaseException | None = None  # what comes instead of an answer
-
-    def __init__(self, *arguments: int) -> None:
-        super().__init__(*arguments)
-        self.made.append(self)
-        self.went = False
-        self.limits = []
-
-    def sendmsg(self, *arguments: Any) -> int:
-        self.went = True
-        return super().sendmsg(*arguments)
-
-    def recv(self, *arguments: int) -> bytes:
-        if len(arguments) > 1 or not self.went:  # after `GO` it waits without taking anything, and then takes what came
-            self.limits.append(self.gettimeout())
-        if self.went and (self.gettimeout() or 0.0) <= LONG:
-            raise TimeoutError("timed out")
-        if self.went and self.broken:
-            raise self.broken
-        return super().recv(*arguments)
-
-
-@contextmanager
-def server(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, *, turns: int = 1, code: bytes = b"\7", hangs: bool = False
-) -> Iterator[list[bytes]]:
-    """Have a server listen where this process asks.
-
-    Args:
-        monkeypatch: undoes it.
-        folder: where; with a short path.
-        turns: how often it says that it is not this event's turn yet.
-        code: what it says after `GO`, usually the exit code.
-        hangs: whether it then waits for who asks to say more, or to say no more; else it hangs up.
-
-    Yields:
-        What it hears: the request, then the next word, then what comes while it hangs.
-    """
-    heard: list[bytes] = []
-    folder.chmod(0o700)
-    monkeypatch.setattr(relay, "LIFE_TIMEOUT_S", LONG)
-    monkeypatch.setattr(relay, "READY_TIMEOUT_S", LONG)
-    monkeypatch.setattr(relay, "ANSWER_TIMEOUT_S", LONG + 1)
-    monkeypatch.setattr(relay, "address", lambda *_: bytes(folder / "socket"))
-    monkeypatch.setattr(posix, "environ", HOME)
-    its_own = ModuleType("_socket")
-    its_own.__dict__.update(_socket.__dict__ | {"socket": Asking})
-    monkeypatch.setitem(sys.modules, "_socket", its_own)
-    monkeypatch.setattr(Asking, "made", [], raising=False)
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.settimeout(LONG)
-        listener.bind(str(folder / "socket"))
-        listener.listen()
-
-        def serve() -> None:
-            connection, _ = listener.accept()
-            with connection, suppress(ConnectionError):  # who asks may go
-                connection.settimeout(LONG)
-                if part := connection.recv(65_536):
-                    heard.append(part)
-                    connection.sendall(relay.ALIVE + relay.WAIT * turns + relay.READY_NOW)
-                    word, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
-                    for descriptor in descriptors:
-                        os.close(descriptor)
-                    if word:
-                        heard.append(word)
-                        if code:  # to send nothing is an error where nobody listens any more
-                            connection.sendall(code)
-                        if hangs:
-                            heard.append(connection.recv(1))
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        try:
-            yield heard
-        finally:
-            for each in Asking.made:  # a process that asks ends soon after; this one does not
-                each.close()
-            with socket.socket(socket.AF_UNIX) as unasked:
-                unasked.connect(str(folder / "socket"))
-            thread.join()
-
-
-def test_an_answer_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch, short_folder: Path) -> None:
-    """Once the event is handed over, no limit of the handshake's ends the wait: the event would be lost."""
-    with server(monkeypatch, short_folder) as heard:
-        assert relay.ask(ENTRY, "Stop") == 7
-
-    mask = os.umask(0)
-    os.umask(mask)
-    assert heard[0][8:].split(b"\0") == [b"event", b"Stop", bytes(Path.cwd()), b"%d" % mask, b"HOME=/home/me"]
-    assert heard[1:] == [relay.GO]
-
-
-@pytest.mark.parametrize(("turns", "answered"), [(0, True), (relay.TURNS - 1, True), (relay.TURNS, False)])
-def test_a_turn_that_is_still_to_come_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch, short_folder: Path, turns: int, answered: bool
-) -> None:
-    """As often as the server says so, up to a limit: then the event goes cold while there is time for it."""
-    with server(monkeypatch, short_folder, turns=turns) as heard:
-        assert relay.ask(ENTRY, "Stop") == (7 if answered else None)
-
-    assert heard[1:] == [relay.GO] * answered
-
-
-def test_the_server_may_take_longer_to_get_ready_than_to_give_a_sign_of_life(
-    monkeypatch: pytest.MonkeyPatch, short_folder: Path
-) -> None:
-    """Each wait before `GO` has a limit of its own."""
-    with server(monkeypatch, short_folder):
-        monkeypatch.setattr(relay, "LIFE_TIMEOUT_S", LONG - 1)
-        assert relay.ask(ENTRY, "Stop") == 7
-        assert [each.limits for each in Asking.made] == [[LONG - 1, LONG, LONG, LONG + 1]]
-
-
-@pytest.mark.parametrize("broken", [None, ConnectionResetError()])
-def test_an_event_that_was_handed_over_is_answered_by_nobody_else(
-    monkeypatch: pytest.MonkeyPatch, short_folder: Path, broken: OSError | None
-) -> None:
-    """The server's child died with it: its handlers have run, or may have."""
-    monkeypatch.setattr(Asking, "broken", broken)
-    with server(monkeypatch, short_folder, code=b""), pytest.raises(relay.Died):
-        relay.ask(ENTRY, "Stop")
-
-
-@pytest.mark.parametrize(
-    ("limit", "broken", "why"),
-    [(LONG, None, "its time was up"), (LONG + 1, relay.Terminated(), "the client ended it")],
-)
-def test_a_child_that_hangs_is_given_up(
-    monkeypatch: pytest.MonkeyPatch, short_folder: Path, limit: float, broken: BaseException | None, why: str
-) -> None:
-    """It is told so, and after its last word, which does not come either, the event is nobody's."""
-    monkeypatch.setattr(Asking, "broken", broken)
-    with server(monkeypatch, short_folder, code=b"", hangs=True) as heard:
-        monkeypatch.setattr(relay, "ANSWER_TIMEOUT_S", limit)
-        with pytest.raises(relay.Died, match=why):
-            relay.ask(ENTRY, "Stop")
-        assert [each.limits[-2:] for each in Asking.made] == [[limit, relay.LAST_WORD_S]]
-        warmth.Warm.until(lambda: heard[1:] == [relay.GO, b""])
-
-
-@pytest.mark.parametrize("seconds", [61, 2_887])
-def test_a_child_that_has_longer_says_so(monkeypatch: pytest.MonkeyPatch, short_folder: Path, seconds: int) -> None:
-    """Once it knows what is to be called: nothing that still runs is cut."""
-    with server(monkeypatch, short_folder, code=relay.LONGER + seconds.to_bytes(2, "big") + b"\7"):
-        assert relay.ask(ENTRY, "Stop") == 7
-        assert [each.limits[-1] for each in Asking.made] == [seconds]
 
 
 class Ended(_socket.socket):
@@ -359,15 +184,6 @@ def test_a_client_that_ends_us_within_a_message_hears_the_refusal(bytes_taken: i
         child.close()
 
 
-def test_a_child_that_hangs_after_its_reply_is_not_answered_for(
-    monkeypatch: pytest.MonkeyPatch, short_folder: Path
-) -> None:
-    """A second reply would make both unreadable."""
-    soon = relay.LONGER + (1).to_bytes(2, "big")  # not in this order, but so that only the reply comes in time
-    with server(monkeypatch, short_folder, code=relay.WRITTEN + soon, hangs=True):
-        assert relay.ask(ENTRY, "Stop") == 0
-
-
 def test_who_waits_is_more_patient_than_the_engine() -> None:
     """Until handlers are chosen, and until they have answered; what is late the engine says itself."""
     assert engine.PREPARE_LIMIT_S < relay.ANSWER_TIMEOUT_S
@@ -381,19 +197,6 @@ def test_who_waits_is_more_patient_than_the_engine() -> None:
 
     assert word[:1] == relay.LONGER
     assert time.monotonic() + int.from_bytes(word[1:], "big") > until
-
-
-@pytest.mark.parametrize("check", ["ours", "private"])
-def test_a_server_that_is_not_ours_hears_nothing(
-    monkeypatch: pytest.MonkeyPatch, short_folder: Path, check: str
-) -> None:
-    """Neither the environment, which may hold secrets, nor the client's descriptors."""
-    monkeypatch.setattr(relay, check, lambda _: False)
-
-    with server(monkeypatch, short_folder) as heard:
-        assert relay.ask(ENTRY, "Stop") is None
-
-    assert heard == []
 
 
 @each_row("event", relay.STRICT_EVENTS)

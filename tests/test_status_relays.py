@@ -17,6 +17,7 @@ import pytest
 from holdfast.files import status_file
 from tests import relays
 from tests.processes import SOURCE
+from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,8 +76,8 @@ def test_it_shows_the_line_of_the_session(stage: Stage) -> None:
     assert stage.show() == f"{LINE}\n"
 
 
-@pytest.mark.parametrize(
-    ("ago_s", "words"),
+@each_row(
+    "ago_s, words",
     [
         (20, "just now"),
         (-500, "just now"),
@@ -98,7 +99,7 @@ def test_it_tells_how_long_ago_the_workflow_was_saved(stage: Stage, ago_s: int, 
     assert shown in {f"{LINE} · saved {status_file.age(each)}\n" for each in range(ago_s, later_s + 1)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "payload",
     [
         b'{"session_id":"%s"}',
@@ -120,7 +121,7 @@ def test_it_finds_the_session_in_what_the_client_sends(stage: Stage, payload: by
     assert stage.show(payload.replace(b"%s", SESSION.encode())) == f"{LINE}\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "payload",
     [
         b"",
@@ -148,7 +149,7 @@ def test_what_names_no_session_shows_nothing(stage: Stage, payload: bytes) -> No
     assert stage.show(payload) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [
         b"",

@@ -90,20 +90,6 @@ def test_what_is_somebody_elses_takes_an_administrator(file: Path, monkeypatch: 
     assert not access.can_open(file)
 
 
-def test_where_permissions_are_not_the_reason(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a disk that can only be read."""
-    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
-    assert access.remedy(file.parent, write=True) == f"df '{file.parent}'"
-    assert not access.can_open(file.parent)
-
-
-def test_a_file_that_its_owner_may_read_needs_no_other_permission(file: Path) -> None:
-    """Where it cannot be read all the same, its permissions are not the reason; to write it they are."""
-    file.chmod(0o400)
-    assert access.opening(file, write=False).startswith("df ")
-    assert access.opening(file, write=True).startswith("chmod u+rw ")
-
-
 @pytest.mark.parametrize("target", ["nothing", "pipe", "itself"])
 def test_a_link_to_what_has_no_content_is_removed(file: Path, target: str) -> None:
     """To copy a pipe would wait for a writer."""

@@ -6,9 +6,7 @@ import os
 import stat
 import subprocess
 import sys
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +17,7 @@ from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.conftest import RunPython
 
@@ -77,29 +76,6 @@ def test_existing_file_keeps_its_owner_with_its_mode(tmp_path: Path) -> None:
     assert (info.st_uid, info.st_gid, _mode(file)) == (65_534, 65_534, 0o2755)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file to any group")
-def test_existing_file_keeps_its_group(tmp_path: Path) -> None:
-    """A file of our own that others may use through its group stays theirs."""
-    file = tmp_path / "file"
-    file.write_bytes(b"old")
-    os.chown(file, -1, 65_534)
-
-    atomic.write(file, b"new")
-
-    info = file.stat()
-    assert (info.st_uid, info.st_gid) == (0, 65_534)
-
-
-def test_large_content_is_written_whole_in_short_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A system that writes less than asked is asked again."""
-    real = os.write
-    monkeypatch.setattr(os, "write", lambda descriptor, data: real(descriptor, bytes(data)[:1000]))
-
-    atomic.write(tmp_path / "file", b"0123456789" * 5000)
-
-    assert (tmp_path / "file").read_bytes() == b"0123456789" * 5000
-
-
 def test_a_link_is_refused_and_left_alone(tmp_path: Path) -> None:
     """Without `follow` neither link nor target changes, whether the target exists or not."""
     (tmp_path / "target").write_bytes(b"old")
@@ -127,17 +103,6 @@ def test_a_link_is_written_through_on_demand(tmp_path: Path) -> None:
     assert _names(tmp_path / "dotfiles") == ["real"]
 
 
-def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:
-    """Links that lead nowhere but to each other are an error, not replaced."""
-    (tmp_path / "a").symlink_to("b")
-    (tmp_path / "b").symlink_to("a")
-
-    with pytest.raises(StateError, match="symbolic link"):
-        atomic.write(tmp_path / "a", b"x", follow=True)
-
-    assert (tmp_path / "a").is_symlink()
-
-
 def test_folders_and_pipes_are_refused(tmp_path: Path) -> None:
     """Only regular files are replaced."""
     (tmp_path / "folder").mkdir()
@@ -147,14 +112,6 @@ def test_folders_and_pipes_are_refused(tmp_path: Path) -> None:
         atomic.write(tmp_path / "folder", b"x")
     with pytest.raises(StateError, match="pipe: is not a regular file"):
         atomic.write(tmp_path / "pipe", b"x")
-
-
-def test_a_file_in_the_way_of_a_folder_is_named(tmp_path: Path) -> None:
-    """The system's reason is in the message with the path asked for."""
-    (tmp_path / "a").write_text("")
-
-    with pytest.raises(StateError, match=r"a/b: cannot be written: "):
-        atomic.write(tmp_path / "a/b", b"x")
 
 
 @each_row("step", ["write", "fsync", "replace"])
@@ -174,27 +131,6 @@ def test_a_failure_leaves_the_old_file_and_nothing_beside(
 
     assert file.read_bytes() == b"old"
     assert _names(tmp_path) == ["file"]
-
-
-def test_an_interrupted_write_cleans_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interrupt in mid-write goes on as it is, with the temporary file removed."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "fsync", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        atomic.write(tmp_path / "file", b"new")
-
-    assert _names(tmp_path) == []
-
-
-def test_very_long_names(tmp_path: Path) -> None:
-    """A name as long as the system allows still has room for its temporary file."""
-    for name in ("n" * 255, "ü" * 127):
-        atomic.write(tmp_path / name, b"x")
-
-    assert _names(tmp_path) == sorted(["n" * 255, "ü" * 127])
 
 
 _KILL_EVERYWHERE = """
@@ -282,44 +218,6 @@ def test_orphans_of_dead_writers_are_swept(tmp_path: Path) -> None:
     assert all(path.exists() for path in kept)
 
 
-def test_a_write_looks_at_so_many_files_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many there are; what it leaves is found by who looks at all of them."""
-    monkeypatch.setattr(atomic, "_SWEPT_FILES", 2)
-    for number in range(5):
-        _orphan(tmp_path, "file", number, 7200)
-
-    atomic.write(tmp_path / "file", b"x")
-    assert len(atomic.abandoned(tmp_path)) == 3
-
-
-def _of_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have every process be somebody else's."""
-
-    def refuse(process: int, number: int) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "kill", refuse)
-
-
-def test_what_another_users_writer_has_open_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that we may not signal lives."""
-    _of_nobody(monkeypatch)
-    kept = _orphan(tmp_path, "file", 4711, 120)
-
-    atomic.write(tmp_path / "file", b"x")
-
-    assert kept.exists()
-
-
-def test_an_orphan_of_no_possible_process_hinders_nobody(tmp_path: Path) -> None:
-    """A number that no process can have says that its writer is dead."""
-    orphan = _orphan(tmp_path, "file", 10**30, 120)
-
-    atomic.write(tmp_path / "file", b"x")
-
-    assert _names(tmp_path) == ["file"], orphan
-
-
 def test_a_private_file_is_private_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What lies beside it meanwhile is as closed to others as the file itself, from its first byte on."""
     file = tmp_path / "file"
@@ -336,23 +234,6 @@ def test_a_private_file_is_private_while_it_is_written(tmp_path: Path, monkeypat
     atomic.write(file, b"secret", mode=0o644)
 
     assert seen == [0o600, 0o600]
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
-def test_whose_owner_cannot_be_kept_is_written_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who may write into a folder may not give files away; the mode stays what it was."""
-    file = tmp_path / "file"
-    file.write_bytes(b"old")
-    file.chmod(0o640)
-    os.chown(file, 65_534, 65_534)
-
-    def refuse(*_: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "fchown", refuse)
-    atomic.write(file, b"new")
-
-    assert (file.read_bytes(), _mode(file)) == (b"new", 0o640)
 
 
 def _write(file: Path) -> None:
@@ -398,57 +279,6 @@ def test_what_was_done_outlives_a_power_cut(
     assert [name[-4:] for name in synced] == [".tmp"] * (b"new" in contents().values())
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_each_folder_is_synced_once_after_all_that_an_event_did_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
-) -> None:
-    """Every content is synced before it gets its name as ever. The folders follow at the end, and outside as ever."""
-    real, steps = os.fsync, list[str]()
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-
-    def sync(descriptor: int) -> None:
-        real(descriptor)
-        steps.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
-
-    monkeypatch.setattr(os, "fsync", sync)
-    with suppress(RuntimeError), atomic.syncing_later():
-        for name in ("one/a", "one/b", "other/a"):
-            atomic.write(tmp_path / name, b"new")
-        atomic.remove(tmp_path / "one" / "a")
-        if fails:
-            raise RuntimeError
-    assert steps == ["file", "file", "file", "folder", "folder"]
-
-    atomic.write(tmp_path / "one" / "c", b"new")
-    assert steps[5:] == ["file", "folder"]
-
-
-def test_what_can_be_generated_again_is_not_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To wait for the disk takes longer than all else; the content is replaced in one step all the same."""
-    synced: list[int] = []
-    monkeypatch.setattr(os, "fsync", synced.append)
-    file = tmp_path / "view"
-    file.write_bytes(b"old")
-    atomic.write(file, b"new", durable=False)
-    assert (file.read_bytes(), synced, len(list(tmp_path.iterdir()))) == (b"new", [], 1)
-
-
-def test_a_folder_that_cannot_be_synced_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is written; more its system does not offer."""
-    real = os.open
-
-    def refuse(path: Path, *arguments: int) -> int:
-        if Path(path) == tmp_path:
-            raise PermissionError(13, "Permission denied")
-        return real(path, *arguments)
-
-    monkeypatch.setattr(os, "open", refuse)
-    atomic.write(tmp_path / "file", b"new")
-
-    assert (tmp_path / "file").read_bytes() == b"new"
-
-
 def test_remove(tmp_path: Path) -> None:
     """A file is removed; one that is missing is fine; a folder is refused."""
     (tmp_path / "file").write_text("x")
@@ -458,16 +288,6 @@ def test_remove(tmp_path: Path) -> None:
 
     with pytest.raises(StateError, match="cannot be removed"):
         atomic.remove(tmp_path)
-
-
-def test_remove_takes_the_link_not_its_target(tmp_path: Path) -> None:
-    """Removing a link leaves what it pointed at."""
-    (tmp_path / "target").write_text("x")
-    (tmp_path / "link").symlink_to("target")
-
-    atomic.remove(tmp_path / "link")
-
-    assert _names(tmp_path) == ["target"]
 
 
 def _renamed(path: Path, content: bytes) -> None:
@@ -496,18 +316,6 @@ def _at_the_swap(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) -
         return real(one, other)
 
     monkeypatch.setattr(atomic, "exchange", swap)
-
-
-def test_replacing_what_is_expected(tmp_path: Path) -> None:
-    """The new content is there with the old mode, its time is told, and nothing lies beside it."""
-    file = tmp_path / "file"
-    file.write_bytes(b"old")
-    file.chmod(0o640)
-
-    told = atomic.replace(file, b"new", b"old")
-
-    assert (file.read_bytes(), _mode(file), told) == (b"new", 0o640, file.stat().st_mtime)
-    assert _names(tmp_path) == ["file"]
 
 
 @each_row("content", [b"their", b"old+", b"ol", b""])
@@ -553,29 +361,6 @@ def test_a_new_file_without_hard_links(tmp_path: Path, monkeypatch: pytest.Monke
 
     assert (tmp_path / "file").read_bytes() == (b"first" if taken else b"new")
     assert _names(tmp_path) == ["file"]
-
-
-def test_without_hard_links_a_link_to_nothing_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody put it there while the new content was written: it has the name, though nothing is behind it."""
-
-    def refuse(*_: object) -> None:
-        (tmp_path / "file").symlink_to("nothing")
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-    with pytest.raises(ChangedError):
-        atomic.replace(tmp_path / "file", b"new", None)
-
-    assert (tmp_path / "file").is_symlink()
-    assert _names(tmp_path) == ["file"]
-
-
-def test_a_file_that_went_is_not_made_again(tmp_path: Path) -> None:
-    """Removal is somebody's will too."""
-    with pytest.raises(ChangedError):
-        atomic.replace(tmp_path / "file", b"new", b"old")
-
-    assert _names(tmp_path) == []
 
 
 def test_a_link_is_never_replaced(tmp_path: Path) -> None:
@@ -659,27 +444,6 @@ def test_a_link_put_there_in_the_very_moment_of_the_swap_stands(
     assert _names(tmp_path) == ["file", "target"]
 
 
-@each_row("content", [b"old", b""])
-@each_row("make", [os.mkfifo, os.mkdir])
-def test_what_is_no_file_and_is_put_there_in_the_very_moment_of_the_swap_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], content: bytes
-) -> None:
-    """A pipe is not read, for nobody may ever write into it, and it is no empty file; a folder keeps its name."""
-    file = tmp_path / "file"
-    file.write_bytes(content)
-
-    def put() -> None:
-        file.unlink()
-        make(file)
-
-    _at_the_swap(monkeypatch, put)
-    with pytest.raises(ChangedError):
-        atomic.replace(file, b"new", content)
-
-    assert file.is_fifo() if make is os.mkfifo else file.is_dir()
-    assert _names(tmp_path) == ["file"]
-
-
 def test_without_a_swap_the_comparison_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a file system that cannot swap, what was saved while the new content was written still stands."""
     file = tmp_path / "file"
@@ -700,39 +464,6 @@ def test_without_a_swap_the_comparison_comes_last(tmp_path: Path, monkeypatch: p
 
     assert file.read_bytes() == b"theirs"
     assert _names(tmp_path) == ["file"]
-
-
-def test_taking_a_file_gives_what_it_held(tmp_path: Path) -> None:
-    """The file is gone and its last content is in our hands."""
-    (tmp_path / "file").write_bytes(b"last words")
-
-    assert atomic.take(tmp_path / "file") == b"last words"
-    assert _names(tmp_path) == []
-
-
-def test_what_cannot_be_taken_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder, a link and a file that cannot be read keep their names."""
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "link").symlink_to("file")
-    (tmp_path / "file").write_bytes(b"x")
-    with pytest.raises(StateError, match="symbolic link"):
-        atomic.take(tmp_path / "link")
-
-    def refuse(*_: object) -> bytes:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(type(tmp_path), "read_bytes", refuse)
-    for name in ("folder", "file"):
-        with pytest.raises(StateError):
-            atomic.take(tmp_path / name)
-
-    assert _names(tmp_path) == ["file", "folder", "link"]
-
-
-def test_taking_a_missing_file_is_an_error(tmp_path: Path) -> None:
-    """There is nothing to hand over."""
-    with pytest.raises(StateError, match="none: cannot be removed"):
-        atomic.take(tmp_path / "none")
 
 
 _KILL_A_SWAP = """
@@ -814,32 +545,3 @@ def test_what_a_block_that_fails_did_to_a_file_is_undone(tmp_path: Path, there: 
         raise _FailedError
 
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == ({"file": b"old"} if there else {})
-
-
-@pytest.mark.parametrize("there", [True, False])
-def test_what_a_block_that_succeeds_did_to_a_file_stays(tmp_path: Path, there: bool) -> None:
-    """And nothing is left beside it."""
-    file = tmp_path / "file"
-    if there:
-        file.write_bytes(b"old")
-
-    with atomic.undone_on_failure(file):
-        atomic.write(file, b"new")
-
-    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"file": b"new"}
-
-
-def test_without_hard_links_a_block_runs_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What replaced a file stays then: its failure must not cost what is there."""
-    file = tmp_path / "file"
-    file.write_bytes(b"old")
-
-    def refuse(*_: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-    with pytest.raises(_FailedError), atomic.undone_on_failure(file):
-        atomic.write(file, b"new")
-        raise _FailedError
-
-    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"file": b"new"}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HOUR_S = 3_600.0
-DAY_S = 24 * HOUR_S
 
 
 @pytest.fixture
@@ -25,12 +22,6 @@ def file() -> Path:
     """A path in the cache of a home where Holdfast keeps something already."""
     paths.ensure_private(paths.state_dir())
     return cache.folder() / "file"
-
-
-def _aged(path: Path, age: float) -> Path:
-    path.write_bytes(b"")
-    os.utime(path, (time.time() - age,) * 2)
-    return path
 
 
 @pytest.mark.parametrize("body", [b"", b"x", b"x" * 5_000_000])
@@ -94,15 +85,6 @@ def test_only_what_is_whole_and_ours_alone_counts(file: Path, harm: Callable[[Pa
     assert cache.read(file) is None
 
 
-def test_what_is_too_large_does_not_count(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that was blown up must not fill the memory."""
-    cache.write(file, b"body")
-    monkeypatch.setattr(cache, "_LIMIT_BYTES", file.stat().st_size)
-    assert cache.read(file) == b"body"
-    monkeypatch.setattr(cache, "_LIMIT_BYTES", file.stat().st_size - 1)
-    assert cache.read(file) is None
-
-
 def test_a_home_without_holdfast_stays_as_it_is(home: Path) -> None:
     """To look at somebody's project leaves nothing behind, also where there is nothing to clear."""
     before = sorted(home.rglob("*"))
@@ -117,52 +99,3 @@ def test_nothing_is_put_where_others_may_put_something(file: Path, mode: int) ->
     paths.ensure_private(file.parent).chmod(mode)
     cache.write(file, b"body")
     assert list(file.parent.iterdir()) == []
-
-
-def test_what_cannot_be_written_is_no_error_and_leaves_nothing(file: Path) -> None:
-    """Neither a path that no file can have nor a folder in the way."""
-    paths.ensure_private(file)
-    cache.write(file, b"body")
-    cache.write(file.parent / "a\0b", b"body")
-    assert cache.read(file.parent / "a\0b") is None
-    assert list(file.parent.iterdir()) == [file]
-
-
-def test_who_is_interrupted_leaves_nothing_and_is_interrupted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A person at a terminal, or the limit of a handler's time."""
-
-    def interrupt(*_: object) -> bytes:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cache, "_sum", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        cache.write(file, b"body")
-    assert list(file.parent.iterdir()) == []
-
-
-@pytest.mark.parametrize("due", [True, False])
-def test_now_and_then_what_is_old_goes(file: Path, monkeypatch: pytest.MonkeyPatch, due: bool) -> None:
-    """After a month what nobody wrote again, after an hour what a killed writer left; one write of 32 looks for it."""
-    cache.write(file, b"body")
-    kept = [
-        _aged(file.with_name("used"), 29 * DAY_S),
-        _aged(file.with_name(".new.tmp"), 0.9 * HOUR_S),
-        file,
-    ]
-    old = [_aged(file.with_name("unused"), 31 * DAY_S), _aged(file.with_name(".left.tmp"), 1.1 * HOUR_S)]
-    moment = 32_000 * 7 if due else 32_000 * 7 + 1_000
-    clock = SimpleNamespace(time=time.time, time_ns=lambda: moment, monotonic_ns=time.monotonic_ns)
-    monkeypatch.setattr(cache, "time", clock)
-
-    cache.write(file, b"body")
-
-    assert sorted(file.parent.iterdir()) == sorted(kept if due else kept + old)
-
-
-def test_all_of_it_can_be_cleared(file: Path) -> None:
-    """What is no file stays, and does not keep the rest."""
-    for number in range(5):
-        cache.write(file.with_name(f"{number}"), b"body")
-    paths.ensure_private(file)
-    cache.clear()
-    assert list(file.parent.iterdir()) == [file]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast.files import file_memo
-from holdfast.files.file_memo import Kept, settled, stamp
-from tests.tables import each_row
+from holdfast.files.file_memo import Kept, stamp
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 S = 1_000_000_000  # nanoseconds of a second
 
@@ -49,16 +51,6 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Reader:
     return made
 
 
-def test_an_old_file_is_read_once(tmp_path: Path, reader: Reader) -> None:
-    """Each of them; they are not mixed up."""
-    kept = Kept(reader.read)
-    for name in ("a", "b"):
-        (tmp_path / name).write_bytes(name.encode())
-    for _ in range(3):
-        assert [kept.get(tmp_path / name) for name in ("a", "b")] == [b"a", b"b"]
-    assert reader.paths == [tmp_path / "a", tmp_path / "b"]
-
-
 def test_an_edit_is_noticed_though_size_and_time_are_set_back(tmp_path: Path, reader: Reader) -> None:
     """Nobody can set back when that was done."""
     file = tmp_path / "file"
@@ -70,19 +62,6 @@ def test_an_edit_is_noticed_though_size_and_time_are_set_back(tmp_path: Path, re
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert stamp(file.stat())[:3] == stamp(before)[:3]
     assert kept.get(file) == b"two"
-
-
-@each_row("part", range(4))
-def test_each_part_of_a_stamp_counts(tmp_path: Path, part: int) -> None:
-    """Another inode is another file, also of the same size and times."""
-    values = [1, 2, 3, 4]
-    names = ("st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
-
-    def of(numbers: list[int]) -> object:
-        return stamp(SimpleNamespace(**dict(zip(names, numbers, strict=True))))  # type: ignore[arg-type]
-
-    assert of(values) == of(list(values))
-    assert of(values) != of([*values[:part], 9, *values[part + 1 :]])
 
 
 def test_a_file_that_was_just_changed_is_read_every_time(tmp_path: Path, reader: Reader) -> None:
@@ -99,16 +78,6 @@ def test_a_file_that_was_just_changed_is_read_every_time(tmp_path: Path, reader:
     assert len(reader.paths) == 4
 
 
-def test_what_counts_is_how_old_a_file_was_before_it_was_read(tmp_path: Path, reader: Reader) -> None:
-    """Reading may take long, and an edit right after its beginning would go unnoticed for ever."""
-    file = tmp_path / "file"
-    file.write_bytes(b"one")
-    kept, reader.now, reader.took = Kept(reader.read), file.stat().st_ctime_ns + S, 10 * S
-    kept.get(file)
-    kept.get(file)
-    assert len(reader.paths) == 2
-
-
 def test_what_is_edited_while_it_is_read_is_read_again(tmp_path: Path, reader: Reader) -> None:
     """The stamp is that of the file before it was read."""
     file = tmp_path / "file"
@@ -122,20 +91,3 @@ def test_what_is_edited_while_it_is_read_is_read_again(tmp_path: Path, reader: R
     kept = Kept(read)
     assert kept.get(file) == b"one"
     assert kept.get(file) == b"another"
-
-
-def test_a_missing_file_is_asked_about_every_time(tmp_path: Path, reader: Reader) -> None:
-    """Also one that no file system can hold, and one that was there before."""
-    kept, file = Kept(reader.read), tmp_path / "file"
-    file.write_bytes(b"one")
-    kept.get(file)
-    file.unlink()
-    for path in (file, file, Path("a\0b"), Path("a\0b")):
-        assert kept.get(path) == b""
-    assert len(reader.paths) == 5
-
-
-def test_two_seconds_settle_a_stamp() -> None:
-    """The coarsest clock of a file system in use ticks as slowly (FAT); the time that anybody can set says nothing."""
-    assert not settled((1, 1, 0, 100), 100 + 2 * S)
-    assert settled((1, 1, 10**30, 100), 100 + 2 * S + 1)

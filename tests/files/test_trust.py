@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import threading
@@ -12,7 +11,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.errors import StateError
-from holdfast.files import atomic, document, trust
+from holdfast.files import atomic, trust
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,16 +26,6 @@ def root(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
     return folder
-
-
-def test_the_digest_is_sha256() -> None:
-    """What is trusted is named by its SHA-256."""
-    assert trust.digest(b"x") == hashlib.sha256(b"x").hexdigest()
-
-
-def test_nothing_is_trusted_at_first(root: Path) -> None:
-    """Without a grant nothing is trusted."""
-    assert not trust.trusted(root, NAME, CONTENT)
 
 
 def test_trust_is_for_root_path_and_content(root: Path, tmp_path: Path) -> None:
@@ -154,18 +143,6 @@ def test_the_trusted_content_is_kept_as_long_as_it_is_trusted(root: Path) -> Non
     assert list(folder.iterdir()) == []
 
 
-def test_what_is_kept_for_one_project_outlives_another_projects_changes(root: Path, tmp_path: Path) -> None:
-    """Contents belong to whoever trusts them: two projects may trust the same one."""
-    other = tmp_path / "other"
-    other.mkdir()
-    for each in (root, other):
-        trust.grant(each, {NAME: CONTENT, f"{each.name}.py": trust.digest(each.name.encode())}, [b"content"])
-    trust.revoke(other)
-    assert trust.content(root, NAME) == b"content"
-    trust.grant(other, {"b": "1"})
-    assert trust.content(root, NAME) == b"content"
-
-
 def test_grants_at_the_same_time_are_all_kept(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another terminal that trusts something just before the file is written adds to it."""
     other = tmp_path / "other"
@@ -184,31 +161,6 @@ def test_grants_at_the_same_time_are_all_kept(root: Path, tmp_path: Path, monkey
     second.join()
     assert trust.trusted(root, NAME, CONTENT)
     assert trust.trusted(other, NAME, CONTENT)
-
-
-def test_a_kept_content_that_was_tampered_with_does_not_count(root: Path) -> None:
-    """What is shown as trusted is what was."""
-    trust.grant(root, {NAME: trust.digest(b"content")}, [b"content"])
-    (paths.state_dir() / "trusted" / trust.digest(b"content")).write_bytes(b"other")
-    assert trust.content(root, NAME) is None
-
-
-def test_trust_is_given_where_no_content_can_be_kept(root: Path) -> None:
-    """Keeping it is a convenience."""
-    paths.ensure_private(paths.state_dir())
-    (paths.state_dir() / "trusted").write_text("in the way")
-    trust.grant(root, {NAME: CONTENT}, [b"content"])
-    assert trust.trusted(root, NAME, CONTENT)
-    assert trust.content(root, NAME) is None
-
-
-def test_a_configuration_that_nobody_trusts_is_not_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every event asks, and in most projects nobody has trusted one."""
-    file = paths.project_config(root)
-    file.parent.mkdir()
-    file.write_bytes(b"todos = 'off'")
-    monkeypatch.setattr(document, "read", lambda *arguments, **options: pytest.fail("it was read"))
-    assert not trust.config_trusted(root)
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "sparse", "folder", "link", "loop"])

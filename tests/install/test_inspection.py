@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import events, paths
+from holdfast import paths
 from holdfast.clients import claude
-from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude import versions
 from holdfast.dispatch import faults
 from holdfast.files import trust
 from holdfast.install import inspection, registration
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace
-from tests import pluginhome, processes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,32 +98,6 @@ def test_a_file_that_hangs_is_interrupted(project: Workspace, monkeypatch: pytes
     assert "longer than" in said
 
 
-def test_loading_happens_in_a_process_of_its_own(tmp_path: Path) -> None:
-    """What a file prints, and what it does to its process, does not reach the command."""
-    place = processes.make(tmp_path)
-    place.user_handler("loud", f"import sys; print('loud'); sys.stdout.flush(); sys.exit = None\n{dedent(GOOD)}")
-
-    command = [sys.executable, "-m", "holdfast", "handlers", "check"]
-    ended = processes.run(command, b"", place.environ(), place.root)
-
-    assert (ended.exit_code, ended.stderr) == (0, "")
-    assert "loud" not in ended.stdout
-    assert "No faults in" in ended.stdout
-
-
-def test_no_process_that_loaded_a_shipped_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In an event it goes on by itself, because it has more to record."""
-    monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path / "shipped" / kind)
-    folder = paths.shipped("handlers")
-    folder.mkdir(parents=True)
-    (folder / "good.py").write_text(dedent(GOOD))
-    project = Workspace.open(tmp_path)
-
-    assert complaints(project) == []
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
-
-
 def test_faults_of_the_past_are_told(project: Workspace) -> None:
     """What a handler did when it ran, until its content changes."""
     path = user_handler("good")
@@ -138,17 +109,6 @@ def test_faults_of_the_past_are_told(project: Workspace) -> None:
 
     path.write_text(path.read_text() + "\n")
     assert complaints(project) == []
-
-
-def test_a_guard_that_cannot_be_called_is_told_once(project: Workspace) -> None:
-    """That it refused events since is no second fault."""
-    path = user_handler("guard", GOOD.replace('"Glob"', '"Glob", strict=True'))
-    loader.find(claude, project)
-    path.write_text("def broken(:\n")
-    faults.remember("PreToolUse", the_file(project, "guard"), "cannot be read")
-
-    ((name, said),) = complaints(project)
-    assert (name, "cannot be read as Python" in said) == ("guard", True)
 
 
 def test_what_the_text_shows_is_told_without_running_it(project: Workspace, tmp_path: Path) -> None:
@@ -187,14 +147,6 @@ def test_the_listing_says_what_runs_in_which_order(project: Workspace) -> None:
     assert (first["timeout"], first["strict"], first["match"]) == (1.5, True, "Glob")
     assert (second["place"], second["function"], second["timeout"]) == ("user", "on_pre_tool_use", None)
     assert (third["place"], third["trusted"]) == ("project", True)
-
-
-def test_events_stand_in_a_fixed_order(project: Workspace) -> None:
-    """The listing follows the table of events and not the files."""
-    user_handler("both", GOOD + GOOD.replace("on_pre_tool_use", "on_setup").replace('(match="Glob")', ""))
-
-    listed = list(inspection.listing(loader.find(claude, project)))
-    assert listed == [event for event in events.EVENTS if event in ("PreToolUse", "Setup")]
 
 
 def register(project: Workspace, *events: str, timeout: float | None = None, command: str = "") -> None:
@@ -248,18 +200,6 @@ def test_a_handler_that_the_client_does_not_wait_for_is_named(
     assert [waits in said for said in remarks(project)] == ([True] if told else [])
 
 
-def test_the_shortest_limit_of_all_settings_counts(project: Workspace) -> None:
-    """Whichever the client keeps to, the answer may come from that one."""
-    slow = GOOD.replace("on_pre_tool_use", "on_session_end").replace('match="Glob"', "timeout=10")
-    user_handler("slow", slow)
-    for first, second in ((20, 70), (70, 20)):
-        register(project, "SessionEnd", timeout=first)
-        text = (project.root / ".claude" / "settings.json").read_text()
-        (project.root / ".claude" / "settings.local.json").write_text(text.replace(str(first), str(second)))
-        (said,) = remarks(project)
-        assert "(20 s)" in said
-
-
 def test_one_settings_file_that_covers_a_handler_is_enough(project: Workspace) -> None:
     """The client runs what any of them registers."""
     user_handler("mine")
@@ -272,27 +212,6 @@ def test_one_settings_file_that_covers_a_handler_is_enough(project: Workspace) -
     settings.with_name("settings.local.json").unlink()
     (said,) = remarks(project)
     assert said.startswith("on_pre_tool_use doesn't run for all of Glob: PreToolUse is registered only for Edit")
-
-
-def test_what_a_plugin_registers_is_not_missed(project: Workspace, tmp_path: Path) -> None:
-    """Its hooks start the same handlers."""
-    user_handler("mine")
-    register(project, "Stop")
-    assert len(remarks(project)) == 1
-    hook = {"type": "command", "command": registration.plugin_command("PreToolUse")}
-    (tmp_path / "plugin" / "hooks").mkdir(parents=True)
-    hooks = {"hooks": {"PreToolUse": [{"matcher": "Glob", "hooks": [hook]}]}}
-    (tmp_path / "plugin" / "hooks" / "hooks.json").write_text(json.dumps(hooks))
-    scopes.claude_dir().mkdir(exist_ok=True)
-    pluginhome.enable(tmp_path / "plugin", ready=False)
-    assert remarks(project) == []
-
-
-def test_what_is_sound_in_a_file_runs(project: Workspace) -> None:
-    """A fault of one function is a complaint about that one; the others answer their events."""
-    user_handler("half", f"{dedent(GOOD)}\n@hookimpl(match=3)\ndef on_stop(event): ...\n")
-    assert inspection.idle(the_file(project, "half")) == ""
-    assert [name for name, _ in complaints(project)] == ["half"]
 
 
 def test_a_guard_that_is_gone_is_not_to_be_looked_at(project: Workspace) -> None:

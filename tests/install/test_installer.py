@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import stat
 import subprocess
 import sys
@@ -15,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 
 from holdfast import paths
-from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.clients.claude.scopes import Scope, Target
 from holdfast.commands import install as install_command
@@ -26,15 +24,10 @@ from holdfast.install import (
     installer,
     installs,
     launcher,
-    registrations,
-    settingsfile,
     uninstall,
-    upkeep,
     wanted_events,
 )
-from holdfast.install.registration import command, group, settings
-from holdfast.plugins import loader
-from holdfast.sessions.workspace import Workspace
+from holdfast.install.registration import group, settings
 
 SHIPPED = "from holdfast import hookimpl\n\n@hookimpl\ndef on_session_start(event): ...\n"
 SHIPPED += '@hookimpl(match="Task")\ndef on_pre_tool_use(event): ...\n'
@@ -172,31 +165,6 @@ def test_a_handler_that_needs_more_time_has_the_client_wait(root: Path, scope: s
     assert limits()["SessionEnd"] == 90
 
 
-def slow(folder: Path, name: str) -> None:
-    """Write a handler that needs more time for SessionEnd than the client's default."""
-    path = handler(folder, name, "session_end")
-    path.write_text(path.read_text().replace("@hookimpl", "@hookimpl(timeout=10)"))
-
-
-def test_in_a_teams_settings_the_client_waits_for_the_teams_handlers_alone(root: Path) -> None:
-    """Whether a user trusts one, and what the user's own ask for, makes no difference to the others."""
-    team, user = scopes.target("project", root), scopes.target("user", root)
-
-    def limit(target: Target) -> object:
-        return events(target)["SessionEnd"][0]["hooks"][0].get("timeout")
-
-    handler(root / ".claude" / "handlers", "theirs", "session_end")
-    slow(paths.user_handlers(), "mine")
-    for target in (team, user):
-        installer.install(target)
-    assert (limit(team), limit(user)) == (None, 60)
-
-    (paths.user_handlers() / "mine.py").unlink()
-    slow(root / ".claude" / "handlers", "untrusted")
-    installer.install(team)
-    assert limit(team) == 60
-
-
 @pytest.mark.parametrize("content", [None, b"", b" \n"])
 def test_missing_or_empty_settings_become_the_printed_ones(target: Target, content: bytes | None) -> None:
     """Without settings, the file holds exactly what --print prints, and uninstalling leaves what was there."""
@@ -309,16 +277,6 @@ def test_without_its_backup_only_our_entries_go(target: Target, damage: str) -> 
     backup.write_text("{}") if damage == "changed" else backup.unlink()
     assert "Holdfast's entries removed" in uninstall.uninstall(target)[0]
     assert target.settings.read_text() == FOREIGN
-
-
-def test_without_its_record_only_our_entries_go(target: Target) -> None:
-    """A lost or broken record costs the restoring, not the uninstall."""
-    given(target, '{"model": "x"}')
-    installer.install(target, allow_cli=True)
-    (paths.state_dir() / "installs.json").write_text("{broken")
-    uninstall.uninstall(target)
-    assert target.settings.read_text() == '{"model": "x"}'
-    assert not paths.launcher().exists()
 
 
 def test_a_broken_record_does_not_stop_an_install(target: Target) -> None:
@@ -485,17 +443,6 @@ def test_a_place_that_holds_no_file_is_refused(target: Target, kind: str) -> Non
     assert not paths.launcher().exists()
 
 
-def test_an_unwritable_folder_is_refused(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without permission nothing is begun."""
-    given(target, FOREIGN)
-    real = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: real(path, mode) and Path(path) != target.settings.parent)
-    with pytest.raises(StateError, match="not writable for you"):
-        installer.install(target)
-    assert target.settings.read_text() == FOREIGN
-    assert not paths.launcher().exists()
-
-
 def test_a_change_by_somebody_else_meanwhile_is_not_lost(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that changed between reading and writing is not overwritten."""
     given(target, FOREIGN)
@@ -563,15 +510,6 @@ def test_what_a_team_gets_does_not_depend_on_the_user(root: Path) -> None:
     assert wanted_events.printed(root) == scopes.target("project", root).settings.read_text()
 
 
-def test_a_users_own_settings_have_the_users_handlers_too(target: Target) -> None:
-    """User scope registers shipped, own and trusted project handlers, as configured."""
-    handler(paths.user_handlers(), "mine", "stop")
-    handler(paths.user_handlers(), "off", "session_end")
-    paths.user_config().write_text('[handlers]\noff = ["off"]\n')
-    installer.install(target)
-    assert set(events(target)) == {"SessionStart", "PreToolUse", "Stop"}
-
-
 @pytest.mark.parametrize(
     ("version", "scope", "there"),
     [
@@ -610,34 +548,10 @@ def test_a_project_is_not_forgotten_by_an_install_from_another(root: Path, tmp_p
     assert "Setup" not in events(target)
 
 
-def test_only_the_users_settings_serve_several_projects(root: Path, target: Target) -> None:
-    """What a project's handlers want is recorded there; local settings are read in their own project alone."""
-    path = handler(root / ".claude" / "handlers", "known", "setup")
-    trust.grant(root, {".claude/handlers/known.py": trust.digest(path.read_bytes())})
-    for each in (target, scopes.target("local", root)):
-        installer.install(each)
-    assert [bool(record.projects) for record in installs.load().values()] == [True, False]
-
-
 def test_the_record_is_private(target: Target) -> None:
     """It names the user's projects and what their handlers are called for."""
     installer.install(target)
     assert stat.S_IMODE(installs.file().stat().st_mode) == 0o600
-
-
-def test_a_project_that_is_gone_wants_nothing_any_more(root: Path, tmp_path: Path, target: Target) -> None:
-    """What only its handlers needed leaves the user's settings with the next install anywhere."""
-    path = handler(root / ".claude" / "handlers", "known", "setup")
-    trust.grant(root, {".claude/handlers/known.py": trust.digest(path.read_bytes())})
-    installer.install(target)
-    assert "Setup" in events(target)
-    shutil.rmtree(root)
-    (tmp_path / "other").mkdir()
-    installer.install(scopes.target("user", tmp_path / "other"))
-    assert "Setup" not in events(target)
-    record = installs.get(target.real)
-    assert record is not None
-    assert record.projects == {}
 
 
 def test_allowing_the_command_adds_the_rule_and_the_skill(target: Target) -> None:
@@ -676,18 +590,6 @@ def test_a_rule_somebody_else_wrote_is_not_ours_to_remove(target: Target) -> Non
     given(target, target.settings.read_text() + "\n")
     uninstall.uninstall(target)
     assert json.loads(target.settings.read_text()) == {"permissions": {"allow": [RULE]}}
-
-
-def test_a_rule_that_the_user_took_out_is_ours_no_more(target: Target) -> None:
-    """Should the user allow it later after all, that is the user's rule: no uninstall takes it."""
-    installer.install(target, allow_cli=True)
-    allowed = target.settings.read_text()
-    given(target, allowed.replace(f'"{RULE}",', ""))
-    installer.install(target)
-    assert RULE not in target.settings.read_text()
-    given(target, allowed + "\n")
-    uninstall.uninstall(target)
-    assert json.loads(target.settings.read_text())["permissions"] == {"allow": [RULE]}
 
 
 def test_our_own_copy_of_the_skill_is_brought_up_to_date(target: Target, shipped: Path) -> None:
@@ -829,33 +731,10 @@ def test_settings_a_team_already_has_are_claimed_but_not_changed(root: Path) -> 
     assert json.loads(target.settings.read_text()) == {}
 
 
-def test_what_a_team_registers_after_its_settings_were_claimed_goes_as_well(root: Path) -> None:
-    """A teammate's next commit brings another event: uninstalling leaves no empty list of it either."""
-    target = scopes.target("project", root)
-    given(target, wanted_events.printed(root))
-    installer.install(target)
-    path = handler(root / ".claude" / "handlers", "ours", "notification")
-    trust.grant(root, {".claude/handlers/ours.py": trust.digest(path.read_bytes())})
-    given(target, wanted_events.printed(root))
-    installer.install(target)
-    assert "Notification" in events(target)
-    uninstall.uninstall(target)
-    assert json.loads(target.settings.read_text()) == {}
-
-
 def test_a_setting_that_silences_all_hooks_is_mentioned(target: Target) -> None:
     """An install that can have no effect says so (client fact §4.3)."""
     given(target, '{"disableAllHooks": true}')
     assert any("disableAllHooks" in line for line in installer.install(target))
-
-
-def test_the_registered_command_runs_the_installed_holdfast(target: Target) -> None:
-    """What was installed answers a real payload with exit 0 and silence for an event nobody handles."""
-    installer.install(target)
-    env = {"PATH": os.defpath, "HOME": str(Path.home()), "HOLDFAST_SERVER": "off"}
-    payload = b'{"hook_event_name": "CwdChanged", "session_id": "s", "transcript_path": "", "cwd": "/"}'
-    done = subprocess.run(["/bin/sh", "-c", command("CwdChanged")], env=env, input=payload, capture_output=True)
-    assert (done.returncode, done.stdout) == (0, b"")
 
 
 @pytest.mark.slow
@@ -968,22 +847,6 @@ def test_what_cannot_be_recognised_as_ours_is_left_and_named(target: Target) -> 
     assert unknown.endswith(" There is no backup of it.")
 
 
-def test_a_record_that_is_lost_for_another_file_does_not_matter(target: Target) -> None:
-    """Where the record of this one can be read, the file comes back byte for byte."""
-    given(target, FOREIGN)
-    installer.install(target, allow_cli=True)
-    rows = json.loads(installs.file().read_text())
-    rows["installs"]["/elsewhere/settings.json"] = "gone wrong"
-    lose_record(json.dumps(rows))
-
-    lines = uninstall.uninstall(target)
-
-    assert target.settings.read_text() == FOREIGN
-    assert not any("is not known, for the record" in line for line in lines)
-    (aside,) = paths.state_dir().glob("installs.json.corrupt-*")
-    assert "/elsewhere/settings.json" in aside.read_text()  # nothing that could not be read is thrown away
-
-
 @pytest.mark.parametrize("scope", ["project", "local"])
 def test_without_the_record_other_settings_keep_the_programs(root: Path, target: Target, scope: Scope) -> None:
     """As far as they can be seen from here."""
@@ -993,50 +856,6 @@ def test_without_the_record_other_settings_keep_the_programs(root: Path, target:
     lines = uninstall.uninstall(target)
     assert stays(scopes.target(scope, root)) in lines
     assert all(path.exists() for path in launcher.programs())
-
-
-def test_a_record_that_was_set_aside_is_as_good_as_lost(root: Path, target: Target) -> None:
-    """An install elsewhere began a new one: what is recognised goes all the same, and the old one is named."""
-    given(target, '{"model": "x"}')
-    installer.install(target, allow_cli=True)
-    lose_record("{broken")
-    installer.install(scopes.target("local", root))
-    (aside,) = installs.set_aside()
-
-    lines = uninstall.uninstall(target)
-
-    assert target.settings.read_text() == '{"model": "x"}'
-    assert not target.skill.exists()
-    assert lines[-1] == f"Stays: {aside}. Once Holdfast is uninstalled everywhere, delete it: rm {aside}"
-    assert all(path.exists() for path in launcher.programs())
-
-
-def test_where_no_program_was_there_is_no_doubt_about_who_names_it(target: Target) -> None:
-    """A lost record is no matter where nothing of ours is found."""
-    paths.ensure_private(paths.state_dir())
-    lose_record("{broken")
-    assert uninstall.uninstall(target) == [f"{target.settings}: there is no such file, so nothing changed"]
-
-
-def test_the_last_uninstall_leaves_an_empty_record(root: Path) -> None:
-    """What is gone is not known of, however many there were."""
-    targets = [scopes.target("user", root), scopes.target("local", root)]
-    for target in targets:
-        installer.install(target)
-    for number, target in enumerate(targets, 1):
-        uninstall.uninstall(target)
-        assert list(installs.load()) == [str(each.real) for each in targets[number:]]
-
-
-def test_without_a_skill_none_is_spoken_of(target: Target) -> None:
-    """Also where the record was lost, before an install or since."""
-    installer.install(target)
-    lose_record("{broken")
-    assert not any("skill" in line for line in installer.install(target))
-    assert not any("skill" in line for line in uninstall.uninstall(target))
-    installer.install(target)
-    lose_record("{broken")
-    assert not any("skill" in line for line in uninstall.uninstall(target))
 
 
 @pytest.mark.parametrize("act", [installer.install, uninstall.uninstall])
@@ -1059,80 +878,6 @@ def test_without_a_place_for_the_backup_nothing_is_touched(target: Target) -> No
     with pytest.raises(StateError, match="cannot be backed up"):
         installer.install(target)
     assert target.settings.read_text() == FOREIGN
-
-
-def test_the_oldest_copy_is_of_this_very_file_and_none_is_lost(
-    root: Path, target: Target, shipped: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Others of its name are in the same folder, and several copies may be made within one second."""
-    monkeypatch.setattr(settingsfile, "file_stamp", lambda: "20260101T000000Z")
-    for place, text in ((scopes.target("project", root), '{"model": "theirs"}'), (target, '{"model": "x"}')):
-        given(place, text)
-        installer.install(place)
-    handler(shipped / "handlers", "later", "stop")
-    installer.install(target)
-    kept = settingsfile.backups(target.real)
-    assert [json.loads(each.read_text()).keys() for each in kept] == [{"model"}, {"model", "hooks"}]
-    lose_record("{broken")
-    assert any(line.endswith(f"Its oldest backup: {kept[0]}") for line in uninstall.uninstall(target))
-    assert json.loads(kept[0].read_text()) == {"model": "x"}
-
-
-def test_a_file_is_recorded_as_it_was_installed_last(root: Path, tmp_path: Path) -> None:
-    """One of another name may get another scope, or belong to a project that moved."""
-    named, moved = tmp_path / "named.json", tmp_path / "moved"
-    installer.install(scopes.target("local", root, named))
-    root.rename(moved)
-    installer.install(scopes.target("project", moved, named))
-    record = installs.get(named)
-    assert record is not None
-    assert (record.scope, record.root) == ("project", moved)
-    assert named in [each.settings for each in registrations.targets(Workspace.open(moved))]
-
-
-def test_other_settings_that_cannot_be_read_do_not_stop_an_uninstall(root: Path, target: Target) -> None:
-    """With the record lost they are looked at; what they name is not known, and that is said."""
-    installer.install(target)
-    lose_record("{broken")
-    given(scopes.target("local", root), "{broken")
-    lines = uninstall.uninstall(target)
-    assert not target.settings.exists() or "hooks" not in json.loads(target.settings.read_text())
-    assert any("Other settings may still name the launcher." in line for line in lines)
-    assert not any(path.exists() for path in launcher.programs())
-
-
-def test_an_uninstall_of_what_never_was_costs_no_program(root: Path, target: Target) -> None:
-    """With the record lost, settings beside it may name them; nothing is said of a file that we never changed."""
-    installer.install(target)
-    lose_record("{broken")
-    local = scopes.target("local", root)
-    lines = uninstall.uninstall(local)
-    assert lines == [
-        f"{local.settings}: there is no such file, so nothing changed",
-        stays(target),
-    ]
-    assert all(path.exists() for path in launcher.programs())
-
-
-def test_an_install_after_the_record_was_lost_knows_what_is_ours(target: Target, shipped: Path) -> None:
-    """Rules and skill are in the new record, so that an uninstall takes them out; so too after a session's upkeep."""
-    given(target, '{"model": "x"}')
-    for renew in (lambda: installer.install(target), lambda: upkept(target, shipped)):
-        installer.install(target, allow_cli=True)
-        lose_record("{broken")
-        renew()
-        record = installs.get(target.real)
-        assert record is not None
-        assert (list(record.allowed), record.skill) == (RULES, target.skill)
-        uninstall.uninstall(target)
-        assert target.settings.read_text() == '{"model": "x"}'
-        assert not target.skill.exists()
-
-
-def upkept(target: Target, shipped: Path) -> None:
-    handler(shipped / "handlers", "later", "stop")
-    project = Workspace.open(target.root)
-    assert upkeep.refresh(target.settings, project, loader.find(claude, project))
 
 
 def test_a_new_install_over_a_lost_record_claims_nothing_of_others(target: Target) -> None:

@@ -93,14 +93,6 @@ def test_an_interpreter_no_program_can_name_is_refused(name: str, monkeypatch: p
     assert not paths.launcher().exists()
 
 
-def test_an_entrypoint_without_the_line_to_fill_in_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A launcher that could not find its package is never written."""
-    (tmp_path / "dispatch.py").write_text("print()\n")
-    monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path)
-    with pytest.raises(StateError, match='no line ROOT = ""'):
-        launcher.write()
-
-
 def test_a_link_in_the_launchers_place_is_not_written_through(tmp_path: Path) -> None:
     """Somebody's own file behind a link stays what it is."""
     other = placed(tmp_path, "mine")
@@ -109,22 +101,6 @@ def test_a_link_in_the_launchers_place_is_not_written_through(tmp_path: Path) ->
     with pytest.raises(StateError, match="symbolic link"):
         launcher.write()
     assert other.read_text() == "mine"
-
-
-def test_a_link_to_nothing_is_removed_too() -> None:
-    """It is in a program's place, and nothing needs it."""
-    paths.launcher().parent.mkdir(parents=True)
-    paths.launcher().symlink_to("gone")
-    assert launcher.remove() == [paths.launcher()]
-    assert not paths.launcher().parent.exists()
-
-
-def test_a_place_where_no_program_can_be_written_is_named() -> None:
-    """A file in the folder's place, say."""
-    paths.launcher().parent.parent.mkdir(parents=True)
-    paths.launcher().parent.write_text("")
-    with pytest.raises(StateError, match=str(paths.launcher())):
-        launcher.write()
 
 
 def test_removing_leaves_nothing_of_ours_and_everything_of_others() -> None:
@@ -196,61 +172,3 @@ def test_a_moved_home_needs_no_new_settings(tmp_path: Path) -> None:
     path.rename(path.with_name("run"))
     done = run("/bin/sh", "-c", registration.command("Stop"), home=moved)
     assert done.stdout.startswith("1 ['Stop']")
-
-
-@each_row("interpreter", ["/usr/bin/python3", "/with 'blank' and $HOME/python", f"/{'l' * 130}/python"])
-def test_what_a_program_starts_is_read_back(interpreter: str) -> None:
-    """Launcher and command, in each form of the first line."""
-    texts = launcher.texts(interpreter)
-    for program in launcher.programs()[:2]:
-        assert launcher.started(texts[program]) == (interpreter, str(paths.package_root()))
-
-
-def test_what_an_earlier_version_wrote_is_read_back() -> None:
-    """Its programs stay until the next install."""
-    for start in ("#!/x/python -IS\n", "#!/bin/sh\n''':'\nexec '/x/python' -IS \"$0\" \"$@\"\n'''\n"):
-        assert launcher.started(f"{start}ROOT = '/y'\n") == ("/x/python", "/y")
-
-
-def test_what_to_install_again_is_where_it_came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the installer noted it beside the package; a checkout is its own source."""
-    assert launcher.requirement() == str(paths.plugin_root())
-    monkeypatch.setattr(paths, "package_root", lambda: tmp_path)
-    monkeypatch.setattr(paths, "plugin_root", lambda: tmp_path.parent)
-    noted = tmp_path / "holdfast-0.1.0.dist-info" / "direct_url.json"
-    noted.parent.mkdir()
-    wrong = []
-    for text, source in (
-        ('{"url": "file:///my%20code/holdfast", "dir_info": {}}', "/my code/holdfast"),
-        ('{"url": "https://x.org/h.git", "vcs_info": {"vcs": "git", "commit_id": "1"}}', "git+https://x.org/h.git"),
-        ('{"url": "https://x.org/holdfast.whl", "archive_info": {}}', "https://x.org/holdfast.whl"),
-        ("[]", "holdfast"),
-        ("{", "holdfast"),
-    ):
-        noted.write_text(text)
-        found = launcher.requirement()
-        wrong += [] if found == source else [(text, found)]
-    assert not wrong
-
-
-ROOTS = ("here", "'/unclosed", "{[]: '/x'}", "-" * 99_999 + "1", "'/x' 'y'.z()", "3")
-
-
-@each_row(
-    "text",
-    [
-        *(
-            "",
-            "#!/bin/sh\n",
-            SCRIPT,
-            "ROOT = '/x'\n",
-            "#!/bin/sh\n''':'\nexec 'unclosed -IS \"$0\" \"$@\"\nROOT = '/x'\n",
-        ),
-        *(f"#!/usr/bin/python -IS\nROOT = {root}\n" for root in ROOTS),
-    ],
-    ids=lambda text: repr(text[:48]),
-)
-def test_what_is_no_program_of_an_install_starts_nothing_of_ours(text: str) -> None:
-    """Somebody's own script, or a damaged one."""
-    found = launcher.started(text)
-    assert found is None or found.root == ""

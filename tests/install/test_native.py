@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -115,21 +114,6 @@ def test_an_upgrade_replaces_it(shipped: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(native, "find", lambda: native.Relay(shipped.read_bytes() + b"newer", ""))
     assert launcher.write() == [paths.launcher()]
     assert paths.launcher().read_bytes().endswith(b"newer")
-
-
-def test_a_python_that_calls_itself_otherwise_is_told(shipped: Path, tmp_path: Path) -> None:
-    """The relay would look for the server under one name, and the server listen under the other."""
-    launcher.write()
-    wrapper = tmp_path / "python"
-    wrapper.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    wrapper.chmod(0o755)
-    conf = paths.relay_conf()
-    conf.write_text(conf.read_text().replace(f"\n{sys.executable}\n", f"\n{wrapper}\n"))
-    kind, why = native.running()
-    assert (kind, why.partition(": ")[0]) == ("native", "but no server answers it, so each event starts cold")
-    assert f"names the Python {wrapper}, which calls itself {sys.executable}" in why
-    assert launcher.write() == [conf]
-    assert native.running() == ("native", "of this version")
 
 
 def test_the_variable_brings_the_python_relay_back(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:

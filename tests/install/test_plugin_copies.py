@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import log, paths
+from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
-from holdfast.install import installer, launcher, plugin_copies, skillcopy, uninstall, upkeep, wanted_events
+from holdfast.install import installer, launcher, plugin_copies, uninstall, upkeep, wanted_events
 from holdfast.plugins import loader
 from holdfast.sessions.workspace import Workspace
 from tests.processes import ROOT
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -132,17 +131,6 @@ def test_what_was_registered_before_stays(project: Workspace) -> None:
     assert [event for event in events(place) if event in line.partition("Each firing of")[2]] == list(SHIPPED)
 
 
-def test_a_handler_that_comes_later_is_registered_beside_the_plugin(project: Workspace) -> None:
-    """Between installs too, and no more than it needs."""
-    handler("notification")
-    place = target(project)
-    enable(place)
-    installer.install(place)
-    handler("pre_tool_use", "Agent|Read", name="another")
-    upkeep.refresh(place.settings, project, loader.find(claude, project))
-    assert events(place) == {"Notification": None, "PreToolUse": "Read"}
-
-
 @pytest.mark.parametrize("match", ["Bash", "Agent|Bash", "mcp__.*", None])
 def test_a_second_install_beside_the_plugin_changes_nothing(project: Workspace, match: str | None) -> None:
     """What was added beside it goes on being no more than the rest; with the handler the rest goes."""
@@ -158,19 +146,6 @@ def test_a_second_install_beside_the_plugin_changes_nothing(project: Workspace, 
         (paths.user_handlers() / "mine.py").unlink()
         upkeep.refresh(place.settings, project, loader.find(claude, project))
         assert "PreToolUse" not in events(place)
-
-
-def test_what_was_registered_before_the_plugin_came_stays_whole(project: Workspace) -> None:
-    """Also where a handler of one's own wants another tool."""
-    handler("pre_tool_use", "Bash")
-    place = target(project)
-    installer.install(place)
-    before = events(place)
-    settings = json.loads(place.settings.read_text())
-    enable(place)
-    write(place.settings, settings | json.loads(place.settings.read_text()))
-    installer.install(place)
-    assert events(place) == before
 
 
 @pytest.mark.parametrize("how", ["off", "not installed", "no settings", "damaged", "of another", "gone"])
@@ -230,43 +205,6 @@ def test_the_clients_notes_are_read_in_each_form(project: Workspace, tmp_path: P
     assert (bool(plugin_copies.registered(place)), set(plugin_copies.registered(local))) == (False, set(SHIPPED))
 
 
-@each_row("line", ["", "# environment", "# environment 1 2", "environment 1 2"])
-def test_a_copy_that_does_not_name_its_environment_is_not_ready(tmp_path: Path, line: str) -> None:
-    """A damaged download is told, not raised."""
-    (tmp_path / "plugin").mkdir()
-    (tmp_path / "plugin" / "requirements.txt").write_text(f"{line}\nclick\n")
-    assert not plugin_copies.Copy(tmp_path, tmp_path / "data").ready
-
-
-def test_a_copy_is_removed_in_the_scope_it_was_installed_for(tmp_path: Path) -> None:
-    """The client's command takes the user's without a word."""
-    copies = [plugin_copies.Copy(tmp_path, tmp_path, NAME, scope) for scope in ("user", "project")]
-    usual = f"claude plugin uninstall {NAME}"
-    assert [copy.undo for copy in copies] == [usual, f"{usual} --scope project"]
-
-
-def test_only_folders_hold_a_plugins_data() -> None:
-    """What else lies beside them is nobody's environment."""
-    data = scopes.claude_dir() / "plugins" / "data"
-    for name in ("holdfast-holdfast", "holdfast-inline", "other-holdfast"):
-        (data / name).mkdir(parents=True)
-    (data / "holdfast-notes").write_text("")
-    assert plugin_copies.data_folders() == [data / "holdfast-holdfast", data / "holdfast-inline"]
-
-
-def test_another_folder_for_plugins_counts(project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client can be told where it keeps them."""
-    place = target(project)
-    enable(place)
-    (scopes.claude_dir() / "plugins").rename(tmp_path / "elsewhere")
-    assert not plugin_copies.registered(place)
-    monkeypatch.setenv("CLAUDE_CODE_PLUGIN_CACHE_DIR", str(tmp_path / "elsewhere"))
-    assert set(plugin_copies.registered(place)) == set(SHIPPED)
-    (tmp_path / "elsewhere").rename(scopes.claude_dir() / "plugins")
-    monkeypatch.setenv("CLAUDE_CODE_PLUGIN_CACHE_DIR", "")
-    assert set(plugin_copies.registered(place)) == set(SHIPPED), "an empty variable names none"
-
-
 def test_the_printed_settings_do_not_depend_on_it(project: Workspace) -> None:
     """`install --print` is the same on every machine."""
     before = wanted_events.printed(project.root)
@@ -288,31 +226,6 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return prefix.parent
 
 
-def test_the_checkout_is_no_plugins_copy() -> None:
-    """Only an environment that a plugin built says so."""
-    assert not plugin_copies.running()
-
-
-def test_the_copy_that_runs_is_the_one_that_is_enabled(project: Workspace, running: Path) -> None:
-    """It is named once, as the client knows it; one that nothing enables came by `--plugin-dir`."""
-    (by_hand,) = plugin_copies.copies(project.root)
-    assert (by_hand.root, by_hand.name, by_hand.undo) == (ROOT, "", "start the client without --plugin-dir")
-    enable(target(project))
-    (enabled,) = plugin_copies.copies(project.root)
-    assert (enabled.root, enabled.undo) == (ROOT, f"claude plugin uninstall {NAME}")
-
-
-def test_a_launcher_that_cannot_be_renewed_costs_no_other_line(
-    project: Workspace, running: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Why goes to the log; what nothing registers is named all the same."""
-    handler("notification")
-    assert launcher.write()
-    monkeypatch.setattr(sys, "executable", str(running / "back\\slash" / "python"))
-    assert any("handlers want Notification" in line for line in upkeep.keep_registered(project))
-    assert any("launcher couldn't be updated" in line for line in log.tail(5))
-
-
 def test_handlers_that_nothing_registers_are_named(project: Workspace, running: Path) -> None:
     """Settings without an entry of ours are left alone: a line says what to run, until it was."""
     assert upkeep.keep_registered(project) == []
@@ -323,22 +236,6 @@ def test_handlers_that_nothing_registers_are_named(project: Workspace, running: 
     )
     assert not target(project).settings.exists()
     installer.install(target(project))
-    assert upkeep.keep_registered(project) == []
-
-
-def test_what_only_a_newer_client_knows_is_missed_in_its_sessions(
-    project: Workspace, running: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An older one would never fire it."""
-    handler("pre_model_switch")
-    for agent, count in (("claude-code_2-1-250_agent", 0), ("claude-code_2-1-251_agent", 1)):
-        monkeypatch.setenv("AI_AGENT", agent)
-        assert len([line for line in upkeep.keep_registered(project) if "PreModelSwitch" in line]) == count
-
-
-def test_without_the_plugin_no_such_line_comes(project: Workspace) -> None:
-    """Where settings alone may register, whoever took them out wanted that."""
-    handler("notification")
     assert upkeep.keep_registered(project) == []
 
 
@@ -356,17 +253,6 @@ def test_the_launcher_follows_an_update(project: Workspace, running: Path, monke
     paths.launcher().write_text(foreign)
     upkeep.keep_registered(project)
     assert paths.launcher().read_text() == foreign
-
-
-def test_without_a_launcher_none_is_written(project: Workspace, running: Path) -> None:
-    """The plugin needs none."""
-    upkeep.keep_registered(project)
-    assert not paths.launcher().exists()
-
-
-def test_the_skill_is_the_same_in_the_plugin() -> None:
-    """There is one skill, wherever it comes from."""
-    assert skillcopy.shipped() == (ROOT / "skills" / "holdfast" / "SKILL.md").read_bytes()
 
 
 def test_what_is_covered_is_told_by_matchers() -> None:

@@ -52,14 +52,6 @@ def test_an_entry_says_what_it_runs(target: Target, home: Path) -> None:
     assert (third.matcher, third.seconds) == ("Bash", None)
 
 
-@pytest.mark.parametrize("prefix", ["$HOME", "${HOME}", "~"])
-def test_the_home_in_a_command_is_this_one(target: Target, home: Path, prefix: str) -> None:
-    """In each way a shell knows."""
-    write(target, {"Stop": [hook(f'"{prefix}/.local/share/holdfast/run" Stop')]})
-    (entry,) = registrations.entries(target)
-    assert entry.program == home / ".local/share/holdfast/run"
-
-
 @pytest.mark.parametrize("command", ["Holdfast Dispatch Stop", "cd /opt/holdfast &&\npython3 dispatch.py Stop"])
 def test_what_runs_holdfast_is_found_however_it_is_written(target: Target, command: str) -> None:
     """In capitals and over several lines; a matcher the client cannot read selects as none does."""
@@ -74,22 +66,6 @@ def test_settings_behind_a_link_are_read(target: Target, tmp_path: Path) -> None
     target.settings.rename(tmp_path / "kept.json")
     target.settings.symlink_to(tmp_path / "kept.json")
     assert [entry.event for entry in registrations.entries(target)] == ["Stop"]
-
-
-@pytest.mark.parametrize("hooks", [None, 3, [], {"Stop": 3}, {"Stop": [3, {"hooks": 3}, {"hooks": [3, {}]}]}])
-def test_shapes_the_client_drops_register_nothing(target: Target, hooks: Any) -> None:
-    """Nor do they break anything."""
-    write(target, hooks)
-    assert registrations.entries(target) == []
-
-
-@pytest.mark.parametrize("text", [None, "", " \r\n\t", "\ufeff", "\ufeff\n", "{}"])
-def test_settings_without_content_register_nothing(target: Target, text: str | None) -> None:
-    """An editor's byte order mark is none; an install takes all of them for empty."""
-    if text is not None:
-        target.settings.write_text(text, "utf-8")
-    assert registrations.read(target.settings) == {}
-    assert registrations.entries(target) == []
 
 
 def test_the_files_a_session_reads(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.errors import HoldfastError
 from holdfast.events import EVENTS
-from holdfast.install.registration import command, group, settings
+from holdfast.install.registration import command, group
 from holdfast.install.settingstext import SettingsText
 from tests.tables import each_row
 
@@ -28,26 +28,6 @@ def entry(event: str) -> dict[str, Any]:
     return {"type": "command", "command": command(event)}
 
 
-@each_row("text", ["", "  \n", "{}", "{}\n", "\ufeff{}"])
-def test_an_empty_file_gets_exactly_what_is_printed(text: str) -> None:
-    """An empty or blank file ends up with the settings that --print shows."""
-    edited = registered(text)
-    assert json.loads(edited.text.removeprefix("\ufeff")) == settings(WANTED)
-    assert edited.changes == ["SessionStart: registered", "PreToolUse: registered for Agent|Task", "Stop: registered"]
-
-
-def test_a_new_file_reads_like_the_printed_settings() -> None:
-    """The text of a file made by us is the printed one, character for character."""
-    assert registered("").text == json.dumps(settings(WANTED), indent=2) + "\n"
-
-
-def test_a_second_time_changes_nothing() -> None:
-    """Registering what is registered leaves the text and says nothing."""
-    first = registered('{"model": "x", "hooks": {"Stop": [{"hooks": []}]}}')
-    second = registered(first.text)
-    assert (second.text, second.changes) == (first.text, [])
-
-
 def test_a_time_limit_that_is_needed_is_set_once_and_stays() -> None:
     """As long as a handler needs or longer, wherever it stands in the entry; one that is shorter is raised."""
     short = json.dumps({"hooks": {"SessionEnd": [{"hooks": [{"timeout": 59, **entry("SessionEnd")}]}]}})
@@ -57,34 +37,6 @@ def test_a_time_limit_that_is_needed_is_set_once_and_stays() -> None:
         assert len(edited.changes) == changes
         assert (edited.text == text) is (changes == 0)
         assert json.loads(edited.text)["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"] >= 60
-
-
-def test_other_entries_stay_where_they_are() -> None:
-    """Foreign groups, hooks of foreign shapes and unknown keys are kept, before ours."""
-    theirs: dict[str, list[Any]] = {
-        "PreToolUse": [{"matcher": "Bash", "hooks": [OTHER]}, "odd", {"hooks": 3}],
-        "Odd": [{}],
-        "Stop": [],
-    }
-    edited = registered(json.dumps({"env": {"A": "1"}, "hooks": theirs, "x": [1.0]}))
-    hooks = json.loads(edited.text)["hooks"]
-    assert hooks["PreToolUse"] == [*theirs["PreToolUse"], group("PreToolUse", "Agent|Task")]
-    assert (hooks["Odd"], hooks["Stop"]) == ([{}], [group("Stop", None)])
-    assert list(json.loads(edited.text)) == ["env", "hooks", "x"]
-
-
-def test_events_no_longer_wanted_go() -> None:
-    """An event of ours that nobody wants any more is removed, with the array that was ours; others' entries stay."""
-    before = registered('{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "other.sh"}]}]}}')
-    after = SettingsText(before.text, before.added)
-    after.register({"PreToolUse": "Agent|Task"})
-    assert json.loads(after.text) == {
-        "hooks": {
-            "Stop": [{"hooks": [{"type": "command", "command": "other.sh"}]}],
-            "PreToolUse": [group("PreToolUse", "Agent|Task")],
-        }
-    }
-    assert after.changes == ["Stop: no longer registered", "SessionStart: no longer registered"]
 
 
 def test_an_earlier_command_is_brought_up_to_date_where_it_stands() -> None:
@@ -124,19 +76,6 @@ def test_a_changed_matcher_is_changed_in_place(old: str | None, new: str | None)
     assert len(edited.changes) == 1
 
 
-@pytest.mark.parametrize("present", ["", "*"])
-def test_every_spelling_of_all_is_the_same(present: str) -> None:
-    """A matcher that selects everything need not be changed into none."""
-    text = json.dumps({"hooks": {"PreToolUse": [group("PreToolUse", present)]}})
-    assert registered(text, {"PreToolUse": None}).text == text
-
-
-def test_a_matcher_on_an_event_without_one_is_left() -> None:
-    """The client ignores matchers there, so they are no reason to write."""
-    text = json.dumps({"hooks": {"Stop": [group("Stop", "odd")]}})
-    assert registered(text, {"Stop": None}).text == text
-
-
 def test_a_matcher_shared_with_others_is_not_changed() -> None:
     """In a group that also holds somebody else's hook, ours leaves instead of changing the group's matcher."""
     shared = {"matcher": "Bash", "hooks": [entry("PreToolUse"), OTHER]}
@@ -147,36 +86,12 @@ def test_a_matcher_shared_with_others_is_not_changed() -> None:
     ]
 
 
-def test_an_entry_beside_others_with_the_right_matcher_stays() -> None:
-    """An entry of ours that somebody put into their own fitting group is left there."""
-    text = json.dumps({"hooks": {"PreToolUse": [{"matcher": "Task", "hooks": [OTHER, entry("PreToolUse")]}]}})
-    assert registered(text, {"PreToolUse": "Task"}).text == text
-
-
-@pytest.mark.parametrize("first", ["fitting", "other"])
-def test_of_several_the_one_that_fits_is_kept(first: str) -> None:
-    """One with another matcher goes, although it could be moved: what stands right is not touched."""
-    fitting = {"matcher": "Task", "hooks": [OTHER, entry("PreToolUse")]}
-    other = group("PreToolUse", "Bash")
-    groups = [fitting, other] if first == "fitting" else [other, fitting]
-    edited = registered(json.dumps({"hooks": {"PreToolUse": groups}}), {"PreToolUse": "Task"})
-    assert json.loads(edited.text)["hooks"]["PreToolUse"] == [fitting]
-    assert edited.changes == ["PreToolUse: registered once instead of 2 times"]
-
-
 def test_doubled_entries_become_one() -> None:
     """However often we are registered for an event, once is left."""
     groups = [group("Stop", None), {"hooks": [OTHER, entry("Stop"), entry("Stop")]}, group("Stop", None)]
     edited = registered(json.dumps({"hooks": {"Stop": groups}}), {"Stop": None})
     assert json.loads(edited.text)["hooks"]["Stop"] == [group("Stop", None), {"hooks": [OTHER]}]
     assert edited.changes == ["Stop: registered once instead of 4 times"]
-
-
-def test_doubled_entries_that_nobody_wants_all_go() -> None:
-    """Each alone: those of others between them and behind them stay."""
-    groups = [group("Stop", None), {"hooks": [entry("Stop"), OTHER, entry("Stop"), OTHER]}, {"hooks": [OTHER]}]
-    edited = registered(json.dumps({"hooks": {"Stop": groups}}), {})
-    assert json.loads(edited.text) == {"hooks": {"Stop": [{"hooks": [OTHER, OTHER]}, {"hooks": [OTHER]}]}}
 
 
 def test_a_group_with_keys_of_somebody_elses_is_not_removed() -> None:
@@ -262,32 +177,3 @@ def test_settings_of_the_wrong_shape_are_refused(text: str, words: str) -> None:
     with pytest.raises(HoldfastError) as caught:
         SettingsText(text)
     assert words in str(caught.value)
-
-
-def test_adopting_takes_only_what_holds_our_entries() -> None:
-    """Without a record, what our entries lie in counts as ours, and other empty arrays do not."""
-    edited = SettingsText(json.dumps({"hooks": {"Setup": [], **settings(WANTED)["hooks"]}, "permissions": {}}))
-    edited.adopt([RULE])
-    edited.unregister()
-    assert json.loads(edited.text) == {"hooks": {"Setup": []}, "permissions": {}}
-
-
-def test_adopting_some_of_the_rules_takes_what_holds_them() -> None:
-    """An earlier version allowed fewer."""
-    edited = SettingsText(json.dumps({"permissions": {"allow": [RULE]}}))
-    edited.adopt(["Bash(newer:*)", RULE])
-    edited.disallow(RULE)
-    assert json.loads(edited.text) == {}
-
-
-def test_a_rule_that_is_there_is_not_added() -> None:
-    """An allow rule somebody wrote is not ours to add or to double."""
-    edited = SettingsText(json.dumps({"permissions": {"allow": [RULE]}}))
-    assert not edited.allow(RULE)
-    assert edited.changes == []
-
-
-def test_a_setting_that_silences_all_hooks_is_noticed() -> None:
-    """disableAllHooks makes every registration useless (client fact §4.3)."""
-    assert SettingsText('{"disableAllHooks": true}').silenced
-    assert not SettingsText('{"disableAllHooks": false}').silenced

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths
-from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.files import status_file
-from holdfast.install import installer, installs, registration, uninstall, upkeep
-from holdfast.plugins import loader
-from holdfast.sessions.workspace import Workspace
+from holdfast.install import installer, installs, registration, uninstall
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,20 +132,6 @@ def test_it_goes_without_a_record_too(target: Target) -> None:
     assert json.loads(target.settings.read_text()) == {"model": "x"}
 
 
-def test_a_record_of_an_earlier_version_knows_none(target: Target) -> None:
-    """And isn't taken for a broken one."""
-    installer.install(target)
-    kept = json.loads(installs.file().read_text())
-    for row in kept["installs"].values():
-        del row["status_line"]
-    installs.file().write_text(json.dumps(kept))
-
-    record = installs.get(target.real)
-
-    assert record is not None and not record.status_line
-    assert not installs.lost()
-
-
 def test_what_it_shows_is_kept_as_long_as_one_install_wants_it(target: Target) -> None:
     """The last one takes the files with it."""
     local = scopes.target("local", target.root)
@@ -161,44 +143,6 @@ def test_what_it_shows_is_kept_as_long_as_one_install_wants_it(target: Target) -
     assert (status_file.folder() / "me").exists()
     uninstall.uninstall(target)
     assert not status_file.folder().exists()
-
-
-def test_another_install_does_not_keep_it(target: Target) -> None:
-    """An installation without the line needs no files."""
-    local = scopes.target("local", target.root)
-    installer.install(target)
-    installer.install(local, status_line=True)
-
-    uninstall.uninstall(local)
-
-    assert not status_file.folder().exists()
-    assert paths.launcher().exists()
-
-
-def test_a_file_that_holds_only_the_line_is_restored(target: Target) -> None:
-    """With a plugin that registers the hooks, the line is all that is installed; what comes later changes no backup."""
-    text = given(target, '{ "model": "x" }')
-    record = installs.Install(target.real, target.scope, target.root)
-    with installs.held():
-        installer.carry_out(installer.plan(target, (), record, status_line=True))
-        kept = installs.get(target.real)
-        assert kept is not None
-        installer.carry_out(installer.plan(target, (), kept, allow_cli=True))
-    assert "holdfast done" in target.settings.read_text()
-
-    uninstall.uninstall(target)
-
-    assert target.settings.read_text() == text
-
-
-def test_upkeep_registers_nothing_for_the_lines_sake(target: Target) -> None:
-    """Somebody who took the hooks out keeps the line, and only that."""
-    installer.install(target, status_line=True)
-    given(target, json.dumps({"statusLine": line(target)}))
-    project = Workspace.open(target.root)
-
-    assert upkeep.refresh(target.settings, project, loader.find(claude, project)) == []
-    assert json.loads(target.settings.read_text()) == {"statusLine": OURS}
 
 
 def test_a_preview_shows_the_line(target: Target) -> None:

@@ -13,12 +13,8 @@ from holdfast.clients.claude.matchers import matches
 from holdfast.clients.claude.scopes import Scope
 from holdfast.errors import StateError
 from holdfast.files import trust
-from holdfast.install import installer, uninstall, upkeep, wanted_events
-from holdfast.install.registration import group
+from holdfast.install import installer, uninstall, upkeep
 from holdfast.plugins import loader, strictness
-from holdfast.plugins.hooks import Hooks
-from holdfast.plugins.loader import HandlerFile
-from holdfast.project import Project
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 
@@ -64,20 +60,6 @@ def trusting(project: Workspace) -> None:
 def events(settings: Path) -> set[str]:
     hooks: dict[str, Any] = json.loads(settings.read_text()).get("hooks", {})
     return set(hooks)
-
-
-def test_a_start_of_a_session_looks_for_the_handlers_once(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that is to be said at a start is said of the same files."""
-    installed("user", project)
-    looked, find = list[Project](), loader.find
-
-    def counted(client: Hooks, project: Project) -> list[HandlerFile]:
-        looked.append(project)
-        return find(client, project)
-
-    monkeypatch.setattr(loader, "find", counted)
-    assert upkeep.upkeep(project, "session")
-    assert len(looked) == 1
 
 
 @pytest.mark.parametrize("scope", ["user", "local"])
@@ -338,18 +320,6 @@ def test_only_switching_a_guard_off_unregisters_its_event(project: Workspace, wh
     assert "PreToolUse" not in events(settings)
 
 
-def test_a_broken_handler_keeps_every_value_registered(project: Workspace) -> None:
-    """It may have asked for all of them."""
-    guard = project.root / ".claude" / "handlers" / "guard.py"
-    guard.write_text(GUARD.replace("match='Bash', ", ""))
-    settings = installed("project", project)
-    before = settings.read_text()
-    assert "matcher" not in json.loads(before)["hooks"]["PreToolUse"][0]
-    guard.write_text("def broken(:\n")
-    assert refresh(settings, project) == []
-    assert settings.read_text() == before
-
-
 def test_a_guard_that_the_team_removed_is_no_longer_registered(project: Workspace) -> None:
     """Its file is gone and nobody here relied on it; uninstall takes out all of them."""
     guard = project.root / ".claude" / "handlers" / "guard.py"
@@ -357,27 +327,6 @@ def test_a_guard_that_the_team_removed_is_no_longer_registered(project: Workspac
     settings = installed("project", project)
     guard.unlink()
     assert refresh(settings, project) == [f"{settings}: PreToolUse: no longer registered"]
-
-
-def test_a_users_own_handlers_are_no_matter_of_the_team(project: Workspace) -> None:
-    """A handler of the user's never shows in project settings, nor as a notice about them."""
-    settings = installed("project", project)
-    handler(paths.user_handlers(), "mine", "stop")
-    assert upkeep.keep_registered(project) == []
-    assert refresh(settings, project) == []
-
-
-def test_an_event_the_client_knew_at_install_stays(
-    project: Workspace, shipped: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether newer events may be registered was found out at install; nobody asks the client again."""
-    monkeypatch.setattr(versions, "version", lambda: (2, 1, 329))
-    handler(shipped, "models", "pre_model_switch")
-    settings = installed("user", project)
-    monkeypatch.setattr(versions, "version", lambda: pytest.fail("the client was asked"))
-    handler(paths.user_handlers(), "mine", "stop")
-    upkeep.keep_registered(project)
-    assert events(settings) == {"SessionStart", "PreModelSwitch", "Stop"}
 
 
 def test_broken_settings_never_stop_a_session(project: Workspace) -> None:
@@ -388,38 +337,3 @@ def test_broken_settings_never_stop_a_session(project: Workspace) -> None:
     assert any("a comment" in line for line in log.tail(5))
     with pytest.raises(StateError, match="a comment"):
         refresh(settings, project)
-
-
-def test_a_team_that_never_installed_hears_nothing(project: Workspace) -> None:
-    """Its settings hold other things, and no line at each start asks for more."""
-    (project.root / ".claude" / "settings.json").write_text('{"hooks": {"Stop": []}, "note": "holdfast is not for us"}')
-    assert upkeep.keep_registered(project) == []
-
-
-def test_broken_settings_of_somebody_who_never_installed_are_no_matter(project: Workspace) -> None:
-    """There is nothing to keep in step, so nothing is logged at each start."""
-    settings = scopes.target("user", project.root).settings
-    settings.parent.mkdir()
-    settings.write_text("{broken")
-    assert upkeep.keep_registered(project) == []
-    assert log.tail(5) == []
-
-
-def test_a_settings_file_of_any_name_is_refreshed_as_it_was_installed(project: Workspace, tmp_path: Path) -> None:
-    """The record knows the scope of a file whose name does not tell."""
-    target = scopes.target("project", project.root, tmp_path / "named.json")
-    installer.install(target)
-    handler(paths.user_handlers(), "mine", "stop")
-    assert refresh(target.settings, project) == []
-    assert target.settings.read_text() == wanted_events.printed(project.root)
-
-
-def test_a_team_file_without_a_record_counts_as_the_teams(project: Workspace) -> None:
-    """A cloned project's settings are judged by their place."""
-    settings = project.root / ".claude" / "settings.json"
-    settings.write_text(json.dumps({"hooks": {"Stop": [group("Stop", None)]}}))
-    assert sorted(refresh(settings, project)) == [
-        f"{settings}: SessionStart: registered",
-        f"{settings}: Setup: registered",
-        f"{settings}: Stop: no longer registered",
-    ]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
-import time
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -49,19 +46,6 @@ def look(entry: Path) -> Iterator[Changes]:
     found.close()
 
 
-@pytest.fixture
-def seen(entry: Path) -> Iterator[Changes]:
-    """What is loaded, as it is now."""
-    yield from look(entry)
-
-
-def test_where_nothing_changes_nothing_is_found(entry: Path, seen: Changes) -> None:
-    """Reading is no change, nor is another file beside."""
-    entry.read_text()
-    entry.with_name("other").write_text("x")
-    assert [seen.found() for _ in range(3)] == ["", "", ""]
-
-
 @pytest.mark.parametrize(
     "how",
     ["edited", "grown", "touched", "replaced", "moved there", "linked there", "removed", "moved away", "all moved"],
@@ -101,26 +85,6 @@ def test_the_entrypoint_is_looked_at(entry: Path, how: str) -> None:
         assert seen.found() == str(file)
 
 
-def test_what_was_not_there_is_looked_at(entry: Path) -> None:
-    """It may come in one step, as a link to what lies elsewhere."""
-    for seen in look(entry.with_name("later")):
-        assert seen.found() == ""
-        entry.with_name("later").hardlink_to(entry)
-        assert seen.found() == str(entry.with_name("later"))
-
-
-def test_what_is_younger_than_a_moment_is_told(entry: Path, module: Path) -> None:
-    """By a fraction of a second, too; a folder may be young because its bytecode was written."""
-    moment = time.time() + 1_000
-    os.utime(module, (moment + 9, moment + 9))
-    os.utime(entry, (moment + 0.5, moment + 0.5))
-    for seen in look(entry):
-        assert seen.since(moment) == str(entry)
-        assert seen.since(moment + 1) == ""
-        entry.unlink()
-        assert seen.since(moment) == ""
-
-
 @pytest.mark.parametrize("there", [True, False])
 def test_the_users_configuration_is_looked_at(entry: Path, there: bool) -> None:
     """Also one that is written for the first time, in a folder that was not there either."""
@@ -155,38 +119,6 @@ def test_a_package_of_others_is_looked_at_as_a_folder(entry: Path, module: Path)
         assert seen.found() == ""
         (module / "new.py").write_text("")
         assert seen.found() == str(module)
-
-
-def test_packages_below_the_standard_library_are_looked_at_and_it_is_not(
-    entry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Many systems have the folder of what is installed there; the interpreter stands for the library itself."""
-    library = tmp_path / "lib"
-    for name, folder in (("of_library", library / "part"), ("of_others", library / "site-packages" / "part")):
-        folder.mkdir(parents=True)
-        loaded = ModuleType(name)
-        loaded.__file__ = str(folder / "__init__.py")
-        monkeypatch.setitem(sys.modules, name, loaded)
-    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(library))
-    for seen in look(entry):
-        (library / "part" / "new.py").write_text("")
-        assert seen.found() == ""
-        (library / "site-packages" / "part" / "new.py").write_text("")
-        assert seen.found() == str(library / "site-packages" / "part")
-
-
-@pytest.mark.parametrize("place", ["", "/main/run"])
-def test_the_entrypoints_folder_is_nobodys_package(
-    entry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
-    """It may be a checkout's, where files come and go, or the folder of all that a user has installed."""
-    main = ModuleType("__main__")
-    main.__file__ = f"{tmp_path}{place}" if place else "run"
-    (tmp_path / "main").mkdir()
-    monkeypatch.setitem(sys.modules, "__main__", main)
-    for seen in look(entry):
-        (tmp_path / "main" / "new.py").write_text("")
-        assert seen.found() == ""
 
 
 def test_the_shipped_handlers_are_looked_at_as_a_folder(
@@ -224,17 +156,3 @@ def test_where_not_everything_can_be_watched_everything_is_looked_at(
         assert seen.found() == ""
         file.write_text("three")
         assert seen.found() == str(file)
-
-
-def test_its_descriptor_is_closed_and_handed_on_to_nobody(tmp_path: Path) -> None:
-    """What is started by a handler does not hear of changes; closing twice is fine."""
-    seen = Changes(str(tmp_path / "run"))
-    if seen.fileno() < 0:
-        pytest.skip("nobody tells of changes here")
-    assert not os.get_inheritable(seen.fileno())
-    descriptor = seen.fileno()
-    seen.close()
-    seen.close()
-    assert seen.fileno() == -1
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        os.fstat(descriptor)

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -343,7 +343,7 @@ def test_a_server_killed_in_the_middle_loses_no_event(warm: Warm) -> None:
     assert warm.advice() == "cold"
 
 
-def test_one_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """The child that goes on is not taken for the server: it has ended, and the next one takes its place."""
     warm.user_handler("says", NOTES)
     process = warm.begin("PreToolUse")
@@ -389,6 +389,40 @@ def test_when_the_caller_goes_away_its_handlers_end(warm: Warm, number: int) -> 
     warm.until(lambda: gone(pid))
     assert warm.pid == server
     assert warm.advice() == "warm"
+
+
+def test_a_handler_that_ignores_the_signal_is_killed_when_its_caller_goes(warm: Warm) -> None:
+    """With what it started."""
+    stubborn = """
+        sleeper = subprocess.Popen(["sleep", "600"])
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        (context.root / "sleeper").write_text(str(sleeper.pid))
+        with (context.root / "ran")"""
+    text = NOTES.replace("import os, sys", "import os, signal, subprocess, sys")
+    warm.user_handler("says", text.replace('\n        with (context.root / "ran")', stubborn))
+    process = warm.begin("PreToolUse")
+    pid = at_work(warm, process)
+    process.kill()
+    process.communicate(timeout=500)
+
+    warm.until(lambda: gone(pid))
+    warm.until(lambda: gone(int((warm.root / "sleeper").read_text())))
+
+
+def test_a_handler_holds_no_socket(warm: Warm) -> None:
+    """Neither the way to the server nor to who asks: it could answer in Holdfast's name."""
+    warm.user_handler(
+        "says",
+        """
+        from pathlib import Path
+        from holdfast import *
+        @hookimpl
+        def on_pre_tool_use(event):
+            return advise(f"sockets: {sum(each.is_socket() for each in Path('/proc/self/fd').iterdir())}")
+        """,
+    )
+
+    assert warm.advice() == "sockets: 0"
 
 
 def test_what_is_still_to_be_noted_is_noted_after_the_caller_went(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -523,7 +557,7 @@ def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
 # --- its beginning and its end ------------------------------------------------------------------------------------
 
 
-def test_of_two_that_are_started_one_remains(fresh: Warm) -> None:
+def test_of_several_servers_started_at_once_one_remains(fresh: Warm) -> None:
     """Whoever comes second finds the first and ends."""
     warmth.change(
         fresh.entry.parent / "patient" / "holdfast" / "server" / "servers.py", "ANSWER_TIMEOUT_S", str(warmth.LONG)
@@ -538,7 +572,7 @@ def test_of_two_that_are_started_one_remains(fresh: Warm) -> None:
     left.wait()
 
 
-def test_one_that_hangs_is_replaced_by_the_next_that_is_started(usual: Warm) -> None:
+def test_a_server_that_hangs_is_replaced_by_the_next_one(usual: Warm) -> None:
     """A stopped server keeps its place only until another is started."""
     warm = usual
     warm.warm_up()
@@ -577,25 +611,37 @@ print(server.main("--serve", entry), mark.exists())
     assert "calls.py changed while it was loading" in fresh.log()
 
 
-def test_it_ends_when_nobody_needs_it(fresh: Warm) -> None:
-    """Some time after its last event, not after its start, it ends by itself and takes its socket with it."""
-    script = (
-        "import signal, sys; sys.path.insert(0, sys.argv[1]); from holdfast.server import loop as server; "
-        "signal.signal(signal.SIGUSR1, lambda *_: setattr(server, 'IDLE_TIMEOUT_S', 2.0)); "
-    )
-    script += "sys.exit(server.main('--serve', sys.argv[2]))"
-    command = [sys.executable, "-c", script, str(ROOT / "src"), str(ENTRYPOINT)]
+LATER = """
+import signal, sys, time
+sys.path.insert(0, sys.argv[1])
+from holdfast.server import loop
+now, passed = time.monotonic, [0.0]
+time.monotonic = lambda: now() + sum(passed)
+signal.signal(signal.SIGUSR1, lambda *_: passed.append(14.5 * 60))
+signal.signal(signal.SIGUSR2, lambda *_: passed.append(15.1 * 60))
+sys.exit(loop.main("--serve", sys.argv[2]))
+"""
+"""A server for which time passes by signals: almost 15 minutes, and a little more."""
 
+
+def test_it_ends_after_15_minutes_without_an_event(fresh: Warm) -> None:
+    """After its last event, not after its start. It takes its socket with it."""
+    command = [sys.executable, "-c", LATER, str(ROOT / "src"), str(ENTRYPOINT)]
     with subprocess.Popen(command, env=fresh.environ()) as process:
-        fresh.until(lambda: any(each.exists() for each in fresh.sockets))
-        with asking(fresh) as connection:
-            assert heard(connection) + heard(connection) == relay.ALIVE + relay.READY_NOW
-            process.send_signal(signal.SIGUSR1)  # not before: on a busy machine it might end before we ask
-            time.sleep(2.1)
-            left = time.monotonic()
-        assert process.wait(warmth.LONG) == 0
+        try:
+            fresh.until(lambda: bool(fresh.sockets) and servers.ask(fresh.socket) is not None)
+            for _ in range(3):
+                process.send_signal(signal.SIGUSR1)
+                assert servers.ask(fresh.socket, warmth.LONG)
+            for _ in range(3):  # on a busy machine the worker of the last answer may end only after the first of them
+                process.send_signal(signal.SIGUSR2)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(20)
+                    break
+            assert process.poll() == 0
+        finally:
+            process.kill()
 
-    assert time.monotonic() - left > 1.5
     assert not list(fresh.folder.glob("[0-9a-f]" * 16))
 
 
@@ -689,7 +735,7 @@ def test_a_project_whose_events_hang_leaves_workers_to_the_others(fresh: Warm) -
             assert third.advice() == "warm"
 
 
-def test_it_does_nothing_while_nothing_happens(warm: Warm) -> None:
+def test_an_idle_server_uses_no_processor_time(warm: Warm) -> None:
     """It waits without waking up: no processor time, no polling."""
 
     def spent() -> list[str]:
@@ -735,6 +781,14 @@ def test_who_is_stopped_at_the_last_word_loses_nothing(warm: Warm) -> None:
         assert b"warm" in handed_over(connection, warm.call())
 
 
+def test_whose_folders_are_others_is_not_answered(warm: Warm) -> None:
+    """Even where it asks at the right address: this server has read other folders' handlers."""
+    for name in map(os.fsdecode, relay.FOLDERS):
+        for value in ("/elsewhere", "") if name != "HOME" else ("/elsewhere",):
+            with asking(warm, **{name: value}) as connection:
+                assert (connection.recv(1), heard(connection)) == (relay.ALIVE, b""), (name, value)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may make a namespace everywhere")
 def test_who_is_in_another_sandbox_is_not_answered(warm: Warm) -> None:
     """Even where it asks at the right address: handlers would run outside of the sandbox."""
@@ -766,7 +820,7 @@ def test_a_closed_descriptor_means_cold(warm: Warm) -> None:
     assert "before it was answered" not in warm.log(), "it waited for a stdin that is none"
 
 
-def test_one_that_only_looks_keeps_no_server_from_starting(fresh: Warm) -> None:
+def test_server_status_keeps_no_server_from_starting(fresh: Warm) -> None:
     """`holdfast server status` takes the lock for a moment, to see whether somebody has it."""
     over = threading.Event()
 

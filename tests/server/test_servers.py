@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import termios
 import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,9 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths, relay
-from holdfast.server import claim, servers
-from tests import waiting
-from tests.tables import each_row
+from holdfast.server import servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,29 +106,6 @@ def test_what_a_dead_server_left_is_no_server(place: Path) -> None:
         innocent.kill()
 
 
-def test_who_holds_the_lock_runs(place: Path) -> None:
-    """By its number, though it does not answer."""
-    with held(place) as pid:
-        assert servers.holder(place) == pid
-        assert servers.running_servers() == [servers.Running(place, pid)]
-
-
-def test_who_holds_the_lock_for_a_moment_only_is_waited_for(place: Path) -> None:
-    """Whoever looks whether a server runs has the lock as long as that takes; it is not a server that hangs."""
-    looking = os.open(place.with_suffix(".lock"), os.O_RDONLY | os.O_CREAT, 0o600)
-    fcntl.flock(looking, fcntl.LOCK_SH)
-    timer = threading.Timer(0.1, os.close, (looking,))
-    timer.start()
-    claimed = claim.claim(place)
-    timer.join()
-
-    assert claimed is not None
-    listener, lock = claimed
-    assert servers.holder(place) == os.getpid()
-    listener.close()
-    os.close(lock)
-
-
 def test_who_looks_is_not_taken_for_a_server(place: Path) -> None:
     """Several may look at once, and the number of one that ended is there still."""
     place.with_suffix(".lock").write_text(f"{os.getpid()}\n")
@@ -139,18 +113,6 @@ def test_who_looks_is_not_taken_for_a_server(place: Path) -> None:
         fcntl.flock(looking, fcntl.LOCK_SH)
         assert servers.holder(place) == 0
         assert servers.running_servers() == []
-
-
-def test_who_claims_a_place_leaves_nothing_of_the_number_before(place: Path) -> None:
-    """It may have had more digits, and one whose number cannot be read cannot be ended."""
-    place.with_suffix(".lock").write_text("1234567890\n")
-    claimed = claim.claim(place)
-
-    assert claimed is not None
-    listener, lock = claimed
-    assert servers.holder(place) == os.getpid()
-    listener.close()
-    os.close(lock)
 
 
 def test_a_lock_without_a_number_is_held_by_somebody(place: Path) -> None:
@@ -173,7 +135,7 @@ def test_a_link_in_the_locks_place_is_not_followed(place: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", ["obedient", "stubborn", "stopped"])
-def test_one_is_ended(place: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_a_server_is_asked_to_end_and_killed_if_it_does_not(place: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """By asking, or by force where that does not help; what it had there goes, but for the lock's file."""
     sent: list[int] = []
     kill = os.kill
@@ -198,7 +160,7 @@ def test_one_is_ended(place: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -
         assert [each.name for each in place.parent.iterdir()] == [place.name + ".lock"]
 
 
-def test_one_that_is_not_ours_to_end_is_an_error(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_may_not_be_signalled_is_an_error(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is for the caller to say so."""
 
     def refuse(pid: int, number: int) -> None:
@@ -220,18 +182,6 @@ def test_whoever_talks_nonsense_has_not_answered(place: Path, said: bytes) -> No
         assert servers.ask(place) is None
 
 
-def test_whoever_says_nothing_is_left_in_time(place: Path) -> None:
-    """Nobody waits for it for ever."""
-    left = threading.Event()
-
-    def wait(connection: socket.socket) -> None:
-        left.wait()
-
-    with listening(place, wait):
-        assert servers.ask(place, 0.1) is None
-        left.set()
-
-
 def test_somebody_elses_server_is_not_asked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it says of itself would be shown, and its process ended."""
     monkeypatch.setattr(relay, "ours", lambda _: False)
@@ -242,28 +192,6 @@ def test_somebody_elses_server_is_not_asked(place: Path, monkeypatch: pytest.Mon
 
     with listening(place, answer):
         assert servers.ask(place) is None
-
-
-def test_what_it_says_is_taken_without_its_signs_of_life(place: Path) -> None:
-    """They come before, as many as its turn took."""
-    with listening(place, lambda connection: connection.sendall(b'!..{"pid": 1}')):
-        assert servers.ask(place) == {"pid": 1}
-
-
-def test_what_it_says_may_come_in_parts(place: Path) -> None:
-    """It ends where the server hangs up."""
-
-    def taken(connection: socket.socket) -> bool:
-        left = fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4))
-        return not int.from_bytes(left, sys.byteorder)
-
-    def answer(connection: socket.socket) -> None:
-        for part in (b"!", b'{"a": "', b"x" * 9_000, b'"}'):
-            connection.sendall(part)
-            waiting.until(lambda: taken(connection))
-
-    with listening(place, answer):
-        assert servers.ask(place, 60.0) == {"a": "x" * 9_000}
 
 
 def test_the_place_of_one_that_is_ended_may_be_anothers_by_then(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,35 +209,6 @@ def test_one_of_another_version_that_says_less_runs_all_the_same(place: Path) ->
     with held(place) as pid, listening(place, lambda connection: connection.sendall(b'!{"answered": 7}')):
         (found,) = servers.running_servers()
     assert (found.pid, found.answers, found.answered, found.entry) == (pid, True, 7, "")
-
-
-def test_places_are_looked_for_where_one_says(place: Path, tmp_path: Path) -> None:
-    """This user's where nothing is said; a folder that is not there has none."""
-    place.with_suffix(".lock").write_text("")
-    (tmp_path / "b.lock").write_text("")
-    (tmp_path / "a.lock").write_text("")
-
-    assert servers.addresses() == [place]
-    assert servers.addresses(tmp_path) == [tmp_path / "a", tmp_path / "b"]
-    assert servers.addresses(tmp_path / "none") == []
-
-
-def test_a_family_is_a_process_with_all_that_descends_from_it() -> None:
-    """Their memory is a sum; one that has ended takes none and has forked nobody."""
-    script = "sh -c 'echo ready; read _; :'; :"
-    with subprocess.Popen(["/bin/sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        assert process.stdout.readline() == b"ready\n"
-        found = servers.family(process.pid)
-        shares = [servers.memory([pid]) for pid in found]
-        assert servers.memory(found) > max(shares)
-        assert min(shares) > 1 << 14, "bytes: even a shell has some pages of its own"
-        process.communicate(b"\n")
-
-    assert len(found) == 2
-    assert found[0] == process.pid
-    assert servers.family(process.pid) == [process.pid]
-    assert servers.memory(found) == 0
 
 
 @pytest.mark.parametrize("says", [b'!{"entry": "ENTRY"}', b'!{"entry": "LINK"}', b"", None])
@@ -342,21 +241,3 @@ def test_uninstalling_leaves_the_folder_to_who_else_has_something_in_it(place: P
         assert {each.name for each in place.parent.iterdir()} == {
             f"{place.name}{ending}" for ending in ("", ".lock", ".tried")
         }
-
-
-@each_row("value, off", [("off", True), ("No", True), ("", False), ("1", False)])
-def test_the_variable_that_switches_it_off(monkeypatch: pytest.MonkeyPatch, value: str, off: bool) -> None:
-    """It is named as it was set."""
-    monkeypatch.setenv("HOLDFAST_SERVER", value)
-    assert servers.off() == (f"HOLDFAST_SERVER={value}" if off else "")
-
-
-def test_the_users_configuration_switches_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And is named; one that cannot be read leaves it on."""
-    monkeypatch.delenv("HOLDFAST_SERVER")
-    assert servers.off() == ""
-    paths.user_config().parent.mkdir(parents=True)
-    paths.user_config().write_text("server = false\n")
-    assert servers.off() == f"server = false in {paths.user_config()}"
-    paths.user_config().write_text("server = \n")
-    assert servers.off() == ""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,19 +12,9 @@ import pytest
 
 from holdfast import paths, relay
 from holdfast.server import servers, standby
-from tests import warmth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-TELLS = """
-import json, os, sys
-held = [each for each in os.listdir("/proc/self/fd") if int(each) > 2 and os.path.exists(f"/proc/self/fd/{each}")]
-said = {"environ": dict(os.environ), "cwd": os.getcwd(), "session": os.getsid(0), "parent": os.getppid(), "held": held,
-        "standard": [os.readlink(f"/proc/self/fd/{number}") for number in range(3)]}
-open(sys.argv[1] + ".new", "w").write(json.dumps(said))
-os.rename(sys.argv[1] + ".new", sys.argv[1])
-"""
 
 
 @pytest.fixture
@@ -102,48 +90,3 @@ def test_a_failure_is_a_line_in_the_log_and_nothing_else(
     assert not standby.start("/run")
     assert f"the server didn't start: {type(error).__name__}" in paths.log_file().read_text()
     assert not started
-
-
-def _open() -> list[int]:
-    """Return which descriptors are open here, beside the standard ones."""
-    numbers = []
-    for number in range(3, 2_000):
-        with suppress(OSError):
-            os.fstat(number)
-            numbers.append(number)
-    return numbers
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks /proc")
-def test_it_inherits_nothing_of_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A minimal environment, `/`, a session of its own, nobody's child, no descriptor whatever its number."""
-    monkeypatch.setenv("SECRET", "x")
-    monkeypatch.setenv("CLAUDECODE", "1")
-    monkeypatch.setenv("LANG", "C.UTF-8")
-    monkeypatch.chdir(tmp_path)
-    said = tmp_path / "said"
-    own = [os.open(os.devnull, os.O_RDONLY), os.dup2(0, 1500)]
-    closed = [each for each in _open() if not os.get_inheritable(each)]
-    for each in closed:
-        os.set_inheritable(each, True)  # those of the test's own process too: they have the lowest numbers
-    try:
-        standby.run([sys.executable, "-c", TELLS, str(said)])
-    finally:
-        for each in closed:
-            os.set_inheritable(each, False)
-        for each in own:
-            os.close(each)
-    warmth.Warm.until(said.exists)
-    told = json.loads(said.read_text())
-
-    kept = {"HOME", "LANG", "PATH", "XDG_STATE_HOME"}
-    assert kept <= set(told["environ"])
-    assert {name for name in told["environ"] if not name.startswith("XDG_")} - set(standby._KEPT) - {"PATH"} == set()
-    assert told["environ"]["PATH"] == os.defpath
-    assert told["cwd"] == "/"
-    assert told["session"] != os.getsid(0)
-    assert told["parent"] != os.getpid()
-    assert told["standard"] == [os.devnull] * 3
-    assert told["held"] == []
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)  # what was forked in between is buried

@@ -79,7 +79,7 @@ def test_what_dead_servers_left_goes_too(place: Warm, target: Target) -> None:
 
 
 @pytest.mark.slow
-def test_one_that_hangs_is_ended_too(place: Warm, target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_hangs_is_ended_too(place: Warm, target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose it is it does not say, but nobody is served by it."""
     place.warm_up()
     pid = place.pid
@@ -137,7 +137,7 @@ def test_a_launcher_named_through_a_link_is_the_same(place: Warm, target: Target
     assert not place.folder.exists()
 
 
-def test_one_that_was_just_starting_does_not_stay(place: Warm) -> None:
+def test_a_server_that_was_just_starting_does_not_stay(place: Warm) -> None:
     """The launcher went while its server was loading: nobody will ask that server, so it ends at once."""
     rehearsal = place.root.parent / "patient" / "holdfast" / "server" / "rehearsal.py"
     goes = f"import os; os.unlink({str(place.entry)!r})"
