@@ -143,6 +143,16 @@ def make(folder: Path) -> Place:
     return place
 
 
+def grant(place: Place, path: Path) -> None:
+    """Trust one file of the project, in the place's own home."""
+    script = (
+        "import sys; from pathlib import Path; from holdfast.files import trust; root, path = map(Path, sys.argv[1:]); "
+    )
+    script += "trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})"
+    command = [sys.executable, "-c", script, str(place.root), str(path)]
+    subprocess.run(command, check=True, timeout=500, env=place.environ(PYTHONPATH=str(SOURCE)))
+
+
 def encoded(payload: Mapping[str, Any] | bytes) -> bytes:
     """Return what the client writes to a hook's stdin."""
     return payload if isinstance(payload, bytes) else json.dumps(payload).encode() + b"\n"

@@ -18,8 +18,8 @@ from holdfast.server.handlers_child import Place
 from holdfast.server.held import Held, Silences
 from holdfast.server.silence import Silence
 from tests import warmth
+from tests.processes import grant
 from tests.tables import each_row
-from tests.test_engine import grant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
