@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from tests.api.author import Authors
 
+LOST = "so it never runs; handlers are found without running the file"
 MARKED, BARE = "@hookimpl\ndef on_stop(event): ...\n", "def on_stop(event): ...\n"
 # A file, and what is said of it; in all these, no function runs.
 FAULTY: dict[str, str] = {
@@ -47,7 +48,7 @@ FAULTY: dict[str, str] = {
         }.items()
     },
     **{
-        text: f"stands {words}, so it never runs; handlers are found without running the file, so move it to the top level"
+        text: f"stands {words}, {LOST}, so move it to the top level"
         for text, words in {
             "if x:\n    @hookimpl\n    def on_stop(event): ...": "inside an if in line 3",
             "if x: ...\nelse:\n    if y:\n        @hookimpl\n        def on_stop(event): ...": "inside an if in line 5",

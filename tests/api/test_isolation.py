@@ -43,7 +43,7 @@ BAD: dict[str, tuple[str, str, str]] = {
     ),
     "closes_all": ("os.closerange(3, 256)\ntime.sleep(600)", "", "closed descriptors that are not its own"),
     "writes_into_all": (
-        "for number in range(3, 64):\n    try: os.write(number, b'nonsense\\n')\n    except OSError: pass\ntime.sleep(600)",
+        "for number in range(3, 64):\n    try: os.write(number, b'x\\n')\n    except OSError: pass\ntime.sleep(600)",
         "",
         "its process was ended",
     ),

@@ -105,7 +105,7 @@ def called(
 
 
 def test_a_matcher_selects_what_the_client_selects(author: Authors) -> None:
-    """Lists of names, JavaScript's expressions found anywhere, former names of tools; what is invalid selects nothing."""
+    """Lists of names, JavaScript's expressions found anywhere, former names of tools; what is invalid: nothing."""
     wrong = []
     for event, function in (("PreToolUse", "pre_tool_use"), ("PostToolUse", "post_tool_use")):
         for value, numbers in zip(
