@@ -244,24 +244,6 @@ def test_it_has_no_f_strings_and_no_annotations() -> None:
     assert not [one.name for one in functions if one.returns or any(argument.annotation for argument in one.args.args)]
 
 
-@pytest.mark.parametrize(("server", "loaded"), [("off", ""), ("", "_socket")])
-def test_nothing_but_a_socket_is_loaded_before_it_goes_cold(short_folder: Path, server: str, loaded: str) -> None:
-    """Up to `cold` the entrypoint adds no more to a bare interpreter's modules, so that the warm way stays fast."""
-    place = processes.make(short_folder)
-    (place.home / ".local" / "state" / "holdfast" / "server").mkdir(parents=True, mode=0o700)
-    script = (
-        "import sys; before = set(sys.modules); "
-        "code = compile(open(sys.argv[1]).read(), 'dispatch', 'exec'); names = {'__name__': 'seen'}; "
-        "before |= set(sys.modules); exec(code, names); "
-        "load, names['__file__'] = names['load'], sys.argv[1]; "
-        "relay = load(sys.argv[2]); relay['cold'] = lambda *_: 0; names['load'] = lambda root: relay; "
-        "sys.argv = ['dispatch', 'Stop']; assert names['main']() == 0; print(*(set(sys.modules) - before))"
-    )
-    command = [sys.executable, "-IS", "-c", script, str(ENTRYPOINT), str(SOURCE)]
-    done = processes.run(command, b"", place.environ(HOLDFAST_SERVER=server), place.root)
-    assert (done.stdout, done.stderr) == (f"{loaded}\n", "")
-
-
 def test_the_first_imports_are_sys_alone() -> None:
     """At the top of the file stands `import sys` and no other import."""
     tree = ast.parse(ENTRYPOINT.read_bytes())

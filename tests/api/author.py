@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.testing import HoldfastProject
 from tests.processes import ROOT
@@ -62,7 +62,7 @@ class Author(HoldfastProject):
         """Write handler files into the project's folder; they aren't trusted."""
         self.write({f".claude/handlers/{name}.py": text for name, text in texts.items()})
 
-    def bash(self, command: str = "ls", **changes: object) -> Fired:
+    def bash(self, command: str = "ls", **changes: Any) -> Fired:
         """Fire the event before a Bash call."""
         return self.fire("PreToolUse", tool_name="Bash", tool_input={"command": command}, **changes)
 

@@ -101,7 +101,7 @@ def test_bad_handlers_cost_only_themselves(place: Place) -> None:
         "additionalContext": "first good one\n\nlast saw {'command': 'changed'}",
     }
     wrong = []
-    for name, words in {name: row[-1] for name, row in (BAD | LOADING).items()}.items():  # type: ignore[operator]
+    for name, words in {name: row[-1] for name, row in (BAD | LOADING).items()}.items():
         lines = [line for line in log if f" error PreToolUse: user/b_{name}.py: on_pre_tool_use " in line]
         if (
             len(lines) != 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.api.author import HEAD, handler
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tests.api.author import Authors
 
 # matcher: the values that it selects, of those in its table (client fact §4.2)
@@ -62,7 +64,7 @@ VALUES = (
     *("TaskStop", "mcp__demo__echo", "mcp__other__echo"),
 )
 # Two events know only `|`; elsewhere a name is no tool's, so it has no other names.
-OTHERS: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
+OTHERS: dict[str, tuple[str, tuple[object, ...], dict[str, str]]] = {
     "FileChanged": (
         "file_path",
         ("/p/a.py", "/p/lock-file", "/p/package-lock-file.json", "/p/.env", "/p/b.py"),
@@ -86,7 +88,7 @@ OTHERS: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
 
 
 def called(
-    author: Authors, event: str, function: str, field: str, values: tuple[object, ...], rows: list[str]
+    author: Authors, event: str, function: str, field: str, values: tuple[object, ...], rows: Iterable[object]
 ) -> list[set[int]]:
     """Return for each value which of the handlers were called that have these matchers."""
     made = author(
@@ -98,7 +100,8 @@ def called(
     found = []
     for value in values:
         (made.root / "called").write_text("")
-        fired = made.fire(event, **{"tool_input": {}, field: value})
+        fields: dict[str, Any] = {"tool_input": {}, field: value}
+        fired = made.fire(event, **fields)
         assert fired.faults == []
         found.append({int(number) for number in (made.root / "called").read_text().split()})
     return found
@@ -110,7 +113,7 @@ def test_a_matcher_selects_what_the_client_selects(author: Authors) -> None:
     for event, function in (("PreToolUse", "pre_tool_use"), ("PostToolUse", "post_tool_use")):
         for value, numbers in zip(
             VALUES, called(author, event, function, "tool_name", VALUES, list(TOOLS)), strict=True
-        ):  # type: ignore[arg-type]
+        ):
             for number, (matcher, selected) in enumerate(TOOLS.items()):
                 if (number in numbers) != (selected == "*" or value in selected.split()):
                     wrong.append(f"{event}, match={matcher!r}, {value}: {number in numbers}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.api.author import Authors
     from tests.processes import Place
 
-FIELDS = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "prompt": "p", "task_id": "1"}
+FIELDS: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "prompt": "p", "task_id": "1"}
 LINE = "x" * 99 + "\\n"
 BELL, TITLE = "terminal('\\a')", "terminal('\\x1b]0;' + {0!r} * {1} + '\\a')"
 # event, what the handlers answer, and what then stands in hookSpecificOutput
@@ -145,7 +145,7 @@ def project(author: Authors) -> Author:
     )
 
 
-def fire(project: Author, event: str, says: list[str], **changes: object) -> Fired:
+def fire(project: Author, event: str, says: list[str], **changes: Any) -> Fired:
     """Have the handlers answer, none of them with a fault and all with what the client accepts."""
     fired = project.fire(event, **(FIELDS | {"says": says} | changes))
     assert fired.faults == []

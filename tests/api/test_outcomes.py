@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import holdfast
 from holdfast.events import EVENTS, model, snake
@@ -79,7 +79,7 @@ HONOURED: dict[str, set[str]] = {
 # Dropped with a line in the log instead of a fault, because a handler of PreToolUse gets a skill's commands too.
 # To block a call is the client's own older word for denying it.
 DROPPED = {"PreSkillShellCommand": {"allow", "advise", "change_input", "block"}, "PreToolUse": {"block"}}
-FIELDS = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "prompt": "p", "task_id": "1"}
+FIELDS: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "prompt": "p", "task_id": "1"}
 
 
 def test_each_event_takes_the_outcomes_that_the_client_honours(author: Authors) -> None:

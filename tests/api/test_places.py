@@ -7,7 +7,7 @@ import os
 import py_compile
 from typing import TYPE_CHECKING
 
-from tests.api.author import handler
+from tests.api.author import Author, handler
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from tests.api.author import Author, Authors
+    from tests.api.author import Authors
 
 GUARD = "match='Bash', strict=True"
 LARGE = 32_768
@@ -69,57 +69,77 @@ def broken(made: Author) -> None:
     made.mine(a="def on_pre_tool_use(:\n")
 
 
+def gone(made: Author) -> None:
+    """Delete a file of the author's."""
+    (made.config / "handlers/a.py").unlink()
+
+
+def switched(names: str, on: str = "") -> Callable[[Author], object]:
+    """Return what switches handlers off and on in the author's configuration."""
+    return lambda made: off(made, names, on)
+
+
+def written(text: str) -> Callable[[Author], object]:
+    """Return what writes the project's configuration."""
+    return lambda made: made.write({".claude/holdfast.toml": text})
+
+
+def configured(text: str) -> Callable[[Author], object]:
+    """Return what writes the author's configuration, in which shipped handlers are on."""
+    return lambda made: made.write({f"{made.config}/holdfast.toml": text})
+
+
 def test_which_file_of_a_name_runs(author: Authors) -> None:
     """The project's, once trusted, before yours; but never in place of your strict one, whatever became of that."""
-    rows: dict[str, tuple[dict[str, str], dict[str, str], Callable[[Author], object], str]] = {
+    rows: dict[str, tuple[dict[str, str], dict[str, str], list[Callable[[Author], object]], str]] = {
         # what it shows: yours, the project's, what happens before the event, and what is heard
-        "untrusted, it replaces nothing": ({"a": says("mine")}, {"a": says("ours")}, lambda made: None, "mine"),
-        "trusted, it replaces yours": ({"a": says("mine")}, {"a": says("ours")}, lambda made: made.trust(), "ours"),
-        "other names beside each other": ({"a": says("mine")}, {"b": says("b")}, lambda made: made.trust(), "mine b"),
+        "untrusted, it replaces nothing": ({"a": says("mine")}, {"a": says("ours")}, [], "mine"),
+        "trusted, it replaces yours": ({"a": says("mine")}, {"a": says("ours")}, [Author.trust], "ours"),
+        "other names beside each other": ({"a": says("mine")}, {"b": says("b")}, [Author.trust], "mine b"),
         "what is off replaces nothing": (
             {"a": says("mine")},
             {"a": says("ours", head="OFF_BY_DEFAULT = True\n")},
-            lambda made: made.trust(),
+            [Author.trust],
             "mine",
         ),
-        "your strict one stays": ({"a": says("mine", GUARD)}, {"a": says("ours")}, lambda made: made.trust(), "mine"),
+        "your strict one stays": ({"a": says("mine", GUARD)}, {"a": says("ours")}, [Author.trust], "mine"),
         "your strict one stays though it is broken": (
             {"a": says("mine", GUARD)},
             {"a": says("ours")},
-            lambda made: (made.bash(), made.trust(), broken(made)),
+            [Author.bash, Author.trust, broken],
             "NO Refused, because a strict handler could not check it: user/a.py",
         ),
         "your strict one stays though it is gone": (
             {"a": says("mine", GUARD)},
             {"a": says("ours")},
-            lambda made: (made.bash(), made.trust(), (made.config / "handlers/a.py").unlink()),
+            [Author.bash, Author.trust, gone],
             "NO Refused, because a strict handler could not check it: user/a.py",
         ),
-        "off by its own line": ({"a": says("mine", head="OFF_BY_DEFAULT: bool = True\n")}, {}, lambda made: None, ""),
+        "off by its own line": ({"a": says("mine", head="OFF_BY_DEFAULT: bool = True\n")}, {}, [], ""),
         "off by its own line, with others": (
             {"a": says("mine", head="X = OFF_BY_DEFAULT = True\n")},
             {},
-            lambda made: None,
+            [],
             "",
         ),
         "on by your configuration": (
             {"a": says("mine", head="OFF_BY_DEFAULT = True\n")},
             {},
-            lambda made: off(made, "", '"a"'),
+            [switched("", '"a"')],
             "mine",
         ),
-        "off by your configuration": ({"a": says("a"), "b": says("b")}, {}, lambda made: off(made, '"a"'), "b"),
-        "your strict one, too": ({"a": says("a", GUARD)}, {}, lambda made: off(made, '"a"'), ""),
+        "off by your configuration": ({"a": says("a"), "b": says("b")}, {}, [switched('"a"')], "b"),
+        "your strict one, too": ({"a": says("a", GUARD)}, {}, [switched('"a"')], ""),
         "a trusted project switches off yours": (
             {"a": says("a"), "b": says("b", GUARD)},
             {},
-            lambda made: (made.write({".claude/holdfast.toml": '[handlers]\noff = ["a", "b"]\n'}), made.trust()),
+            [written('[handlers]\noff = ["a", "b"]\n'), Author.trust],
             "b",
         ),
         "an untrusted one doesn't": (
             {"a": says("a")},
             {},
-            lambda made: made.write({".claude/holdfast.toml": '[handlers]\noff = ["a"]\n'}),
+            [written('[handlers]\noff = ["a"]\n')],
             "a",
         ),
         "a configuration that it waits for": (
@@ -128,13 +148,13 @@ def test_which_file_of_a_name_runs(author: Authors) -> None:
                 "b": says("b", head='RUNS_WHEN = {"x": []}\n'),
             },
             {},
-            lambda made: made.write({f"{made.config}/holdfast.toml": 'reading = "hold"\n'}),
+            [configured('reading = "hold"\n')],
             "a",
         ),
         "another configuration": (
             {"a": says("a", head='RUNS_WHEN = {"reading": ["hold"]}\n')},
             {},
-            lambda made: made.write({f"{made.config}/holdfast.toml": 'reading = "remind"\n'}),
+            [configured('reading = "remind"\n')],
             "",
         ),
         "your strict one waits for yours alone": (
@@ -143,15 +163,16 @@ def test_which_file_of_a_name_runs(author: Authors) -> None:
                 "b": says("b", head='RUNS_WHEN = {"reading": ["remind"]}\n'),
             },
             {},
-            lambda made: (made.write({".claude/holdfast.toml": 'reading = "hold"\n'}), made.trust()),
+            [written('reading = "hold"\n'), Author.trust],
             "a",
         ),
     }
     wrong = []
-    for what, (mine, ours, change, expected) in rows.items():
+    for what, (mine, ours, steps, expected) in rows.items():
         made = author(mine)
         made.ours(**ours)
-        change(made)
+        for step in steps:
+            step(made)
         got = heard(made)
         if not got.startswith(expected) or bool(got) != bool(expected):
             wrong.append(f"{what}: {got!r}, not {expected!r}")
@@ -330,15 +351,15 @@ def test_a_guard_that_a_trusted_configuration_switched_on_stays_when_that_change
 def test_no_link_leads_out_of_the_project(author: Authors, tmp_path: Path) -> None:
     """A file, the folder or `.claude`: what it leads to doesn't run, trusted or not. Your own may be links."""
     there = tmp_path / "there"
-    for linked in ("file", "handlers", ".claude"):
+    there.mkdir()
+    places = {"file": ".claude/handlers/a.py", "handlers": ".claude/handlers", ".claude": ".claude"}
+    for linked, place in places.items():
         made = author()
         made.ours(a=says("ours"))
         made.trust()
         assert heard(made) == "ours"
-        link = (
-            made.root / {"file": ".claude/handlers/a.py", "handlers": ".claude/handlers", ".claude": ".claude"}[linked]
-        )
-        link.rename(there / linked) if there.is_dir() else (there.mkdir(), link.rename(there / linked))
+        link = made.root / place
+        link.rename(there / linked)
         link.symlink_to(there / linked)
         assert heard(made) == "", linked
         out = holdfast("handlers", "check", root=made.root, code=1).out

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast import advise, change_input, deny, hookimpl, log, paths
-from holdfast.dispatch import calls
 from holdfast.testkit import recorded
 from tests import client_output
 from tests.tables import each_row
@@ -49,7 +46,7 @@ def bash(project: HoldfastProject, command: str) -> Fired:
     return project.fire("PreToolUse", tool_name="Bash", tool_input={"command": command})
 
 
-def test_the_readers_example_works(holdfast_project: Make) -> None:
+def test_a_tree_is_written_trusted_fired_at_and_asserted_about(holdfast_project: Make) -> None:
     """Write a tree, trust it, fire an event, assert the outcome: as the plugin's own text says."""
     project = holdfast_project({".claude/handlers/guard.py": GUARD})
     bash(project, "printenv").assert_silent()
@@ -87,7 +84,7 @@ def test_a_failing_handler_shows_as_a_fault(holdfast_project: Make) -> None:
         fired.assert_silent()
 
 
-def test_assertions_fail_when_they_should(holdfast_project: Make) -> None:
+def test_assertions_fail_for_what_was_not_answered(holdfast_project: Make) -> None:
     """What was not said is not found, and the message shows what was."""
     project = holdfast_project({".claude/handlers/x.py": on_pre_tool_use})
     project.trust()
@@ -159,22 +156,16 @@ def test_the_configured_time_limit_counts(holdfast_project: Make) -> None:
     assert project.fire("Setup").faults == ["project/x.py: on_setup: took longer than its 0.1 s and was interrupted"]
 
 
-def test_the_usual_time_limit_does_not(holdfast_project: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test of yours must hold on a busy machine."""
-    limits: list[float] = []
-
-    def noted(seconds: float) -> nullcontext[None]:
-        limits.append(seconds)
-        return nullcontext()
-
-    monkeypatch.setattr(calls, "interrupted_after", noted)
-    text = "from holdfast import *\n@hookimpl\ndef on_setup(): return advise('ready')\n"
+def test_the_usual_time_limit_interrupts_no_test(holdfast_project: Make) -> None:
+    """A test of yours must hold on a busy machine: nothing of ours rings while its handler runs."""
+    text = "import signal\nfrom holdfast import *\n@hookimpl\n"
+    text += "def on_setup(): return advise(str(signal.getitimer(signal.ITIMER_REAL)[0]))\n"
     project = holdfast_project({".claude/handlers/x.py": text})
     project.trust()
 
-    project.fire("Setup").assert_advised("ready")
+    rings_in = float(project.fire("Setup").context)
 
-    assert set(limits) == {math.inf}
+    assert rings_in == 0 or rings_in > 5.0, "a timer of whoever runs the tests may be set"
 
 
 def test_contents_are_written_as_they_are(holdfast_project: Make) -> None:
@@ -187,7 +178,7 @@ def test_contents_are_written_as_they_are(holdfast_project: Make) -> None:
     assert (project.root / "e.json").read_text() == "[\n  1\n]\n"
 
 
-def test_everything_is_kept_in_the_tests_own_folder(holdfast_project: Make, tmp_path: Path) -> None:
+def test_what_holdfast_stores_lies_in_the_tests_own_folder(holdfast_project: Make, tmp_path: Path) -> None:
     """Trust, log and ledger lie below tmp_path."""
     holdfast_project()
     log.write("info", "here")
@@ -198,7 +189,7 @@ def test_everything_is_kept_in_the_tests_own_folder(holdfast_project: Make, tmp_
 
 
 @pytest.mark.slow
-def test_the_plugin_is_there_for_everybody_who_installs_holdfast(tmp_path: Path) -> None:
+def test_the_fixture_is_there_wherever_holdfast_is_installed(tmp_path: Path) -> None:
     """A handler author's test needs no conftest: installing Holdfast is enough."""
     text = "def test_it(holdfast_project):\n    holdfast_project({}).fire('Stop').assert_silent()\n"
     (tmp_path / "test_theirs.py").write_text(text)
