@@ -150,7 +150,7 @@ def test_what_a_handler_leaves_running_ends_with_its_event(place: Place) -> None
     assert place.fire(place.payload("PreToolUse-Bash")).exit_code == 0
     pids = {name: int((place.root / name).read_text()) for name in rows}
     for name in ("returns", "dies", "hangs"):
-        waiting.until(lambda name=name: not running(pids[name]))  # type: ignore[misc]
+        waiting.until(lambda name=name: not running(pids[name]), f"{name}: it goes on", patience_s=60)  # type: ignore[misc]
     assert running(pids["detached"])
     os.kill(pids["detached"], signal.SIGKILL)
 

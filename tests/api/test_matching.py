@@ -120,10 +120,10 @@ def test_a_matcher_selects_what_the_client_selects(author: Authors) -> None:
     functions = {"FileChanged": "file_changed", "StopFailure": "stop_failure", "SessionStart": "session_start"}
     for event, (field, values, rows) in OTHERS.items():
         function = functions.get(event, "subagent_stop" if field == "agent_type" else "stop")
-        for value, numbers in zip(values, called(author, event, function, field, values, list(rows)), strict=True):
+        for one, numbers in zip(values, called(author, event, function, field, values, list(rows)), strict=True):
             for number, (matcher, selected) in enumerate(rows.items()):
-                if (number in numbers) != (str(value) in selected.split()):
-                    wrong.append(f"{event}, match={matcher!r}, {value}: {number in numbers}")
+                if (number in numbers) != (str(one) in selected.split()):
+                    wrong.append(f"{event}, match={matcher!r}, {one}: {number in numbers}")
     assert not wrong, "\n".join(wrong)
 
 
