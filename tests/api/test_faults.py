@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TOLD = {
     # what a handler does: what the user is told of it
     "1 / 0": "on_pre_tool_use raised ZeroDivisionError: division by zero",
-    "time.sleep(600)": "on_pre_tool_use took longer than its 0.2 s",
+    "time.sleep(600)": "took longer than its 0.2 s",
     "os._exit(3)": "ended its process (exit code 3)",
     "return title('x')": "title() is not accepted on PreToolUse",
     "print('hello')": "on_pre_tool_use printed, which nobody reads",
@@ -39,7 +39,7 @@ def test_the_user_hears_of_each_fault_once_in_a_session(place: Place) -> None:
     """Which handler, what it did and where to look; in the next session again; no secret, no control character."""
     wrong = []
     for body, words in TOLD.items():
-        place.user_handler("bad", handler(body, options="timeout=0.2"))
+        place.user_handler("bad", handler(body, options="timeout=0.2" * ("sleep" in body)))
         said = [bash(place), bash(place), bash(place, session_id="another")]
         first = said[0]
         right = first.startswith("Holdfast: user/bad.py: on_pre_tool_use ") and words in first
