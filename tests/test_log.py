@@ -150,18 +150,6 @@ def test_a_log_that_cannot_be_written_costs_nothing(
     assert not (home / "victim").exists() or (home / "victim").read_text() == "kept"
 
 
-def test_a_value_that_cannot_be_shown_is_named_by_its_type() -> None:
-    """A field whose text raises does not cost the line."""
-
-    class Sulky:
-        def __str__(self) -> str:
-            raise RuntimeError
-
-    log.write("info", "still here", what=Sulky())
-
-    assert "still here what=<Sulky>" in log.tail(1)[0]
-
-
 _MANY = """
 import os, sys
 from holdfast import log

@@ -123,15 +123,6 @@ def test_a_payload_may_have_a_field_called_event(holdfast_project: Make) -> None
     assert project.fire("FileChanged", event="unlink").reply["systemMessage"] == "unlink"
 
 
-def test_a_strict_guard_judges_the_final_input_here_too(holdfast_project: Make) -> None:
-    """Changing the input after a strict guard has judged makes the guard judge again, as in the session."""
-    change = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(): return change_input({'command': 'printenv'})\n"
-    project = holdfast_project({".claude/handlers/a.py": GUARD, ".claude/handlers/b.py": change})
-    project.trust()
-
-    bash(project, "ls").assert_denied("secrets")
-
-
 def test_on_delivered_is_called_for_what_was_said(holdfast_project: Make) -> None:
     """A delivery is noted as in the session."""
     text = "from holdfast import *\n@hookimpl\ndef on_stop(context):\n"
