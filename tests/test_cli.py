@@ -22,19 +22,6 @@ from tests.tables import each_row
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.conftest import RunPython
-
-LOADED = """
-import sys
-from holdfast import cli
-from holdfast.errors import StateError
-try:
-    cli.main(sys.argv[1:])
-except SystemExit as end:
-    print("exit", end.code)
-print(*sorted(name for name in cli.commands() if cli.module(name) in sys.modules))
-"""
-
 
 @each_row("name", cli.commands())
 def test_every_command_of_the_table_is_there(name: str) -> None:
@@ -44,36 +31,6 @@ def test_every_command_of_the_table_is_there(name: str) -> None:
     assert isinstance(command, click.Command)
     assert command.name == name
     assert command.help
-
-
-def test_help_shows_the_table_and_loads_no_command(run_python: RunPython) -> None:
-    """`holdfast --help` is as quick as the bare program."""
-    *shown, end, loaded = run_python(LOADED, "--help").splitlines()
-
-    assert (end, loaded) == ("exit 0", "")
-    text = " ".join(" ".join(shown).split())
-    for name, line in cli.commands().items():
-        assert f"{name} {line}" in text
-
-
-@each_row("name", [name for name in cli.commands() if name != "dispatch"])
-def test_a_command_loads_no_other(run_python: RunPython, name: str) -> None:
-    """Calling one command imports no other command's module."""
-    *_, end, loaded = run_python(LOADED, name, "--help").splitlines()
-
-    assert end == "exit 0"
-    assert set(loaded.split()) == {name}
-
-
-def test_dispatching_loads_no_command(tmp_path: Path) -> None:
-    """`holdfast dispatch` is the hook path: no command, no parsing of options; its stdout is the client's."""
-    place, modules = processes.make(tmp_path), tmp_path / "modules"
-    script = LOADED.replace("print(*", f"print(file=open({str(modules)!r}, 'w'), *")
-    data = json.dumps(place.payload("PreToolUse-Bash")).encode()
-
-    processes.run([sys.executable, "-c", script, "dispatch"], data, place.environ(), place.root)
-
-    assert modules.read_text() == "\n"
 
 
 def test_an_error_the_user_can_mend_is_a_sentence(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.testkit import recorded
 from tests import client_output, processes
 from tests.processes import ENTRYPOINT, INTERPRETER, ROOT, SOURCE
 
@@ -56,21 +55,6 @@ def fake_package(folder: Path) -> None:
 
 
 # --- every recorded payload ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", recorded.names())
-def test_every_recorded_payload_is_answered_acceptably(tmp_path: Path, name: str) -> None:
-    """What the real client sent gets exit 0, and a stdout that is empty or what that event takes.
-
-    The shipped handlers answer, and nobody else's.
-    """
-    made = processes.make(tmp_path)
-    made.write(made.home / ".config" / "holdfast" / "holdfast.toml", "")
-    environ = made.environ(CLAUDE_ENV_FILE=str(made.root / "env.sh"))
-    ended = made.fire(made.payload(name), name.partition("-")[0], environ=environ)
-
-    assert (ended.exit_code, ended.stderr) == (0, "")
-    client_output.assert_acceptable(name.partition("-")[0], ended.stdout)
 
 
 # --- how it is started --------------------------------------------------------------------------------------------
@@ -178,16 +162,6 @@ def test_a_missing_or_broken_package_is_exit_0_and_stdin_untouched(
     assert len(place.log().splitlines()) == 1
 
 
-def test_an_interpreter_without_the_dependencies_is_exit_0(place: Place, bare_python: str) -> None:
-    """The right package with the wrong interpreter: exit 0, and the log names the module and the interpreter."""
-    done, left = unread([bare_python, "-IS", str(ENTRYPOINT)], call(place), place.environ(), place.root)
-
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert left == call(place)
-    assert "an event could not be dispatched" in place.log()
-    assert "No module named" in place.log()
-
-
 def test_the_log_is_where_holdfast_itself_keeps_it(place: Place, tmp_path: Path, bare_python: str) -> None:
     """The entrypoint's own log lines land in the file `holdfast doctor` reads, private like it, also without XDG."""
     copy = processes.copy_of_entrypoint(tmp_path / "run", str(tmp_path / "gone"))
@@ -201,22 +175,6 @@ def test_the_log_is_where_holdfast_itself_keeps_it(place: Place, tmp_path: Path,
     assert log.is_relative_to(place.home)
     assert log.stat().st_mode & 0o777 == 0o600
     assert log.parent.stat().st_mode & 0o777 == 0o700
-
-
-def test_an_error_with_several_lines_is_one_line_in_the_log(place: Place, tmp_path: Path, bare_python: str) -> None:
-    """Whatever the import error says, the log keeps one line for it."""
-    package = tmp_path / "odd" / "holdfast"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("raise ImportError('one\\ntwo\\u00e9\\ud800')")
-    for name in ("relay.py", "refuse.sh"):
-        shutil.copy(SOURCE / "holdfast" / name, package)
-    copy = processes.copy_of_entrypoint(tmp_path / "run", str(package.parent))
-
-    ended = processes.run([bare_python, "-IS", str(copy)], b"", place.environ(), place.root)
-
-    assert (ended.exit_code, ended.stdout) == (0, "")
-    assert len(place.log().splitlines()) == 1
-    assert "one two\u00e9" in place.log()
 
 
 NOWHERE = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
@@ -248,11 +206,6 @@ def test_a_read_only_home_still_has_its_handlers(place: Place) -> None:
     assert (ended.exit_code, ended.advice) == (0, "it works\n\nit works")
 
 
-def test_without_home_the_other_variables_count(place: Place) -> None:
-    """HOME unset: the XDG variables say where everything is."""
-    assert place.fire(call(place), environ=place.environ(HOME=None)).advice == "it works"
-
-
 def test_an_environment_of_nothing_is_exit_0_and_silence(place: Place) -> None:
     """Without any variable of the client this is no hook of Claude Code's."""
     environ = {name: value for name, value in place.environ().items() if name.startswith(("XDG", "HOME"))}
@@ -273,18 +226,6 @@ def test_a_project_that_is_gone_is_exit_0(place: Place, tmp_path: Path) -> None:
 # --- the two events with an exit code -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("event", sorted(client_output.EXIT_CODE))
-def test_only_two_events_may_end_with_2(place: Place, event: str) -> None:
-    """A block of TeammateIdle or TaskCompleted is exit code 2 with the reason on stderr."""
-    name = "teammate_idle" if event == "TeammateIdle" else "task_completed"
-    place.user_handler("blocks", f"from holdfast import *\n@hookimpl\ndef on_{name}():\n    return block('go on')\n")
-    payload = {"hook_event_name": event, "session_id": "s", "task_id": "1", "teammate_name": "t"}
-
-    ended = place.fire(payload)
-
-    assert (ended.exit_code, ended.stdout, ended.stderr) == (2, "", "go on (user/blocks.py)")
-
-
 # --- its text -----------------------------------------------------------------------------------------------------
 
 
@@ -294,13 +235,6 @@ def test_it_parses_on_any_python_3() -> None:
     assert ENTRYPOINT.read_bytes().isascii()
 
 
-def test_the_check_above_would_notice() -> None:
-    """ast's feature_version refuses what came after Python 3.4."""
-    for text in ("(x := 1)", "def f(a, /): pass"):
-        with pytest.raises(SyntaxError):
-            ast.parse(text, feature_version=(3, 4))
-
-
 def test_it_has_no_f_strings_and_no_annotations() -> None:
     """What the parser's version check lets through is not there either."""
     nodes = list(ast.walk(ast.parse(ENTRYPOINT.read_bytes())))
@@ -308,24 +242,6 @@ def test_it_has_no_f_strings_and_no_annotations() -> None:
     assert not [node for node in nodes if isinstance(node, ast.JoinedStr | ast.AnnAssign | ast.NamedExpr)]
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     assert not [one.name for one in functions if one.returns or any(argument.annotation for argument in one.args.args)]
-
-
-@pytest.mark.parametrize(("server", "loaded"), [("off", ""), ("", "_socket")])
-def test_nothing_but_a_socket_is_loaded_before_it_goes_cold(short_folder: Path, server: str, loaded: str) -> None:
-    """Up to `cold` the entrypoint adds no more to a bare interpreter's modules, so that the warm way stays fast."""
-    place = processes.make(short_folder)
-    (place.home / ".local" / "state" / "holdfast" / "server").mkdir(parents=True, mode=0o700)
-    script = (
-        "import sys; before = set(sys.modules); "
-        "code = compile(open(sys.argv[1]).read(), 'dispatch', 'exec'); names = {'__name__': 'seen'}; "
-        "before |= set(sys.modules); exec(code, names); "
-        "load, names['__file__'] = names['load'], sys.argv[1]; "
-        "relay = load(sys.argv[2]); relay['cold'] = lambda *_: 0; names['load'] = lambda root: relay; "
-        "sys.argv = ['dispatch', 'Stop']; assert names['main']() == 0; print(*(set(sys.modules) - before))"
-    )
-    command = [sys.executable, "-IS", "-c", script, str(ENTRYPOINT), str(SOURCE)]
-    done = processes.run(command, b"", place.environ(HOLDFAST_SERVER=server), place.root)
-    assert (done.stdout, done.stderr) == (f"{loaded}\n", "")
 
 
 def test_the_first_imports_are_sys_alone() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import stat
@@ -121,31 +120,6 @@ def test_a_full_file_is_rotated(monkeypatch: pytest.MonkeyPatch) -> None:
     assert last == ["5", "6", "7"]
 
 
-def test_a_file_rotated_by_another_process_meanwhile_is_not_rotated_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever comes second to a full log leaves the fresh one where it is."""
-    log.write("info", "old " + "x" * 500)
-    real = fcntl.flock
-
-    def other_process_first(descriptor: int, operation: int) -> None:
-        paths.log_file().replace(paths.log_file().with_name("holdfast.log.1"))
-        paths.log_file().write_text("fresh\n")
-        real(descriptor, operation)
-
-    monkeypatch.setattr(log, "LIMIT_BYTES", 500)
-    monkeypatch.setattr(fcntl, "flock", other_process_first)
-    log.write("info", "second")
-
-    assert paths.log_file().read_text() == "fresh\n"
-    assert [line.split()[2] for line in log.tail(9)[:2]] == ["old", "second"]
-
-
-def test_tail_of_nothing() -> None:
-    """Without a log, or asked for none, the tail is empty."""
-    assert log.tail(5) == []
-    log.write("info", "x")
-    assert log.tail(0) == []
-
-
 def _file_in_the_way(home: Path) -> None:
     paths.state_dir().parent.mkdir(parents=True)
     paths.state_dir().write_text("")
@@ -174,18 +148,6 @@ def test_a_log_that_cannot_be_written_costs_nothing(
 
     assert capfd.readouterr() == ("", "")
     assert not (home / "victim").exists() or (home / "victim").read_text() == "kept"
-
-
-def test_a_value_that_cannot_be_shown_is_named_by_its_type() -> None:
-    """A field whose text raises does not cost the line."""
-
-    class Sulky:
-        def __str__(self) -> str:
-            raise RuntimeError
-
-    log.write("info", "still here", what=Sulky())
-
-    assert "still here what=<Sulky>" in log.tail(1)[0]
 
 
 _MANY = """

@@ -34,11 +34,6 @@ def test_the_registered_command_s_place_is_fixed(monkeypatch: pytest.MonkeyPatch
     assert paths.command_dir() == home / ".local/share/holdfast/bin"
 
 
-def test_package_root_makes_the_package_importable() -> None:
-    """The package root is the folder that holds the package."""
-    assert (paths.package_root() / "holdfast" / "paths.py").is_file()
-
-
 def test_shipped_prefers_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """In a checkout the top-level folders are used, in a wheel those inside the package."""
     (tmp_path / "handlers").mkdir()
@@ -48,13 +43,6 @@ def test_shipped_prefers_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
     monkeypatch.setattr(paths, "_PACKAGE", tmp_path / "site-packages/holdfast")
     assert paths.shipped("handlers") == tmp_path / "site-packages/holdfast/_shipped/handlers"
-
-
-def test_project_places(tmp_path: Path) -> None:
-    """What a project keeps lies in its .claude folder."""
-    assert paths.project_config(tmp_path) == tmp_path / ".claude/holdfast.toml"
-    assert paths.project_handlers(tmp_path) == tmp_path / ".claude/handlers"
-    assert paths.sidecar_dir(tmp_path) == tmp_path / ".claude/holdfast"
 
 
 def test_private_folders_are_the_owner_s_alone(tmp_path: Path) -> None:

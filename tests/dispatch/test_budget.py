@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.dispatch.budget import LIMIT_UNITS, Fitted, Piece, fit, units
+from holdfast.dispatch.budget import Fitted, Piece, fit, units
 from tests import client_output
 from tests.tables import each_row
 
@@ -97,69 +97,10 @@ def test_the_note_is_exact(count: int) -> None:
     assert [kept for kept in lines_kept if kept] == lines[: 40 - count]
 
 
-def test_what_must_be_kept_comes_before_priority() -> None:
-    """Under pressure must_keep is placed first, then the higher priority; the order of the texts stays."""
-    low, high, must = Piece("l" * 90, priority=1), Piece("h" * 90, priority=9), Piece("m" * 90, must_keep=True)
-
-    assert fit([low, high, must], 200).whole == (1, 2)
-    assert fit([low, high, must], 100).whole == (2,)
-    assert fit([high, must, low], 200).whole == (0, 1)
-    assert fit([high, low, must], 200).text == f"{high.text}\n\n{must.text}"
-
-
-def test_of_what_must_be_kept_the_higher_priority_is_kept_first() -> None:
-    """Two texts that must be kept and do not both fit are told apart by priority."""
-    assert fit([Piece("a" * 90, True, 1), Piece("b" * 90, True, 2)], 100).whole == (1,)
-
-
-def test_a_text_that_is_cut_loses_its_last_lines() -> None:
-    """As many first lines as fit are kept of a text that does not fit whole."""
-    rows = [f"row {number}" for number in range(60)]
-
-    fitted = fit([Piece("short"), Piece("\n".join(rows))], 300)
-
-    kept = [one for one in body(fitted)[0] if one.startswith("row")]
-    assert fitted.whole == (0,)
-    assert 0 < len(kept) < 60
-    assert kept == rows[: len(kept)]
-
-
-def test_no_line_is_left_out_of_the_middle() -> None:
-    """After a line that does not fit, the text's later lines are left out too: what is kept reads on from its start."""
-    fitted = fit([Piece("first\n" + "x" * 500 + "\nlast")], 200)
-
-    assert body(fitted) == (["first", ""], 2)
-
-
-def test_of_equals_the_first_is_kept() -> None:
-    """With the same priority the earlier handler's advice is kept first."""
-    assert fit([Piece("a" * 60), Piece("b" * 60), Piece("c" * 60)], 130).whole == (0, 1)
-
-
 @pytest.mark.parametrize("must_keep", [True, False])
 def test_the_note_never_costs_a_whole_text(must_keep: bool) -> None:
     """Where the note would take the room of a text that stands whole, there is no note."""
     assert fit([Piece("m" * 90, must_keep), Piece("x" * 90)], 95) == Fitted("m" * 90, (0,), (90, 0))
-
-
-def test_a_single_line_that_does_not_fit_is_left_out_whole() -> None:
-    """A line is kept whole or not at all; the note says that it is missing."""
-    fitted = fit([Piece("x" * (LIMIT_UNITS + 1))])
-
-    assert fitted.whole == ()
-    assert NOTE.fullmatch(fitted.text)
-
-
-def test_an_emoji_at_the_edge_counts_twice() -> None:
-    """The cap is in UTF-16 units: as many emoji as half the cap fit, one more does not."""
-    assert fit([Piece("😀" * (LIMIT_UNITS // 2 - 1))]).whole == (0,)
-    assert fit([Piece("😀" * (LIMIT_UNITS // 2 + 1))]).whole == ()
-
-
-def test_nothing_is_nothing() -> None:
-    """No pieces, or empty ones, make an empty text."""
-    assert fit([]) == Fitted("", ())
-    assert fit([Piece(""), Piece("")]) == Fitted("", (), (0, 0))
 
 
 def test_the_note_stands_wherever_there_is_room_for_it() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import subprocess
@@ -181,32 +180,6 @@ def test_two_pair_off_and_the_next_two_again(copies: Copies) -> None:
     ]
 
 
-def test_a_file_that_is_swept_while_it_is_being_locked_tells_nothing(
-    copies: Copies, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is noted in it nobody else would find, so another file is made: the other copy still pairs off."""
-    real = fcntl.flock
-    swept: list[Path] = []
-
-    def lock(descriptor: int, operation: int) -> None:
-        real(descriptor, operation)
-        if not swept:
-            swept.extend(duplicates.folder().iterdir())
-            swept[0].unlink()
-
-    monkeypatch.setattr(fcntl, "flock", lock)
-
-    assert [copies.answers(who) for who in BOTH] == [True, False]
-    assert len(swept) == 1
-
-
-def test_another_payload_is_another_firing(copies: Copies) -> None:
-    """One key that differs is enough."""
-    assert copies.answers("plugin", prompt="a")
-    assert copies.answers("settings", prompt="b")
-    assert not copies.answers("settings", prompt="a")
-
-
 def test_after_a_minute_nothing_pairs_off(copies: Copies, monkeypatch: pytest.MonkeyPatch) -> None:
     """And not before it: the clock decides."""
     assert copies.answers("plugin")
@@ -215,18 +188,6 @@ def test_after_a_minute_nothing_pairs_off(copies: Copies, monkeypatch: pytest.Mo
     assert copies.answers("settings")
     monkeypatch.setattr(time, "time", lambda: now + 61 + 59)
     assert not copies.answers("plugin")
-
-
-def test_an_answer_that_failed_counts_for_none(copies: Copies, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other copy gives it."""
-    monkeypatch.setattr(sys, "argv", ["run"])
-    with (
-        pytest.raises(ZeroDivisionError),
-        duplicates.once(claude, {"hook_event_name": "Stop", "session_id": "s"}, {}) as mine,
-    ):
-        assert mine
-        raise ZeroDivisionError
-    assert copies.answers("plugin")
 
 
 def test_where_it_cannot_be_told_the_answer_is_given(copies: Copies) -> None:

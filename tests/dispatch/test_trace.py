@@ -14,12 +14,9 @@ from tests import processes
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.conftest import RunPython
     from tests.processes import Place
 
 ADVISES = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return advise('here')\n"
-FAILS = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): 1 / 0\n"
-ENDS = "import os\nfrom holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): os._exit(0)\n"
 
 
 @pytest.fixture
@@ -48,38 +45,6 @@ def test_a_cold_start_notes_its_points_in_their_order(place: Place) -> None:
     assert moments == sorted(moments)
 
 
-def test_each_call_says_when_it_was_loaded_and_called(place: Place) -> None:
-    """Between the points of its event, one after another; one that fails, too."""
-    place.user_handler("advises", ADVISES)
-    place.user_handler("fails", FAILS)
-    (line,) = traced(place)
-    first, second = line["calls"]
-    within = [line["points"]["found"], *first["moments"][2:], *second["moments"][2:], line["points"]["answered"]]
-
-    assert (first["label"], first["fault"]) == ("user/advises.py: on_pre_tool_use", "")
-    assert second["fault"].startswith("raised ZeroDivisionError")
-    assert len(first["moments"]) == len(second["moments"]) == 4
-    assert within == sorted(within)
-
-
-def test_one_that_ended_its_process_has_what_its_parent_saw(place: Place) -> None:
-    """Two moments: from when it was begun until it was buried."""
-    place.user_handler("ends", ENDS)
-    (line,) = traced(place)
-    (call,) = line["calls"]
-    begin, end = call["moments"]
-
-    assert "ended its process" in call["fault"]
-    assert line["points"]["found"] <= begin < end <= line["points"]["answered"]
-
-
-def test_an_event_nobody_wants_says_so_much(place: Place) -> None:
-    """It was read and nobody was found."""
-    (line,) = traced(place)
-    assert list(line["points"]) == ["begun", "read", "found", "over"]
-    assert line["calls"] == []
-
-
 def test_nothing_is_noted_unasked(place: Place) -> None:
     """Nor is a file made that was not there, or one written behind a link."""
     ended = place.fire(place.payload("PreToolUse-Bash"))
@@ -92,10 +57,3 @@ def test_nothing_is_noted_unasked(place: Place) -> None:
     assert target.read_text() == ""
     assert not none.exists()
     assert "error" not in place.log()
-
-
-def test_the_module_is_loaded_only_where_it_is_asked_for(place: Place, run_python: RunPython) -> None:
-    """An event that nobody asks about does not import it."""
-    script = "import os, sys; os.environ.pop('HOLDFAST_TRACE', 0); from holdfast import engine; engine.passed('read'); "
-    script += "engine.passed('over'); print('holdfast.dispatch.trace' in sys.modules)"
-    assert run_python(script).split() == ["False"]

@@ -7,8 +7,6 @@ import tomllib
 from typing import TYPE_CHECKING, Any, get_args
 
 import tomlkit
-from hypothesis import given
-from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from holdfast import config, config_model, formats, paths
@@ -72,11 +70,6 @@ def test_the_examples_of_the_pages_are_valid(page: str, block: str) -> None:
     assert list(VALIDATOR.iter_errors(tomllib.loads(block))) == []
 
 
-def test_a_page_shows_an_example() -> None:
-    """Else the test above would test nothing."""
-    assert "configuration.md" in dict(EXAMPLES)
-
-
 KEYS = [*config.KEYS, "handlers.onn", "project.name", "colour", "handlers", "project"]
 WORDS = ["off", "remind", "hold", "tell", "info", "fatal", "hybrid", "", "/", "/ ", " ", "a", "/a", "a/", "x" * 501]
 SINGLE = [*WORDS, *formats.NAMES, True, False, -1, 0, 3, -0.5, 0.0, 0.5]
@@ -95,13 +88,6 @@ def agrees(values: dict[str, Any]) -> bool:
 def test_the_schema_refuses_what_the_loader_refuses(key: str) -> None:
     """And accepts what it accepts: each value for each key."""
     assert [value for value in VALUES if not agrees({key: value})] == []
-
-
-@given(st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES), max_size=4))
-def test_the_schema_agrees_about_several_keys(values: dict[str, Any]) -> None:
-    """One wrong key makes a file wrong, whatever the others are."""
-    tops = {key.partition(".")[0] for key in values if "." in key}
-    assert agrees({key: value for key, value in values.items() if key not in tops})  # TOML has a key once
 
 
 @each_row(

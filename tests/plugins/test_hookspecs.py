@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pluggy
-import pytest
 
 from holdfast.clients import claude
 from holdfast.clients.claude import events
-from holdfast.events import EVENTS, HOOK_NAMES, Event, model, parse
+from holdfast.events import HOOK_NAMES, Event, model, parse
 from holdfast.plugins import hookspecs
 from holdfast.plugins.context import Context
 from holdfast.plugins.outcomes import check, flatten
@@ -24,13 +22,6 @@ from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tests.conftest import RunPython
-
-
-def doc(name: str) -> str:
-    """Return the text of an event's module."""
-    return inspect.getdoc(import_module(EVENTS[name])) or ""
 
 
 def run(function: str) -> dict[str, Any]:
@@ -56,14 +47,6 @@ def test_there_is_a_hook_for_each_event() -> None:
     assert {getattr(manager.hook, name).spec.argnames for name in HOOK_NAMES} == {("event", "context")}
 
 
-@each_row("name", EVENTS)
-def test_a_module_says_when_its_event_fires(name: str) -> None:
-    """In its first sentence, before the example."""
-    text = doc(name)
-    assert text.startswith(f"`{name}` fires ")
-    assert ".\n" in text.partition("Example::")[0]
-
-
 @each_row("function, name", HOOK_NAMES.items())
 def test_an_example_is_a_complete_handler_file(function: str, name: str) -> None:
     """Read as a handler file, an example has the route of its own event, no other function's, and no fault."""
@@ -83,28 +66,6 @@ def test_an_example_imports_only_what_its_event_accepts(function: str, name: str
     outcomes = {name for module, name in imported if module == "holdfast"} - {"hookimpl"}
     assert outcomes <= model(name).accepts
     assert {module for module, _ in imported} <= {"holdfast", "holdfast.events"}
-
-
-@each_row("function", HOOK_NAMES)
-def test_an_example_takes_arguments_it_uses(function: str) -> None:
-    """Handlers name only the arguments they want of (event, context)."""
-    (definition,) = (node for node in ast.parse(events.example(function)).body if isinstance(node, ast.FunctionDef))
-    named = [argument.arg for argument in definition.args.args]
-    assert named in (["event"], ["event", "context"])
-    used = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
-    assert "context" not in named or "context" in used
-
-
-@each_row("function", HOOK_NAMES)
-def test_pluggy_accepts_an_example(function: str) -> None:
-    """Registered beside the specs, an example is one implementation and matches its spec."""
-    manager = pluggy.PluginManager("holdfast")
-    manager.add_hookspecs(hookspecs.of([function]))
-    plugin = type("Example", (), {})()
-    setattr(plugin, function, run(function)[function])
-    manager.register(plugin)
-    manager.check_pending()
-    assert len(getattr(manager.hook, function).get_hookimpls()) == 1
 
 
 @each_row("function, name", HOOK_NAMES.items())
@@ -173,15 +134,3 @@ def test_an_example_says_what_it_is_there_to_say(
 ) -> None:
     """Given the case it is about, each example answers with the outcome it shows."""
     assert saying(function, tmp_path, **changes) == [kind]
-
-
-def test_an_unknown_hook_has_no_example() -> None:
-    """Asking for a hook that does not exist is an error."""
-    with pytest.raises(KeyError):
-        events.example("on_coffee_break")
-
-
-def test_the_specs_load_no_model(run_python: RunPython) -> None:
-    """The specs cost the hook path no more than pluggy itself."""
-    loaded = set(run_python("import sys, holdfast.plugins.hookspecs; print(*sys.modules)").split())
-    assert not {"pydantic", *EVENTS.values()} & loaded

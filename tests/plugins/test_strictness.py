@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 GUARD = Route("PreToolUse", "on_pre_tool_use", "Bash", 2.0, strict=True, tryfirst=True, line=4)
 KNOWN = Route("PreToolUse", "on_pre_tool_use", "Bash", strict=True)
-OTHER = Route("Stop", "on_stop", line=9)
 
 
 def legacy() -> Path:
@@ -30,41 +29,6 @@ def legacy() -> Path:
 def user(name: str) -> Path:
     """Return a file in the user's handlers folder."""
     return paths.user_handlers() / name
-
-
-def test_what_was_strict_is_recalled(tmp_path: Path) -> None:
-    """A strict route comes back with its event and matcher; routes that were not strict are not kept."""
-    strictness.remember(tmp_path / "guard.py", [OTHER, GUARD])
-
-    assert strictness.recall(tmp_path / "guard.py") == (KNOWN,)
-    assert strictness.recall(tmp_path / "other.py") == ()
-
-
-def test_nothing_is_known_at_first(tmp_path: Path) -> None:
-    """Without a memory nothing is recalled, and nothing strict leaves no file behind."""
-    assert strictness.recall(tmp_path / "guard.py") == ()
-    strictness.remember(tmp_path / "guard.py", [OTHER])
-    assert not strictness.memory_file().exists()
-
-
-def test_a_file_that_is_no_longer_strict_is_forgotten(tmp_path: Path) -> None:
-    """The memory follows the file, and the memory of other files stays."""
-    strictness.remember(tmp_path / "guard.py", [GUARD])
-    strictness.remember(tmp_path / "second.py", [GUARD])
-    strictness.remember(tmp_path / "guard.py", [OTHER])
-
-    assert strictness.recall(tmp_path / "guard.py") == ()
-    assert strictness.recall(tmp_path / "second.py") == (KNOWN,)
-
-
-def test_an_unchanged_guard_writes_nothing(tmp_path: Path) -> None:
-    """The memory is written only when it changes: it is looked at on every event."""
-    strictness.remember(tmp_path / "guard.py", [GUARD])
-    before = strictness.memory_file().stat()
-    strictness.remember(tmp_path / "guard.py", [GUARD])
-
-    assert strictness.memory_file().stat().st_ino == before.st_ino
-    assert strictness.memory_file().stat().st_mtime_ns == before.st_mtime_ns
 
 
 def test_the_memory_is_the_users_alone(tmp_path: Path) -> None:
@@ -128,16 +92,6 @@ def test_single_lines_that_are_broken_cost_only_themselves(tmp_path: Path) -> No
     assert strictness.recall(tmp_path / "guard.py") == (KNOWN,)
 
 
-def test_a_memory_that_cannot_be_written_is_logged(tmp_path: Path) -> None:
-    """Where nothing can be kept the guard still works: the failure is a line in the log."""
-    paths.log_file().parent.mkdir(parents=True)
-    strictness.memory_file().mkdir()
-    strictness.remember(tmp_path / "guard.py", [GUARD])
-
-    assert "couldn't be recorded" in log.tail(1)[0]
-    assert str(tmp_path / "guard.py") in log.tail(1)[0]
-
-
 # --- what versions up to 0.1 remembered ---------------------------------------------------------------------------
 
 
@@ -152,20 +106,6 @@ def test_the_memory_of_an_earlier_version_counts(tmp_path: Path) -> None:
     assert not legacy().exists()
     assert strictness.recall(guard) == strictness.recall(second) == (KNOWN,)
     assert strictness.memory_file().read_text().count("PreToolUse\tBash") == 2
-
-
-@each_row("content", ["{", "[]", '{"x": 5}', '{"x": [5]}', '{"x": [{}]}', '"text"', "\udcff", "[" * 9_999])
-def test_a_broken_one_is_said_and_set_aside(tmp_path: Path, content: str) -> None:
-    """What cannot be read counts as nothing, the log names the file, and the next write keeps it beside."""
-    paths.ensure_private(paths.state_dir())
-    legacy().write_bytes(content.encode("utf-8", "surrogateescape"))
-
-    assert strictness.recall(tmp_path / "guard.py") == ()
-    assert any("strict.json" in line for line in log.tail(5))
-    strictness.remember(tmp_path / "guard.py", [GUARD])
-    assert strictness.recall(tmp_path / "guard.py") == (KNOWN,)
-    assert not legacy().exists()
-    assert list(paths.state_dir().glob("strict.json.corrupt-*"))
 
 
 # --- who guards ---------------------------------------------------------------------------------------------------

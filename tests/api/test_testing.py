@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast import advise, change_input, deny, hookimpl, log, paths
-from holdfast.dispatch import calls
-from holdfast.events import EVENTS, model, snake
 from holdfast.testkit import recorded
 from tests import client_output
-from tests.plugins.test_outcomes import EXAMPLES
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -51,7 +46,7 @@ def bash(project: HoldfastProject, command: str) -> Fired:
     return project.fire("PreToolUse", tool_name="Bash", tool_input={"command": command})
 
 
-def test_the_readers_example_works(holdfast_project: Make) -> None:
+def test_a_tree_is_written_trusted_fired_at_and_asserted_about(holdfast_project: Make) -> None:
     """Write a tree, trust it, fire an event, assert the outcome: as the plugin's own text says."""
     project = holdfast_project({".claude/handlers/guard.py": GUARD})
     bash(project, "printenv").assert_silent()
@@ -89,7 +84,7 @@ def test_a_failing_handler_shows_as_a_fault(holdfast_project: Make) -> None:
         fired.assert_silent()
 
 
-def test_assertions_fail_when_they_should(holdfast_project: Make) -> None:
+def test_assertions_fail_for_what_was_not_answered(holdfast_project: Make) -> None:
     """What was not said is not found, and the message shows what was."""
     project = holdfast_project({".claude/handlers/x.py": on_pre_tool_use})
     project.trust()
@@ -105,22 +100,6 @@ def test_assertions_fail_when_they_should(holdfast_project: Make) -> None:
         denied.assert_advised("refused")
     with pytest.raises(AssertionError, match="nothing was said"):
         project.fire("PreToolUse", tool_name="Read", tool_input={}).assert_denied()
-
-
-@each_row("event", EVENTS)
-def test_every_event_can_be_fired_and_answered_with_all_it_accepts(holdfast_project: Make, event: str) -> None:
-    """Of every event, recorded or not, a handler's answer of each accepted kind arrives as the client takes it."""
-    kinds = sorted(model(event).accepts)
-    head = f"from holdfast import *\n@hookimpl\ndef on_{snake(event)}(): return "
-    project = holdfast_project({f".claude/handlers/{kind}.py": f"{head}{EXAMPLES[kind]}\n" for kind in kinds})
-    project.trust()
-
-    fired = project.fire(event, tool_name="Bash", tool_input={"command": "ls"}, prompt="p", task_id="1")
-
-    assert fired.faults == []
-    client_output.assert_acceptable(event, fired.stdout)
-    assert bool(fired.stdout or fired.exit_code) is bool(set(kinds) - {"environment"})
-    assert ("NAME" in fired.variables) is ("environment" in kinds)
 
 
 @each_row("name", recorded.names())
@@ -142,15 +121,6 @@ def test_a_payload_may_have_a_field_called_event(holdfast_project: Make) -> None
     project.trust()
 
     assert project.fire("FileChanged", event="unlink").reply["systemMessage"] == "unlink"
-
-
-def test_a_strict_guard_judges_the_final_input_here_too(holdfast_project: Make) -> None:
-    """Changing the input after a strict guard has judged makes the guard judge again, as in the session."""
-    change = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(): return change_input({'command': 'printenv'})\n"
-    project = holdfast_project({".claude/handlers/a.py": GUARD, ".claude/handlers/b.py": change})
-    project.trust()
-
-    bash(project, "ls").assert_denied("secrets")
 
 
 def test_on_delivered_is_called_for_what_was_said(holdfast_project: Make) -> None:
@@ -177,22 +147,16 @@ def test_the_configured_time_limit_counts(holdfast_project: Make) -> None:
     assert project.fire("Setup").faults == ["project/x.py: on_setup: took longer than its 0.1 s and was interrupted"]
 
 
-def test_the_usual_time_limit_does_not(holdfast_project: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test of yours must hold on a busy machine."""
-    limits: list[float] = []
-
-    def noted(seconds: float) -> nullcontext[None]:
-        limits.append(seconds)
-        return nullcontext()
-
-    monkeypatch.setattr(calls, "interrupted_after", noted)
-    text = "from holdfast import *\n@hookimpl\ndef on_setup(): return advise('ready')\n"
+def test_the_usual_time_limit_interrupts_no_test(holdfast_project: Make) -> None:
+    """A test of yours must hold on a busy machine: nothing of ours rings while its handler runs."""
+    text = "import signal\nfrom holdfast import *\n@hookimpl\n"
+    text += "def on_setup(): return advise(str(signal.getitimer(signal.ITIMER_REAL)[0]))\n"
     project = holdfast_project({".claude/handlers/x.py": text})
     project.trust()
 
-    project.fire("Setup").assert_advised("ready")
+    rings_in = float(project.fire("Setup").context)
 
-    assert set(limits) == {math.inf}
+    assert rings_in == 0 or rings_in > 5.0, "a timer of whoever runs the tests may be set"
 
 
 def test_contents_are_written_as_they_are(holdfast_project: Make) -> None:
@@ -205,7 +169,7 @@ def test_contents_are_written_as_they_are(holdfast_project: Make) -> None:
     assert (project.root / "e.json").read_text() == "[\n  1\n]\n"
 
 
-def test_everything_is_kept_in_the_tests_own_folder(holdfast_project: Make, tmp_path: Path) -> None:
+def test_what_holdfast_stores_lies_in_the_tests_own_folder(holdfast_project: Make, tmp_path: Path) -> None:
     """Trust, log and ledger lie below tmp_path."""
     holdfast_project()
     log.write("info", "here")
@@ -216,7 +180,7 @@ def test_everything_is_kept_in_the_tests_own_folder(holdfast_project: Make, tmp_
 
 
 @pytest.mark.slow
-def test_the_plugin_is_there_for_everybody_who_installs_holdfast(tmp_path: Path) -> None:
+def test_the_fixture_is_there_wherever_holdfast_is_installed(tmp_path: Path) -> None:
     """A handler author's test needs no conftest: installing Holdfast is enough."""
     text = "def test_it(holdfast_project):\n    holdfast_project({}).fire('Stop').assert_silent()\n"
     (tmp_path / "test_theirs.py").write_text(text)
