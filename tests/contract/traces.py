@@ -39,7 +39,7 @@ from holdfast.testkit.agent import Agent
 from tests import brought
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMAND = str(Path(sys.executable).with_name("holdfast"))
@@ -168,13 +168,18 @@ class Stage:
     def run(self, *argv: str, stdin: str = "") -> dict[str, Any]:
         """Run a program, a minute after the last one."""
         self.now += STEP
-        request = {"argv": argv, "environ": self.environ(), "cwd": str(self.root), "stdin": stdin}
+        (answer,) = self.run_at_once((argv, stdin))
+        return answer
+
+    def run_at_once(self, *programs: tuple[Sequence[str], str]) -> list[dict[str, Any]]:
+        """Run programs in one moment: their command lines, and what they read from stdin."""
+        common = {"environ": self.environ(), "cwd": str(self.root)}
         assert self.runner.stdin
         assert self.runner.stdout
-        self.runner.stdin.write(json.dumps(request) + "\n")
+        self.runner.stdin.write(json.dumps([common | {"argv": argv, "stdin": data} for argv, data in programs]) + "\n")
         self.runner.stdin.flush()
-        answer: dict[str, Any] = json.loads(self.runner.stdout.readline())
-        return answer
+        answers: list[dict[str, Any]] = json.loads(self.runner.stdout.readline())
+        return answers
 
     def close(self) -> None:
         """End the process that runs programs."""
