@@ -3,9 +3,9 @@
 The process itself runs none of Holdfast: it imports the modules that a fork imported, so that the next one finds them.
 So each program starts with nothing but modules, as in a process of its own.
 
-One list of requests per line on stdin: `[{"argv": ["/path/program", …], "environ": {…}, "cwd": "…", "stdin": "…"}]`. They run
-at once, each in a process group of its own.
-One list of answers per line on stdout: `[{"pid": 4711, "code": 0, "out": "…", "err": "…"}]`.
+One list of requests per line on stdin: `[{"argv": ["/program", …], "environ": {…}, "cwd": "…", "stdin": "…"}, …]`.
+They run at once, each in a process group of its own.
+One list of answers per line on stdout: `[{"pid": 4711, "code": 0, "out": "…", "err": "…"}, …]`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Program:
     """A program that waits in a process of its own until it may go."""
 
     def __init__(self, request: dict[str, Any], stack: contextlib.ExitStack) -> None:
-        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(4)]
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(4)]  # noqa: SIM115 - the stack closes it
         self.given, self.out, self.err, self.names = files
         self.given.write(request["stdin"].encode())
         self.given.seek(0)
