@@ -82,6 +82,11 @@ class Desk(Stage):
         scratch.until(lambda: not members(answer["pid"]), "its processes end")
         return answer
 
+    def note(self, entry: dict[str, Any]) -> None:
+        """Add an entry to the transcript, as the client writes it."""
+        with self.transcript.open("a") as file:
+            file.write(json.dumps({"type": "user", "isSidechain": False} | entry, separators=(",", ":")) + "\n")
+
     def keep(self, name: str) -> None:
         """Keep home and project as they are now."""
         shutil.rmtree(self.top / name, ignore_errors=True)
@@ -107,6 +112,23 @@ class Desk(Stage):
         } | {f"~/.claude/{path.name}": path.read_text() for path in (self.home / ".claude").glob("settings*.json")}
         return {name: self.varied(text) for name, text in self.files_seen.items()}
 
+    def with_settings(self) -> Path:
+        """Keep a home `with` Holdfast and one `without`, where you have settings of your own; return their file."""
+        settings = self.home / ".claude/settings.json"
+        settings.parent.mkdir(exist_ok=True)
+        settings.write_text(SETTINGS)
+        self.keep("without")
+        self.play(self.command(*INSTALL), minute=0)
+        self.keep("with")
+        return settings
+
+    def installed(self) -> dict[str, str]:
+        """Return the settings, the configuration, and which files are installed."""
+        found = {path: text for path, text in self.lasting().items() if path.startswith("~")}
+        folders = (self.home / ".local/share", self.home / ".claude")
+        files = (each for folder in folders for each in folder.rglob("*") if not TEMPORARY.search(each.name))
+        return found | {str(each.relative_to(self.home)): "" for each in files}
+
     def varied(self, text: str) -> str:
         """Return a text without times and ids."""
         return VARYING.sub("…", text.replace(str(self.top), "/top"))
@@ -116,6 +138,12 @@ class Desk(Stage):
         return DAWN + minute * STEP
 
 
+SETTINGS = """{
+  "model": "opus",
+     "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}
+}
+"""
+INSTALL, UNINSTALL = ("install",), ("uninstall", "--yes")
 TEMPORARY = re.compile(r"^\..*\.\d+\.[0-9a-f]{12}\.tmp$")
 PASSING = r"^~/\.local/|^transcript\.jsonl$|/\.gitignore$"  # a disk that was full once may leave no .gitignore
 VARYING = re.compile(
@@ -146,9 +174,7 @@ def returned(desk: Desk, number: int = 1, title: str = PLAN) -> Program:
     content = [{"type": "text", "text": words(number)}]
     response |= {"agentId": run(number, title)["agent_id"], "agentType": AGENTS[title], "content": content}
     block = {"tool_use_id": call["tool_use_id"], "type": "tool_result", "content": "x"}
-    entry = {"type": "user", "isSidechain": False, "message": {"role": "user", "content": [block]}}
-    with desk.transcript.open("a") as file:
-        file.write(json.dumps(entry | {"toolUseResult": response}, separators=(",", ":")) + "\n")
+    desk.note({"message": {"role": "user", "content": [block]}, "toolUseResult": response})
     return desk.event("PostToolUse-Agent", **call, tool_response=response)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.contract.traces import BUILD, MORNING, NOON, PLAN, TEST, Program
 from tests.torture import scratch
-from tests.torture.desk import FORMATS, Desk, differences, launched, returned, start, stopped
+from tests.torture.desk import FORMATS, INSTALL, UNINSTALL, Desk, differences, launched, returned, start, stopped
 from tests.torture.scratch import report
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def test_what_happens_at_once_ends_as_if_it_happened_one_after_the_other(desk: D
 
 
 def played(desk: Desk, row: Row, name: str, *, at_once: bool) -> list[dict[str, str]]:
-    """Play a row; return the lines of its files, which programs ended badly, and which workflow each session got back."""
+    """Play a row; return its files, which programs ended badly, and which workflow each session got back."""
     ends: dict[str, str] = {}
     for number, wave in enumerate(row.waves):
         desk.now = desk.moment(40 + number)
@@ -199,12 +199,6 @@ def test_what_an_editor_saves_while_a_file_is_written_is_kept(desk: Desk, name: 
 
 # --- installs -----------------------------------------------------------------------------------------------------
 
-SETTINGS = """{
-  "model": "opus",
-     "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}
-}
-"""
-INSTALL, UNINSTALL = ("install",), ("uninstall", "--yes")
 PAIRS: dict[str, tuple[tuple[str, ...], ...]] = {
     "two installs": (INSTALL, INSTALL),
     "four installs": (INSTALL, INSTALL, INSTALL, INSTALL),
@@ -218,12 +212,7 @@ PAIRS: dict[str, tuple[tuple[str, ...], ...]] = {
 
 def test_installs_at_once_end_as_if_one_came_after_the_other(desk: Desk) -> None:
     """In one order or the other; nothing is registered twice, and what you wrote yourself stays as it is."""
-    settings = desk.home / ".claude/settings.json"
-    settings.parent.mkdir(exist_ok=True)
-    settings.write_text(SETTINGS)
-    desk.keep("without")
-    desk.play(desk.command("install"), minute=0)
-    desk.keep("with")
+    settings = desk.with_settings()
     found = []
     for title, pair in PAIRS.items():
         for place in ("without", "with"):
@@ -231,21 +220,14 @@ def test_installs_at_once_end_as_if_one_came_after_the_other(desk: Desk) -> None
             for order in set(itertools.permutations(pair)):
                 desk.reset(place)
                 ends = [desk.strike(desk.command(*words), 20, 0)["code"] for words in order]
-                wanted.append((sorted(ends), installed(desk)))
+                wanted.append((sorted(ends), desk.installed()))
             for _ in range(3):
                 desk.reset(place)
                 answers = desk.run_at_once(*(desk.command(*words) for words in pair))
-                now = (sorted(each["code"] for each in answers), installed(desk))
+                now = (sorted(each["code"] for each in answers), desk.installed())
                 if now not in wanted:
                     closest = differences(wanted[0][1], now[1])
                     found += [f"{title}, {place}: {now[0]} {answers}", *(f"  {each}" for each in closest)]
                 if "say done" not in settings.read_text() or '"model": "opus"' not in settings.read_text():
                     found.append(f"{title}, {place}: yours is lost: {settings.read_text()}")
     report(found)
-
-
-def installed(desk: Desk) -> dict[str, str]:
-    """Return the settings, the configuration, and which files are installed."""
-    found = {path: text for path, text in desk.lasting().items() if path.startswith("~")}
-    folders = (desk.home / ".local/share", desk.home / ".claude")
-    return found | {str(each.relative_to(desk.home)): "" for folder in folders for each in folder.rglob("*")}
