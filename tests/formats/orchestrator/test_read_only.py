@@ -14,7 +14,6 @@ from holdfast import clock
 from holdfast.formats.orchestrator import schema
 from tests.commandline import holdfast
 from tests.formats.orchestrator.conftest import DOCUMENT
-from tests.signals import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -138,10 +137,7 @@ OLD = {"orchestrator": {"status": "executing"}, "pending_tasks": ["1.1: A"], "co
         (FINISHED, ("review",)),
         (FINISHED, ("complete",)),
         ((), ("locks", "release", "--all")),
-        ((("task", "skip", "1.2"), ("task", "finish", "1.1")), ("next",)),
-        ((), ("done", "--note", "It works")),
         ((), ("update", "--status", "failed", "--error", "It broke")),
-        ((), ("update", "--remind", "Look first")),
     ],
     ids=lambda words: " ".join(words) if words and isinstance(words[0], str) else None,
 )
@@ -235,24 +231,3 @@ def test_what_lies_beside_the_state_costs_only_itself(
         assert len((project.root / ".claude/learnings.jsonl").read_text().splitlines()) == 2
     else:
         assert files(project)["checkpoint-003.json"] == files(project)["checkpoint.json"]
-
-
-def test_hooks_go_on_in_a_read_only_folder_and_the_report_counts_later(
-    project: HoldfastProject, read_only: Callable[[str], Any]
-) -> None:
-    """A launch passes, the guidance comes back after a compaction, and the agent's end is applied once that can be."""
-    agent = Agent(project, "Task 1.1", "task-executor", "Do it.")
-    before = files(project)
-    with read_only(CLAUDE):
-        assert agent.about_to().faults == []
-        assert agent.started().faults == []
-        agent.stopped("It is done.")
-        agent.returned("It is done.")
-        project.fire("PreCompact", "PreCompact-auto")
-        restored = project.fire("SessionStart", "SessionStart-compact")
-        assert restored.faults == []
-        assert "task 1/2 of phase 1/2 Foundation" in restored.context
-    assert files(project) == before
-
-    project.fire("UserPromptSubmit")
-    assert [each["task"] for each in data(project)["completed_tasks"]] == ["1.1"]
