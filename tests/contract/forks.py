@@ -3,8 +3,9 @@
 The process itself runs none of Holdfast: it imports the modules that a fork imported, so that the next one finds them.
 So each program starts with nothing but modules, as in a process of its own.
 
-One request per line on stdin: `{"argv": ["/path/program", …], "environ": {…}, "cwd": "…", "stdin": "…"}`.
-One answer per line on stdout: `{"code": 0, "out": "…", "err": "…"}`.
+One list of requests per line on stdin: `[{"argv": ["/program", …], "environ": {…}, "cwd": "…", "stdin": "…"}, …]`.
+They run at once, each in a process group of its own.
+One list of answers per line on stdout: `[{"pid": 4711, "code": 0, "out": "…", "err": "…"}, …]`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import runpy
 import sys
 import tempfile
 import time
-from typing import Any
+from typing import IO, Any
 
 
 class Recorder:
@@ -37,33 +38,59 @@ def main() -> None:
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     known = set[str]()
     for line in requests:
-        answer, imported = run(json.loads(line))
-        print(json.dumps(answer), file=answers, flush=True)
-        for name in imported:
+        with contextlib.ExitStack() as stack:
+            programs = [Program(each, stack) for each in json.loads(line)]
+            for each in programs:
+                each.go()
+            print(json.dumps([each.answer() for each in programs]), file=answers, flush=True)
+            names = [name for each in programs for name in each.imported()]
+        for name in names:
             if name not in known and not name.startswith("_") and not name.endswith("__main__"):
                 with contextlib.suppress(ImportError):
                     importlib.import_module(name)
             known.add(name)
 
 
-def run(request: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Run a program to its end; return its answer, and the names of the modules that it imported."""
-    with contextlib.ExitStack() as stack:
-        given, out, err, names = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(4))
-        given.write(request["stdin"].encode())
-        given.seek(0)
-        child = os.fork()
-        if not child:
-            for number, file in enumerate((given, out, err)):
+class Program:
+    """A program that waits in a process of its own until it may go."""
+
+    def __init__(self, request: dict[str, Any], stack: contextlib.ExitStack) -> None:
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(4)]  # noqa: SIM115 - the stack closes it
+        self.given, self.out, self.err, self.names = files
+        self.given.write(request["stdin"].encode())
+        self.given.seek(0)
+        ours, self.start = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            os.setpgid(0, 0)
+            os.close(self.start)
+            os.read(ours, 1)
+            os.close(ours)
+            for number, file in enumerate(files[:3]):
                 os.dup2(file.fileno(), number)
-            sys.meta_path.insert(0, Recorder(names.fileno()))
+            sys.meta_path.insert(0, Recorder(self.names.fileno()))
             become(**request)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        printed = []
-        for file in (out, err, names):
-            file.seek(0)
-            printed.append(file.read().decode("utf-8", "backslashreplace"))
-    return {"code": code, "out": printed[0], "err": printed[1]}, printed[2].splitlines()
+        os.close(ours)
+
+    def go(self) -> None:
+        """Let it start."""
+        os.write(self.start, b"x")
+        os.close(self.start)
+
+    def answer(self) -> dict[str, Any]:
+        """Wait for its end; return what it printed."""
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return {"pid": self.pid, "code": code, "out": text(self.out), "err": text(self.err)}
+
+    def imported(self) -> list[str]:
+        """Return the names of the modules that it imported."""
+        return text(self.names).splitlines()
+
+
+def text(file: IO[bytes]) -> str:
+    """Return what was written into a file."""
+    file.seek(0)
+    return file.read().decode("utf-8", "backslashreplace")
 
 
 def become(argv: list[str], environ: dict[str, str], cwd: str, stdin: str) -> None:

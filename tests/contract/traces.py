@@ -39,7 +39,7 @@ from holdfast.testkit.agent import Agent
 from tests import brought
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMAND = str(Path(sys.executable).with_name("holdfast"))
@@ -115,6 +115,15 @@ VIEWS = (
 """Commands that change nothing."""
 
 
+@dataclass(frozen=True)
+class Program:
+    """A program's command line, what it reads from stdin, and what is special in its environment."""
+
+    argv: Sequence[str]
+    stdin: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass
 class Stage:
     """A home and a project of one day, and what is written down of it."""
@@ -168,13 +177,22 @@ class Stage:
     def run(self, *argv: str, stdin: str = "") -> dict[str, Any]:
         """Run a program, a minute after the last one."""
         self.now += STEP
-        request = {"argv": argv, "environ": self.environ(), "cwd": str(self.root), "stdin": stdin}
+        (answer,) = self.run_at_once(Program(argv, stdin))
+        return answer
+
+    def run_at_once(self, *programs: Program) -> list[dict[str, Any]]:
+        """Run programs in one moment."""
+        environ, cwd = self.environ(), str(self.root)
+        requests = [
+            {"argv": each.argv, "environ": {**environ, **each.environ}, "cwd": cwd, "stdin": each.stdin}
+            for each in programs
+        ]
         assert self.runner.stdin
         assert self.runner.stdout
-        self.runner.stdin.write(json.dumps(request) + "\n")
+        self.runner.stdin.write(json.dumps(requests) + "\n")
         self.runner.stdin.flush()
-        answer: dict[str, Any] = json.loads(self.runner.stdout.readline())
-        return answer
+        answers: list[dict[str, Any]] = json.loads(self.runner.stdout.readline())
+        return answers
 
     def close(self) -> None:
         """End the process that runs programs."""

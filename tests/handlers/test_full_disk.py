@@ -133,19 +133,6 @@ def work(make: Callable[..., Work]) -> Work:
     return made
 
 
-@pytest.mark.parametrize("reason", REASONS)
-@pytest.mark.parametrize("what", [{"ledger": False}, {"files": False}, {}], ids=["files", "ledger", "both"])
-def test_an_end_that_could_not_be_written_is_applied_later(work: Work, what: dict[str, bool], reason: str) -> None:
-    """Nothing fails, and the phase is completed as soon as there is room."""
-    with work.fault(REASONS[reason], **what):
-        assert work.ends().faults == []
-        work.prompt()
-        if what.get("files", True):
-            assert work.statuses[0] == "active"
-    work.prompt()
-    assert work.statuses[0] == "completed"
-
-
 @pytest.mark.parametrize("event", ["PreToolUse", "PreCompact", "SessionStart"])
 def test_every_event_of_the_main_conversation_catches_up(work: Work, event: str) -> None:
     """Also in the middle of a turn, before a compaction and after it."""
@@ -164,36 +151,6 @@ def test_it_is_told_once_while_it_cannot_be_written(work: Work) -> None:
         assert "No space left" not in work.prompt().context
     work.prompt().assert_advised("is completed")
     assert "is completed" not in work.prompt().context
-
-
-@pytest.mark.parametrize("ledger", [False, True])
-def test_whichever_write_fails_first_the_files_end_up_as_without(make: Callable[..., Work], ledger: bool) -> None:
-    """State, view, summary and list: all that follows from the agent's end."""
-    work = make()
-    work.agent.about_to()
-    before = work.files()
-    work.ends()
-    work.prompt()
-    wanted, root = work.files(), work.project.root
-    assert wanted != before
-    for number in range(1, 7):
-        for path in sorted(root.rglob("*"), reverse=True):
-            path.unlink() if path.is_file() or path.is_symlink() else path.rmdir()
-        again = make(number + 1)
-        again.agent.about_to()
-        with again.fault(errno.ENOSPC, after=number - 1, ledger=ledger):
-            again.ends()
-        again.prompt()
-        assert again.files() == wanted, number
-
-
-def test_a_failure_is_caught_up_with_too(work: Work) -> None:
-    """As the transcript notes it."""
-    work.note_result(ERROR)
-    with work.fault(errno.ENOSPC):
-        work.agent.failed()
-    work.prompt()
-    assert work.statuses[0] in ("failed", "blocked")
 
 
 def test_a_call_that_a_person_refused_has_not_failed(work: Work) -> None:

@@ -282,7 +282,7 @@ def test_no_other_handler_changes_what_a_guard_sees_or_answers(place: Scratch, s
     os.umask(mask)
     wanted = f"True True 1 None {oct(mask)} {place.root}"
     found = []
-    for name, act in ACTS.items():
+    for name, act in list(ACTS.items())[:: 1 if server == "on" else 3]:
         tidy = "environment" in name or "folder" in name
         made = []
         for write in (place.user_handler, place.project_handler):
@@ -360,7 +360,7 @@ REFUSES: dict[str, Callable[[str], str]] = {
     "strict=False": lambda text: text.replace("strict=True", "strict=False"),
     "no strict": lambda text: text.replace("strict=True, ", ""),
     "no marker": lambda text: text.replace("@hookimpl", "# hookimpl"),
-    **{f"cut at {at}": partial(lambda at, text: text[:at], at) for at in range(0, len(FILE), 12)},
+    **{f"cut at {at}": partial(lambda at, text: text[:at], at) for at in range(0, len(FILE), 32)},
 }
 
 
@@ -463,7 +463,7 @@ def test_no_call_passes_while_an_editor_saves_a_guard(place: Scratch) -> None:
     editor = Thread(target=edit)
     editor.start()
     try:
-        found = [reason(place.fire(place.call("", "Edited"))) for _ in range(25)]
+        found = [reason(place.fire(place.call("", "Edited"))) for _ in range(8)]
     finally:
         over.set()
         editor.join()
@@ -577,6 +577,7 @@ REPOSITORIES = {
     "dots": "a" + ".a" * 10_000 + "=1",
     "switches it off": '[handlers]\noff = ["guard"]\n',
     "a namesake": "",
+    "a namesake that is trusted": "",
 }
 
 
@@ -587,9 +588,9 @@ def test_no_repository_and_no_variable_opens_a_guard(place: Scratch) -> None:
     found = []
     for name, text in REPOSITORIES.items():
         config = place.write(".claude/holdfast.toml", text.encode("utf-8", "surrogateescape"))
-        namesake = (
-            place.project_handler("guard", HANDLER.format(options="match='Bash'")) if name == "a namesake" else None
-        )
+        namesake = "namesake" in name and place.project_handler("guard", neighbour("", "answer = allow('yes')"))
+        if "trusted" in name:
+            place.trust()
         if not (said := reason(place.fire(asked))).startswith("asked"):
             found.append(f"{name}: {said!r}")
         config.unlink()
@@ -605,6 +606,32 @@ def test_no_repository_and_no_variable_opens_a_guard(place: Scratch) -> None:
     place.holdfast(*shlex.split(lifting(reason(got))[0])[-3:], XDG_CONFIG_HOME=str(place.home / "other"))
     if not reason(place.fire(asked)).startswith("asked"):
         found.append("lifted there, it is lifted here too")
+    report(found)
+
+
+def test_each_guard_is_lifted_alone_and_a_broken_record_of_trust_lifts_none(place: Scratch) -> None:
+    """`handlers off` names one guard; without a readable trust.json, the project's guard refuses and yours run."""
+    serve(place)
+    files = [place.user_handler(name, FILE.format(tool="Both")) for name in ("first", "second")]
+    project = place.project_handler("theirs", FILE.format(tool="Theirs"))
+    place.trust()
+    found = []
+    for off, left in {"": "first", "first": "second", "second": ""}.items():
+        if off:
+            place.holdfast("handlers", "off", off)
+        said = reason(place.fire(place.call("", "Both")))
+        if bool(said) != bool(left) or f"{left}.py" not in f"{said}.py":
+            found.append(f"without {off}: {said!r}")
+    assert reason(place.fire(place.call("", "Theirs"))).startswith("guarded")
+    record = place.home / ".config/holdfast/trust.json"
+    for text in ("", "{", "[]", '{"/x": 5}', "[" * 9_999):
+        with changed(record, text):
+            said = reason(place.fire(place.call("", "Theirs")))
+            if "could not check it" not in said or "theirs.py" not in said or not lifting(said):
+                found.append(f"trust.json is {text[:9]!r}: {said!r}")
+            if not reason(place.fire(place.call("answer = deny('asked')"))).startswith("asked"):
+                found.append(f"trust.json is {text[:9]!r}: yours doesn't run")
+    clear(place, *files, project)
     report(found)
 
 
@@ -709,21 +736,31 @@ def test_a_stopped_process_refuses_when_its_time_is_up() -> None:
         guard = made.user_handler("guard", HANDLER.format(options="strict=True, match='Bash'"))
         scratch.install(made, native=True)
         serve(made)
-        stop = "os.kill(os.getppid(), signal.SIGSTOP); time.sleep(600)"
         ours, theirs = os.pipe()
         os.write(theirs, raw(made, "Bash", b'{"command": "never ')[:-2])
         options: dict[str, Any] = {"stdin": ours, "stdout": subprocess.PIPE, "cwd": made.root}
         endless = subprocess.Popen(made.registered("PreToolUse"), env=made.environ(HOLDFAST_SERVER="off"), **options)
-        assert refusal(made.fire(made.call(stop))) == ""
         out, _ = endless.communicate(timeout=processes.PATIENCE)
         assert "its time was up" in reason(Ended(0, out.decode(), "", 0.0)), "the payload never ends"
         os.close(ours)
         os.close(theirs)
+
+        def struck(number: int) -> Ended:
+            """Return the end of a warm event whose process gets a signal; a busy machine answers some without it."""
+            while True:
+                process, chain = watched(made, "time.sleep(600)")
+                with suppress(ProcessLookupError):
+                    os.kill(chain[1], signal.SIGKILL if process.pid in chain else number)
+                got = ended(process)
+                if process.pid not in chain:
+                    return got
+
+        assert refusal(struck(signal.SIGSTOP)) == ""
         guard.write_text(guard.read_text().replace("strict=True, ", ""))
         made.strict.unlink()
         serve(made)
-        assert passes(made.fire(made.call(stop))) == ""
-        assert passes(made.fire(made.call("os.kill(os.getppid(), signal.SIGKILL); time.sleep(600)"))) == ""
+        assert passes(struck(signal.SIGSTOP)) == ""
+        assert passes(struck(signal.SIGKILL)) == ""
     finally:
         made.close()
 
@@ -743,8 +780,8 @@ def test_a_sandboxed_call_is_judged_inside_its_sandbox(place: Scratch) -> None:
 
 
 LIMITS = [
-    *(f"ulimit -v {size}" for size in (8_000, 16_000, 32_000, 64_000, 128_000, 256_000)),
-    *(f"ulimit -n {count}" for count in (12, 16, 20, 32)),
+    *(f"ulimit -v {size}" for size in (8_000, 32_000, 64_000, 128_000)),
+    *(f"ulimit -n {count}" for count in (12, 20)),
     *("ulimit -f 0", "ulimit -s 256", "exec 2>&-", "exec 0<&-", "cd / && umask 777"),
 ]
 
@@ -845,8 +882,8 @@ def test_whatever_is_gone_or_broken_guards_stay_closed_and_a_session_is_told(own
     start = own.payload("SessionStart-startup")
     assert passes(own.fire(own.call(), environ=environ)) == ""
     found = []
-    for name, (spoil, why) in INSTALLATION.items():
-        for long_ago in (False, True):
+    for number, (name, (spoil, why)) in enumerate(INSTALLATION.items()):
+        for long_ago in (False, True) if number % 2 else (False,):
             with spoil(own):
                 if long_ago:
                     age(own.tree, own.home / ".local", own.python.parent)
@@ -861,10 +898,12 @@ def test_whatever_is_gone_or_broken_guards_stay_closed_and_a_session_is_told(own
                     found.append(f"{name}: SessionStart: {told}")
                 if why in MISSING and AGAIN not in reason(got):
                     found.append(f"{name}: it doesn't say how to install it again: {reason(got)!r}")
-                for event in SILENT:
-                    got = own.fire(b"{}", event, environ=environ)
-                    if (got.exit_code, got.stdout) != (0, ""):
-                        found.append(f"{name}: {event}: {got}")
+                event = SILENT[number % len(SILENT)]
+                got = own.fire(b"{}", event, environ=environ)
+                if (got.exit_code, got.stdout) != (0, ""):
+                    found.append(f"{name}: {event}: {got}")
+                if number % 4:
+                    continue
                 made = own.fire(b"{}", "WorktreeCreate", environ=environ)
                 if made.exit_code != 1 or "no folder for the worktree" not in made.stderr:
                     found.append(f"{name}: WorktreeCreate: {made}")

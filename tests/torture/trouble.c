@@ -4,7 +4,9 @@
    TROUBLE_COUNT=FILE  counts changes of files below TROUBLE_BELOW, over all processes; the file holds two int64: how
                        many there were, and the number at which to act, from 1.
    TROUBLE_ACT=ERRNO   fail with it from that change on; without it, the process is killed there (with -9), after half of
-                       the bytes of a write. */
+                       the bytes of a write. A full disk removes files all the same.
+   TROUBLE_ALL=1       kill the first process that counted too, and the groups of both.
+   TROUBLE_RUN=COMMAND instead, run a command there, before what is written, and go on. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,6 +32,9 @@ static int64_t *counter(void) {
             shared = mmap(NULL, 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
             if (shared == MAP_FAILED) shared = NULL;
             close(fd);
+            char first[32];
+            snprintf(first, sizeof first, "%d", getpid());
+            setenv("TROUBLE_FIRST", first, 0);
         }
     }
     return shared;
@@ -47,11 +52,20 @@ static int act(void) {
 static int fail(void) {
     const char *code = getenv("TROUBLE_ACT");
     if (!code) {
+        if (getenv("TROUBLE_ALL")) {
+            kill(-getpgid(atoi(getenv("TROUBLE_FIRST"))), SIGKILL);
+            kill(0, SIGKILL);
+        }
         kill(getpid(), SIGKILL);
         for (;;) pause();
     }
     errno = atoi(code);
     return -1;
+}
+
+static int full(void) {
+    const char *code = getenv("TROUBLE_ACT");
+    return code && atoi(code) == ENOSPC;
 }
 
 static int below(const char *path) {
@@ -71,6 +85,7 @@ static int counted(int fd) {
 pid_t fork(void) {
     static int made;
     const char *left = getenv("TROUBLE_FORK");
+    counter();
     if (left && made++ >= atoi(left)) {
         errno = EAGAIN;
         return -1;
@@ -80,6 +95,11 @@ pid_t fork(void) {
 
 ssize_t write(int fd, const void *data, size_t size) {
     if (counter() && counted(fd) && act()) {
+        const char *command = getenv("TROUBLE_RUN");
+        if (command) {
+            int broken = system(command);
+            return broken ? fail() : REAL(write)(fd, data, size);
+        }
         if (!getenv("TROUBLE_ACT") && size > 1) (void)!REAL(write)(fd, data, size / 2);
         return fail();
     }
@@ -88,7 +108,7 @@ ssize_t write(int fd, const void *data, size_t size) {
 
 #define PWRITE(name, type)                                                        \
     ssize_t name(int fd, const void *data, size_t size, type at) {                \
-        if (counter() && counted(fd) && act()) {                                  \
+        if (counter() && counted(fd) && !getenv("TROUBLE_RUN") && act()) {        \
             if (!getenv("TROUBLE_ACT") && size > 1) (void)!REAL(name)(fd, data, size / 2, at); \
             return fail();                                                        \
         }                                                                         \
@@ -99,21 +119,27 @@ PWRITE(pwrite64, off64_t)
 
 #define CHANGE(name, parameters, arguments, path)                                 \
     int name parameters {                                                         \
-        if (counter() && below(path) && act()) return fail();                     \
+        if (counter() && below(path) && !getenv("TROUBLE_RUN") && act()) return fail(); \
         return REAL(name) arguments;                                              \
+    }
+#define REMOVE(name, path)                                                        \
+    int name(const char *path) {                                                  \
+        if (counter() && below(path) && !getenv("TROUBLE_RUN") && !full() && act()) return fail(); \
+        return REAL(name)(path);                                                  \
     }
 CHANGE(rename, (const char *from, const char *to), (from, to), to)
 CHANGE(renameat, (int a, const char *from, int b, const char *to), (a, from, b, to), to)
 CHANGE(renameat2, (int a, const char *from, int b, const char *to, unsigned f), (a, from, b, to, f), to)
 CHANGE(link, (const char *from, const char *to), (from, to), to)
+CHANGE(linkat, (int a, const char *from, int b, const char *to, int f), (a, from, b, to, f), to)
 CHANGE(symlink, (const char *from, const char *to), (from, to), to)
-CHANGE(unlink, (const char *path), (path), path)
-CHANGE(rmdir, (const char *path), (path), path)
+REMOVE(unlink, path)
+REMOVE(rmdir, path)
 CHANGE(mkdir, (const char *path, mode_t mode), (path, mode), path)
 
 #define TRUNCATE(name, type)                                                      \
     int name(int fd, type size) {                                                 \
-        if (counter() && counted(fd) && act()) return fail();                     \
+        if (counter() && counted(fd) && !getenv("TROUBLE_RUN") && act()) return fail(); \
         return REAL(name)(fd, size);                                              \
     }
 TRUNCATE(ftruncate, off_t)
