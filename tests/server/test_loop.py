@@ -343,7 +343,9 @@ def test_a_server_killed_in_the_middle_loses_no_event(warm: Warm) -> None:
     assert warm.advice() == "cold"
 
 
-def test_a_server_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_ended_while_it_answers_is_replaced_at_once(
+    warm: Warm, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The child that goes on is not taken for the server: it has ended, and the next one takes its place."""
     warm.user_handler("says", NOTES)
     process = warm.begin("PreToolUse")
