@@ -269,6 +269,7 @@ def test_what_is_yours_in_a_run_stays(root: Path, started: Command) -> None:
     assert state(root)["safety_bounds"]["warnings"] == ["Ask Ann before you spend more"]
 
     path.with_name("checkpoint.json").write_text('{"mine": 1}')
+    assert "checkpoint.json: is another program's checkpoint" in holdfast("doctor", root=root, code=1).out
     started("fail", "Enough")
     started("archive")
     assert path.with_name("checkpoint.json").read_text() == '{"mine": 1}'

@@ -133,3 +133,19 @@ def test_a_repair_removes_the_agents_of_completed_tasks_only(scene: Scene) -> No
     scene.do(lambda run: repair.repair(scene.project, run))
 
     assert [each["task"] for each in scene.data["active_agents"]] == ["1.2"]
+
+
+def test_a_learning_that_leaves_the_state_unlogged_is_logged_then(scene: Scene) -> None:
+    """Its log couldn't be written when it was recorded."""
+    scene.start()
+    log = learnings.path(scene.project)
+    log.mkdir()
+    scene.do(lambda run: learnings.add(run, "insight", "The first"))
+    log.rmdir()
+    data = scene.data
+    data["learnings"] += [{**data["learnings"][0], "lesson": f"{number}"} for number in range(1, learnings.KEPT)]
+    scene.put(json.dumps(data).encode())
+    scene.do(lambda run: learnings.add(run, "insight", "The last"))
+
+    logged = [each["lesson"] for each in learnings.logged(scene.project)]
+    assert (logged[0], logged[-1], len(logged)) == ("The first", "The last", learnings.KEPT + 1)
