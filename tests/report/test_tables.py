@@ -72,6 +72,20 @@ def test_an_agent_whose_result_was_not_used_is_told_so(used: bool, outcome: str,
     assert how == expected
 
 
+def test_agents_are_listed_with_their_phase_and_their_words_in_short() -> None:
+    """The latest first, of whichever session; an agent's words can be a book."""
+    early = run("09:00", "09:02", words="x" * 5_000, phase="one", workflow="key")
+    late = run("09:03", "09:04", words="", agent_type="", description="")
+    listed = cells(
+        tables.agents(story(sessions=(session(runs=(early, late)),), phases={("key", "one"): "Build the core"}))
+    )
+    assert [row[:5] for row in listed] == [
+        ["1 Mar 2026 09:03:00", "a1", "11111111", "–", "finished, 1 min"],
+        ["1 Mar 2026 09:00:00", "builder", "11111111", "Build the core", "finished, 2 min"],
+    ]
+    assert [row[5] for row in listed] == ["–", f"{'x' * 300}…"]
+
+
 def test_a_workflow_says_where_it_lies_and_how_each_phase_stands() -> None:
     """In this checkout, in another, or in the archive alone."""
     phases = (Phase("one", 1, "Build", "completed"), Phase("two", 2, "Test", "failed"))
