@@ -1,4 +1,4 @@
-"""What a hybrid workflow is given beyond its schema lies beside the state file."""
+"""A file beside a hybrid workflow that is not ours, or is broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounded reading of texts in any encoding."""
+"""Bounded reading of texts; links and pipes are refused."""
 
 from __future__ import annotations
 

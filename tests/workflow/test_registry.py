@@ -1,4 +1,4 @@
-"""An adapter is asked only where its format can have something, and always where nobody can tell."""
+"""A folder that cannot be looked at is a problem, not an absent workflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State files with their generations behind them."""
+"""State files that somebody else saves, breaks or removes while Holdfast writes."""
 
 from __future__ import annotations
 

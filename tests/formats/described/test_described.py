@@ -1,4 +1,4 @@
-"""Formats without code, from the file that describes one to the guidance after a compaction."""
+"""Formats without code: what a description may say, who trusts it, and which files it may never reach."""
 
 from __future__ import annotations
 

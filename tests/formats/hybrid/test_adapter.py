@@ -1,4 +1,4 @@
-"""The hybrid format's verbs, and what hooks may and may not move."""
+"""The Markdown view of a hybrid workflow beside files and links that are in its way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a state file was changed by hand, the next event updates its Markdown view."""
+"""After a hand edit of the state file, an event never overwrites a view that is not its own to write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast hybrid …` has what only this format has: phases by id, reopening, the to-do list."""
+"""Refusals, lost ledgers and the to-do list of `holdfast hybrid …` and the general verbs on its workflows."""
 
 from __future__ import annotations
 

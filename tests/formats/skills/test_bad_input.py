@@ -1,4 +1,4 @@
-"""Folders, links, ids, branches and processes that get in a run's way: nothing is lost, and each is said plainly."""
+"""Folders, links and broken files that get in a run's way: nothing is lost, and each is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Both methods together."""
+"""The status of a plan that changed lately or long ago, and all candidates for people."""
 
 from __future__ import annotations
 
