@@ -80,23 +80,25 @@ def test_each_matcher_selects_the_doors_it_should(place: Place) -> None:
         "Monitor without a command": tool(place, "Monitor", {"ws": {"url": "ws://x"}, "description": "Listen"}),
         "skill command": skill(place),
         "Read": tool(place, "Read", {"file_path": "x"}),
+        "skill command of PowerShell": skill(place, tool_name="PowerShell"),
     }
+    other = "deny: PowerShell {'command': 'touch x'} user peek projectSettings"
     listen = "deny: Monitor {'ws': {'url': 'ws://x'}, 'description': 'Listen'} None None None"
     read = "deny: Read {'file_path': 'x'} None None None"
     table = {
-        "'Bash'": (bash, "", bash, socket, command, ""),
-        "'^Bash$'": (bash, "", bash, socket, command, ""),
-        "'Monitor'": ("", "", monitor, listen, "", ""),
-        "'Bash|Monitor'": (bash, "", monitor, listen, command, ""),
-        "'PowerShell'": ("", power, "", "", "", ""),
-        "'shell'": (bash, power, monitor, listen, command, ""),
-        "'shell|Read'": (bash, power, monitor, listen, command, read),
-        "'Read, shell'": (bash, power, monitor, listen, command, read),
-        "None": (bash, power, monitor, listen, command, read),
-        "'Read'": ("", "", "", "", "", read),
-        "'shell|^Read$'": (bash, power, monitor, listen, command, read),
-        "'mcp__.*|^shell$'": (bash, power, monitor, listen, command, ""),
-        "'mcp__shell__.*'": ("", "", "", "", "", ""),
+        "'Bash'": (bash, "", bash, socket, command, "", ""),
+        "'^Bash$'": (bash, "", bash, socket, command, "", ""),
+        "'Monitor'": ("", "", monitor, listen, "", "", ""),
+        "'Bash|Monitor'": (bash, "", monitor, listen, command, "", ""),
+        "'PowerShell'": ("", power, "", "", "", "", other),
+        "'shell'": (bash, power, monitor, listen, command, "", other),
+        "'shell|Read'": (bash, power, monitor, listen, command, read, other),
+        "'Read, shell'": (bash, power, monitor, listen, command, read, other),
+        "None": (bash, power, monitor, listen, command, read, other),
+        "'Read'": ("", "", "", "", "", read, ""),
+        "'shell|^Read$'": (bash, power, monitor, listen, command, read, other),
+        "'mcp__.*|^shell$'": (bash, power, monitor, listen, command, "", other),
+        "'mcp__shell__.*'": ("", "", "", "", "", "", ""),
     }
     wrong = []
     for matcher, row in table.items():

@@ -260,6 +260,13 @@ def test_advice_has_10000_units_in_whole_lines(project: Author) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_a_message_that_must_be_kept_is_kept_when_it_is_delivered(project: Author) -> None:
+    """`deliver` makes outcomes of messages of `holdfast.sessions`, such as a workflow's guidance."""
+    message = f"__import__('holdfast.sessions').sessions.Message({LONG.format('b', 90)}, must_keep=True)"
+    context = fire(project, "PostToolUse", [advice("a", 90, ", priority=5"), f"deliver([{message}])"]).context
+    assert "\n".join(["b", *["x" * 99] * 90]) in context
+
+
 def test_of_advice_that_is_cut_the_first_lines_stand(project: Author) -> None:
     """And the note counts the others; a line that doesn't fit ends its text."""
     context = fire(project, "PostToolUse", ["advise('\\n'.join(f'row {n:03}' for n in range(3_000)))"]).context
