@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
@@ -52,8 +53,11 @@ class Deed:
     def go_on(self, desk: Desk) -> dict[str, str]:
         """Do what comes next, and go on with it; return the files then."""
         desk.play(*([self.after(desk)] if self.after else []), desk.event("UserPromptSubmit"), minute=40)
-        for words in (("next", TITLE), ("update", TITLE, "--remind", "Go on")):
-            desk.strike(desk.command(*words), 60, 0)
+        refused = desk.strike(desk.command("next", TITLE), 60, 0)["err"]
+        if named := re.search(r"`holdfast ([^`]+)` continues it", refused):
+            for words in (named[1].split(), ["next", TITLE]):
+                desk.strike(desk.command(*words), 60, 0)
+        desk.strike(desk.command("update", TITLE, "--remind", "Go on"), 60, 0)
         return desk.lasting()
 
 
