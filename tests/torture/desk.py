@@ -214,8 +214,8 @@ def differences(wanted: dict[str, str], now: dict[str, str]) -> Iterator[str]:
     """Yield how files differ from what was wanted."""
     for name in sorted(wanted.keys() | now.keys()):
         if wanted.get(name) != now.get(name):
-            texts = [each[name].splitlines() if name in each else ["(nothing)"] for each in (wanted, now)]
-            yield "\n      ".join([name, *difflib.unified_diff(*texts, "wanted", "now", lineterm="", n=1)])
+            before, after = (each.get(name, "(nothing)").splitlines() for each in (wanted, now))
+            yield "\n      ".join([name, *difflib.unified_diff(before, after, "wanted", "now", lineterm="", n=1)])
 
 
 def long_ago(*files: Path) -> None:

@@ -301,7 +301,12 @@ def spoiled(file: Path) -> None:
 
 def instead(make: Callable[[Path], object]) -> Callable[[Path], object]:
     """Return what puts something else in a file's place."""
-    return lambda file: (file.unlink(), make(file))
+
+    def put(file: Path) -> None:
+        file.unlink()
+        make(file)
+
+    return put
 
 
 LATER = ("ALTER TABLE sessions RENAME TO members", "CREATE VIEW sessions AS SELECT 1", "PRAGMA user_version = 99")
