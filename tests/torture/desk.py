@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import re
@@ -131,7 +132,7 @@ class Desk(Stage):
 
     def varied(self, text: str) -> str:
         """Return a text without times and ids."""
-        return VARYING.sub("…", text.replace(str(self.top), "/top"))
+        return VARYING.sub("", text.replace(str(self.top), "/top"))
 
     def moment(self, minute: int) -> datetime:
         """Return a minute of the day."""
@@ -146,8 +147,10 @@ SETTINGS = """{
 INSTALL, UNINSTALL = ("install",), ("uninstall", "--yes")
 TEMPORARY = re.compile(r"^\..*\.\d+\.[0-9a-f]{12}\.tmp$")
 PASSING = r"^~/\.local/|^transcript\.jsonl$|/\.gitignore$"  # a disk that was full once may leave no .gitignore
+# Times, ids, durations; and each time that an event is sent, a skill notes a compaction.
 VARYING = re.compile(
     r'\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?|(?<="mtime_ns": )\d+|\b[0-9a-f]{12,32}\b'
+    r'|\b(\d+h )?\d+m \d+s\b|\{\s*"at": "[^"]*",\s*"event": "context_compacted",\s*"note": "[^"]*"\s*\},?\s*'
 )
 
 
@@ -208,10 +211,11 @@ def launched(desk: Desk, number: int = 1, title: str = PLAN) -> list[Program]:
 
 
 def differences(wanted: dict[str, str], now: dict[str, str]) -> Iterator[str]:
-    """Yield which files differ."""
+    """Yield how files differ from what was wanted."""
     for name in sorted(wanted.keys() | now.keys()):
         if wanted.get(name) != now.get(name):
-            yield f"{name} is {now.get(name)!r}\n      instead of {wanted.get(name)!r}"
+            before, after = (each.get(name, "(nothing)").splitlines() for each in (wanted, now))
+            yield "\n      ".join([name, *difflib.unified_diff(before, after, "wanted", "now", lineterm="", n=1)])
 
 
 def long_ago(*files: Path) -> None:

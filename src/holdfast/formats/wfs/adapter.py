@@ -101,13 +101,18 @@ def start(project: Records, start: Start) -> Workflow:
         raise TransitionError(
             f"the {NAME} format has no type {quoted(start.kind)}; it knows {', '.join(choice.COMPLEXITIES)}"
         )
+    if start.total is not None and not start.phases:
+        raise TransitionError(f"the {NAME} format has no --total, because it lists each task; name them with --phase")
+    with locked(places.top(project)):  # else two who start the same at once both find nothing in the way
+        return _start(project, start)
+
+
+def _start(project: Records, start: Start) -> Workflow:
     same = [each for each in find(project).workflows if each.title == start.title and not each.finished]
     if same and not start.replace:
         raise TransitionError(
             f"{quoted(start.title)} ({same[0].id}) is in the way: it is unfinished; {outlines.ways(project, same[0])}"
         )
-    if start.total is not None and not start.phases:
-        raise TransitionError(f"the {NAME} format has no --total, because it lists each task; name them with --phase")
     if not start.replace:
         turns.leave(project, turns.active(project), start.session, "add --replace to pause it all the same")
 
