@@ -135,7 +135,9 @@ def test_a_link_in_the_locks_place_is_not_followed(place: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", ["obedient", "stubborn", "stopped"])
-def test_a_server_is_asked_to_end_and_killed_if_it_does_not(place: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_a_server_is_asked_to_end_and_killed_if_it_does_not(
+    place: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     """By asking, or by force where that does not help; what it had there goes, but for the lock's file."""
     sent: list[int] = []
     kill = os.kill
