@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -545,3 +546,50 @@ def test_what_a_block_that_fails_did_to_a_file_is_undone(tmp_path: Path, there: 
         raise _FailedError
 
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == ({"file": b"old"} if there else {})
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_each_folder_is_synced_once_after_all_that_an_event_did_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    """Every content is synced before it gets its name as ever. The folders follow at the end, and outside as ever."""
+    real, steps = os.fsync, list[str]()
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+
+    def sync(descriptor: int) -> None:
+        real(descriptor)
+        steps.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with suppress(RuntimeError), atomic.syncing_later():
+        for name in ("one/a", "one/b", "other/a"):
+            atomic.write(tmp_path / name, b"new")
+        atomic.remove(tmp_path / "one" / "a")
+        if fails:
+            raise RuntimeError
+    assert steps == ["file", "file", "file", "folder", "folder"]
+
+    atomic.write(tmp_path / "one" / "c", b"new")
+    assert steps[5:] == ["file", "folder"]
+
+
+@each_row("content", [b"old", b""])
+@each_row("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_and_is_put_there_in_the_very_moment_of_the_swap_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], content: bytes
+) -> None:
+    """A pipe is not read, for nobody may ever write into it, and it is no empty file; a folder keeps its name."""
+    file = tmp_path / "file"
+    file.write_bytes(content)
+
+    def put() -> None:
+        file.unlink()
+        make(file)
+
+    _at_the_swap(monkeypatch, put)
+    with pytest.raises(ChangedError):
+        atomic.replace(file, b"new", content)
+
+    assert file.is_fifo() if make is os.mkfifo else file.is_dir()
+    assert _names(tmp_path) == ["file"]

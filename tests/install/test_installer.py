@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from holdfast import paths
+from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.clients.claude.scopes import Scope, Target
 from holdfast.commands import install as install_command
@@ -25,9 +26,12 @@ from holdfast.install import (
     installs,
     launcher,
     uninstall,
+    upkeep,
     wanted_events,
 )
 from holdfast.install.registration import group, settings
+from holdfast.plugins import loader
+from holdfast.sessions.workspace import Workspace
 
 SHIPPED = "from holdfast import hookimpl\n\n@hookimpl\ndef on_session_start(event): ...\n"
 SHIPPED += '@hookimpl(match="Task")\ndef on_pre_tool_use(event): ...\n'
@@ -891,3 +895,24 @@ def test_a_new_install_over_a_lost_record_claims_nothing_of_others(target: Targe
     uninstall.uninstall(target)
     assert json.loads(target.settings.read_text()) == {"permissions": {"allow": [RULE]}}
     assert target.skill.exists()
+
+
+def test_an_install_after_the_record_was_lost_knows_what_is_ours(target: Target, shipped: Path) -> None:
+    """Rules and skill are in the new record, so that an uninstall takes them out; so too after a session's upkeep."""
+    given(target, '{"model": "x"}')
+    for renew in (lambda: installer.install(target), lambda: upkept(target, shipped)):
+        installer.install(target, allow_cli=True)
+        lose_record("{broken")
+        renew()
+        record = installs.get(target.real)
+        assert record is not None
+        assert (list(record.allowed), record.skill) == (RULES, target.skill)
+        uninstall.uninstall(target)
+        assert target.settings.read_text() == '{"model": "x"}'
+        assert not target.skill.exists()
+
+
+def upkept(target: Target, shipped: Path) -> None:
+    handler(shipped / "handlers", "later", "stop")
+    project = Workspace.open(target.root)
+    assert upkeep.refresh(target.settings, project, loader.find(claude, project))

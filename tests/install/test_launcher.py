@@ -172,3 +172,24 @@ def test_a_moved_home_needs_no_new_settings(tmp_path: Path) -> None:
     path.rename(path.with_name("run"))
     done = run("/bin/sh", "-c", registration.command("Stop"), home=moved)
     assert done.stdout.startswith("1 ['Stop']")
+
+
+def test_what_to_install_again_is_where_it_came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the installer noted it beside the package; a checkout is its own source."""
+    assert launcher.requirement() == str(paths.plugin_root())
+    monkeypatch.setattr(paths, "package_root", lambda: tmp_path)
+    monkeypatch.setattr(paths, "plugin_root", lambda: tmp_path.parent)
+    noted = tmp_path / "holdfast-0.1.0.dist-info" / "direct_url.json"
+    noted.parent.mkdir()
+    wrong = []
+    for text, source in (
+        ('{"url": "file:///my%20code/holdfast", "dir_info": {}}', "/my code/holdfast"),
+        ('{"url": "https://x.org/h.git", "vcs_info": {"vcs": "git", "commit_id": "1"}}', "git+https://x.org/h.git"),
+        ('{"url": "https://x.org/holdfast.whl", "archive_info": {}}', "https://x.org/holdfast.whl"),
+        ("[]", "holdfast"),
+        ("{", "holdfast"),
+    ):
+        noted.write_text(text)
+        found = launcher.requirement()
+        wrong += [] if found == source else [(text, found)]
+    assert not wrong

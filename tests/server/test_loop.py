@@ -47,6 +47,8 @@ NOTES = """
         return advise("warm" if sys.argv[1:] == ["--serve"] else "cold")
     """
 """A handler that leaves a line each time it runs, and in a session called `long` goes on only when it may."""
+SWITCHED_OFF = "server = false\n[handlers]\ntimeout = 300.0\ndeadline = 300.0\n"
+"""The server is off; a handler has the time that a busy machine takes."""
 
 
 @pytest.fixture
@@ -189,7 +191,7 @@ def test_switched_off_no_server_is_asked_or_started(fresh: Warm, how: str) -> No
     """By the environment variable or by the user's configuration: every event is cold and nothing runs afterwards."""
     environ = fresh.environ(HOLDFAST_SERVER="off" if how == "variable" else None)
     if how == "configuration":
-        fresh.write(fresh.home / ".config" / "holdfast" / "holdfast.toml", "server = false\n")
+        fresh.write(fresh.home / ".config" / "holdfast" / "holdfast.toml", SWITCHED_OFF)
 
     said = [fresh.fire(fresh.call(), "PreToolUse", environ=environ) for _ in range(2)]
 
@@ -200,7 +202,7 @@ def test_switched_off_no_server_is_asked_or_started(fresh: Warm, how: str) -> No
 def test_switching_it_off_ends_one_that_runs(warm: Warm) -> None:
     """`server = false` in the user's file counts at the next event."""
     pid = warm.pid
-    warm.write(warm.home / ".config" / "holdfast" / "holdfast.toml", "server = false\n")
+    warm.write(warm.home / ".config" / "holdfast" / "holdfast.toml", SWITCHED_OFF)
 
     assert warm.advice() == "cold"
     warm.until(lambda: gone(pid))
