@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.files.file_memo import SETTLED_NS
 from holdfast.server import held, servers, silence
 from holdfast.server.silence import Silence
 from tests import warmth
@@ -48,10 +50,15 @@ def answered_by_the_loop(place: Warm) -> bool:
     return workers(place) == before
 
 
+def settle(place: Warm, file: Path) -> None:
+    """Wait until a file is so old that what is known of it may be kept."""
+    place.until(lambda: time.time_ns() > file.stat().st_ctime_ns + SETTLED_NS)
+
+
 @pytest.fixture
 def quiet(warm: Warm) -> Warm:
-    """A place whose server knows that nobody wants Glob; it trusts what it knows only of files that are 2 s old."""
-    warm.user_handler("says", BASH)
+    """A place whose server knows that nobody wants Glob."""
+    settle(warm, warm.user_handler("says", BASH))
     warm.until(lambda: answered_by_the_loop(warm))
     return warm
 
@@ -82,6 +89,7 @@ def test_a_project_handler_counts_once_it_is_trusted(quiet: Warm) -> None:
     """An untrusted one stays silent, in the loop too; trust is in no folder of the project."""
     text = "from holdfast import *\n@hookimpl(match='Glob')\ndef on_pre_tool_use(event):\n    return advise('own')\n"
     file = quiet.project_handler("own", text)
+    settle(quiet, file)
     quiet.until(lambda: answered_by_the_loop(quiet))
     grant(quiet, file)
     assert quiet.fire(glob(quiet), "PreToolUse").advice == "own"
