@@ -28,7 +28,7 @@ from tests.processes import INTERPRETER, SOURCE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="Linux")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="Linux")]
 
 COLD = """
 import sys

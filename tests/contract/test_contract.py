@@ -564,7 +564,7 @@ def test_of_many_workflows_each_is_found_by_its_key(kit: Kit) -> None:
         assert key in {each.key for each in kit.adapter.candidates(kit.project, {key}).workflows}
 
 
-@pytest.mark.parametrize(("writers", "at_once"), [(8, 8), pytest.param(200, 20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("writers", "at_once"), [(8, 8), pytest.param(200, 20, marks=pytest.mark.nightly)])
 def test_many_processes_at_once_lose_nothing(
     kit: Kit, writers: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

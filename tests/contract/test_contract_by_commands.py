@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
 TITLE = "Ship it"
 UNITS = ("Plan it", "Build it", "Test it")
 PLAN, BUILD, TEST = UNITS

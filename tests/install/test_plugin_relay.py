@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,15 +35,29 @@ def program() -> bytes:
     return relays.compiled().read_bytes()
 
 
-@pytest.fixture
-def plugin(tmp_path: Path, program: bytes) -> Plugin:
-    """A copy whose environment is built, and that brings a relay for this platform."""
-    made = pluginhome.make(tmp_path, pluginhome.copy_of_plugin(tmp_path / "copy"))
-    bring(made.root, program)
+def unbuilt(folder: Path) -> Plugin:
+    """Return a copy without an environment."""
+    made = pluginhome.make(folder, pluginhome.copy_of_plugin(folder / "copy"))
     made.add_python()
     made.add_uv(real=True)
     made.extra = {"HOLDFAST_RELAY": "", "HOLDFAST_SERVER": "off"}
+    return made
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment that is built; it takes seconds."""
+    made = unbuilt(tmp_path_factory.mktemp("built"))
     made.build()
+    return made.environment
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, program: bytes, environment: Path) -> Plugin:
+    """A copy whose environment is built, and that brings a relay for this platform."""
+    made = unbuilt(tmp_path)
+    bring(made.root, program)
+    shutil.copytree(environment, made.environment, symlinks=True)
     return made
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tests.witnesses import Desk
 
+pytestmark = pytest.mark.slow
 DATA = Path(__file__).parent / "data"
 
 

@@ -20,7 +20,7 @@ from tests.tables import each_row
 if TYPE_CHECKING:
     from tests.warmth import Warm
 
-pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")]
 
 BASH = warmth.SAYS.replace("@hookimpl", '@hookimpl(match="Bash")')
 EVERYTHING = warmth.SAYS.replace('"warm"', '"new"')

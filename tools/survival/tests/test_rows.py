@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SMALL = Job(cycles=1, adverse=1, facts=trials.LEAST, instants=3)
 TWICE = {"fork", "new session id", "reply lost", "in a subagent"}  # whose second compaction is another than the first
 # A row is played in one of the formats here, in all by `make simulate`.
+LONG = {"kill -9", "1,000 to-dos"}
 HYBRID = {
     "warm",
     "by hand",
@@ -43,7 +44,9 @@ def play(name: str, format_name: str = "", job: Job = SMALL) -> Result:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly if name in LONG else ()) for name in ROWS]
+)
 def test_a_row_holds(name: str) -> None:
     """Nothing lost, nothing false, once each, within the budget, in the same bytes."""
     found = play(name)
