@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,8 +13,10 @@ import pytest
 
 from tests import processes, waiting
 from tests.api.author import handler
+from tests.commandline import holdfast
 
 if TYPE_CHECKING:
+    from tests.api.author import Authors
     from tests.processes import Place
 
 SHORT = "timeout=0.2"
@@ -189,6 +192,16 @@ def test_a_handlers_own_timeout_extends_the_deadline(place: Place) -> None:
     place.user_handler("b", handler("return tell_user('and this')", "stop"))
     reply = place.fire(place.payload("Stop")).reply
     assert (reply["reason"], reply["systemMessage"]) == ("the tests fail (user/a.py)", "and this")
+
+
+def test_the_client_is_asked_to_wait_for_all_handlers(author: Authors) -> None:
+    """A handler's own long timeout comes on top of the time that all handlers have; the client's default is 30 s."""
+    rows = {10: None, 22: 3_600}
+    for seconds, limit in rows.items():
+        made = author({"a": handler("...", "user_prompt_submit", f"timeout={seconds}")})
+        holdfast("install", root=made.root)
+        (group,) = json.loads((made.home / ".claude/settings.json").read_text())["hooks"]["UserPromptSubmit"]
+        assert group["hooks"][0].get("timeout") == limit, seconds
 
 
 @pytest.mark.parametrize("body", ["time.sleep(600)", "sum(range(10**11))"])

@@ -394,6 +394,10 @@ def test_a_specific_agent_of_the_phase_that_is_due_completes_it(calculator: Calc
     Agent(calculator.project, CREATE, number=2).returned(REPORT)
     Agent(calculator.project, "go", PHASES[1][1], number=3).returned("All is well.")
     assert calculator.statuses == ["completed", "completed"]
+    calculator.create(phases=[(CREATE, "@builder"), (TEST, "@general-purpose")])
+    for kind in ("builder", "general-purpose"):  # people write an @; a generic kind is no evidence with it either
+        Agent(calculator.project, "go", kind, number=4).returned(REPORT)
+    assert calculator.statuses == ["completed", "active"]
 
 
 @pytest.mark.parametrize("sign", [{"is_error": True}, {"isError": True}, {"error": "2 tests FAILED"}])

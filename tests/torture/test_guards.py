@@ -631,6 +631,9 @@ def test_each_guard_is_lifted_alone_and_a_broken_record_of_trust_lifts_none(plac
                 found.append(f"trust.json is {text[:9]!r}: {said!r}")
             if not reason(place.fire(place.call("answer = deny('asked')"))).startswith("asked"):
                 found.append(f"trust.json is {text[:9]!r}: yours doesn't run")
+    with changed(place.strict, "rubbish"):
+        if not reason(place.fire(b"nonsense", "PreToolUse")):
+            found.append("the memory of strict handlers is rubbish: a call that can't be read passes")
     clear(place, *files, project)
     report(found)
 
@@ -726,6 +729,12 @@ def test_a_server_that_dies_or_stops_opens_no_guard(place: Scratch) -> None:
         check("a file for the server's folder", place.fire(place.call(asked)), "asked")
     with changed(folders, link="nowhere"):
         check("a dangling link for it", place.fire(place.call(asked)), "asked")
+    config = place.home / ".config/holdfast/holdfast.toml"
+    with changed(config, f"server = false\n{config.read_text()}"):
+        process, chain = watched(place)
+        process.communicate(timeout=processes.PATIENCE)
+        if process.pid not in chain:
+            found.append("switched off, the server still answers")
     report(found)
 
 

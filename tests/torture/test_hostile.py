@@ -393,6 +393,25 @@ def test_a_clone_that_joins_another_project_reads_and_deletes_nothing_of_it(
     report(found)
 
 
+def test_an_archive_with_a_git_entry_joins_no_repository(
+    holdfast_project: Callable[..., HoldfastProject], tmp_path: Path
+) -> None:
+    """A file or a link that names a repository or one of its worktrees is no proof; what git wrote there itself is."""
+    entry = {"HEAD": "ref: refs/heads/x\n", "commondir": "../..\n", "gitdir": f"{tmp_path}/tree/.git\n"}
+    files = {f".git/worktrees/x/{name}": text for name, text in entry.items()}
+    git = holdfast_project({".git/HEAD": "ref: refs/heads/main\n", **files}).root / ".git"
+    holdfast("start", SECRET, "--phase", "One", root=git.parent)
+    holdfast("done", "--all", root=git.parent)
+    found = []
+    for name in ("tree", "file", "file x", "link", "link x"):
+        root, named = tmp_path / name, git / "worktrees/x" if name[-1] in "ex" and name != "file" else git
+        root.mkdir()
+        (root / ".git").symlink_to(named) if "link" in name else (root / ".git").write_text(f"gitdir: {named}\n")
+        if (SECRET in holdfast("list", "--archive", root=root).out) != (name == "tree"):
+            found.append(name)
+    report(found)
+
+
 @pytest.mark.slow
 def test_an_id_that_counted_before_is_named_until_it_is_trusted(tmp_path: Path, victim: HoldfastProject) -> None:
     """SessionStart, `status` and `doctor` name the old ledger and the command that brings it back."""
@@ -455,7 +474,7 @@ def test_a_session_records_no_file_from_outside(tmp_path: Path, victim: Holdfast
 @pytest.mark.slow
 def test_no_link_in_a_workflow_brings_a_file_from_outside(tmp_path: Path) -> None:
     """Memory file, plan, template, and a wfs session's summaries, list and tasks: none is followed out."""
-    mine, outside = tmp_path / "mine", tmp_path / "outside"
+    mine, outside = tmp_path / "mine", tmp_path / "mine-private"
     (mine / ".claude").mkdir(parents=True)
     (outside / "tasks").mkdir(parents=True)
     holdfast("wfs", "start", "Shop", root=mine, session=OTHER)

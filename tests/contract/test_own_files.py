@@ -1,0 +1,224 @@
+"""What commands do with files that a user has already: settings, state, configuration and exports."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.commandline import holdfast
+from tests.handmade import ME, OTHER
+from tests.signals import Agent
+from tests.tables import each_row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+    from holdfast.testing import HoldfastProject
+
+THEIRS = {"type": "command", "command": "mine.sh"}
+OFF, ON = {"disableAllHooks": True}, {"disableAllHooks": False}
+SOME = 0x1A2B3C4D5E6F7A80
+CONFIG = Path(".config/holdfast/holdfast.toml")
+NEEDS_NEW_CLIENT = "from holdfast import hookimpl\n@hookimpl\ndef on_pre_skill_shell_command(event): ...\n"
+
+
+def mode(path: Path) -> int:
+    """Return a path's permissions."""
+    return path.stat().st_mode & 0o777
+
+
+def put(path: Path, content: str | dict[str, Any]) -> Path:
+    """Write a text, or a JSON object."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def test_uninstall_leaves_a_hook_that_shares_a_group_with_ours(tmp_path: Path) -> None:
+    """And the permissions; the command that undoes an install is printed and works in any folder."""
+    settings = put(tmp_path / ".claude/settings.json", {"permissions": {"allow": ["Bash(ls)"]}})
+    out = holdfast("install", "--scope", "project", root=tmp_path).out
+    edited = json.loads(settings.read_text())
+    for groups in edited["hooks"].values():
+        groups[0]["hooks"].append(THEIRS)
+    put(settings, edited)
+    (undo,) = re.findall("To undo: holdfast (.*)", out)
+    holdfast(*shlex.split(undo))
+
+    left = json.loads(settings.read_text())
+    assert left["permissions"] == {"allow": ["Bash(ls)"]}
+    assert {event: [group["hooks"] for group in groups] for event, groups in left["hooks"].items()} == {
+        event: [[THEIRS]] for event in edited["hooks"]
+    }
+
+
+@each_row("version, registered", [("2.1.331", False), ("2.1.332", True), ("2.1.333", True)])
+def test_an_event_is_registered_from_the_clients_version_on(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, version: str, registered: bool
+) -> None:
+    """PreSkillShellCommand is an event of Claude Code since 2.1.332."""
+    monkeypatch.setenv("AI_AGENT", f"claude-code_{version.replace('.', '-')}_harness")
+    put(home / ".config/holdfast/handlers/skills.py", NEEDS_NEW_CLIENT)
+    holdfast("install", root=tmp_path)
+    hooks = json.loads((home / ".claude/settings.json").read_text())["hooks"]
+    assert ("PreSkillShellCommand" in hooks) is registered
+
+
+def test_install_renews_the_schema_of_an_earlier_version(tmp_path: Path, home: Path) -> None:
+    """It lies beside your configuration, for your editor."""
+    holdfast("handlers", "off", "sync_todos", root=tmp_path)
+    (schema,) = (home / CONFIG).parent.glob("*schema*.json")
+    schema.write_text("{}")
+    holdfast("install", root=tmp_path)
+    assert json.loads(schema.read_text()) == holdfast("config", "schema", root=tmp_path).json
+
+
+def test_purge_deletes_nothing_without_a_yes(tmp_path: Path, home: Path) -> None:
+    """What Holdfast knows of your workflows stays, and so does the installation."""
+    holdfast("start", "Book", "--phase", "Draft", root=tmp_path)
+    holdfast("install", root=tmp_path)
+    state, settings = home / ".local/state/holdfast", home / ".claude/settings.json"
+    holdfast("uninstall", "--purge", root=tmp_path, code=1)
+    assert list(state.rglob("*.db")) and "holdfast" in settings.read_text()
+    holdfast("uninstall", "--purge", "--yes", root=tmp_path)
+    assert not state.exists()
+
+
+@each_row(
+    "files, named",
+    [
+        ({"settings": OFF}, "settings"),
+        ({"settings": OFF, "project": ON}, ""),
+        ({"settings": OFF, "project": ON, "local": OFF}, "local"),
+        ({"settings": OFF, "local": ON}, ""),
+    ],
+)
+def test_doctor_names_the_settings_that_switch_hooks_off(
+    tmp_path: Path, home: Path, files: dict[str, dict[str, Any]], named: str
+) -> None:
+    """A later file overrides an earlier one, in both directions."""
+    places = {
+        "settings": home / ".claude/settings.json",
+        "project": tmp_path / ".claude/settings.json",
+        "local": tmp_path / ".claude/settings.local.json",
+    }
+    for name, settings in files.items():
+        put(places[name], settings)
+    found = holdfast("doctor", "--json", root=tmp_path, code=None).json["findings"]
+    told = [each["text"] for each in found if "disableAllHooks" in each["text"]]
+    assert [text.partition(":")[0] for text in told] == ([str(places[named])] if named else [])
+
+
+def test_doctor_takes_others_permissions_from_the_state_folder(tmp_path: Path, home: Path) -> None:
+    """They could read what Holdfast keeps of your work; from the folder and from a file in it."""
+    holdfast("start", "Book", "--phase", "Draft", root=tmp_path)
+    state = home / ".local/state/holdfast"
+    (ledger,) = state.rglob("*.db")
+    for path, bits in ((state, 0o755), (ledger, 0o644)):
+        path.chmod(bits)
+        found = holdfast("doctor", "--json", root=tmp_path, code=None).json["findings"]
+        assert [each for each in found if "readable by other users" in each["text"]], path
+        holdfast("doctor", "--fix", root=tmp_path, code=None)
+        assert mode(path) & 0o077 == 0
+
+
+def test_config_check_ends_with_0_only_where_all_is_right(tmp_path: Path, home: Path) -> None:
+    """It names each file that it looked at."""
+    put(home / CONFIG, 'reading = "hold"\n')
+    assert "every key is valid" in holdfast("config", "check", root=tmp_path).out
+    put(home / CONFIG, 'reading = "hol"\n')
+    assert "key 'reading'" in holdfast("config", "check", root=tmp_path, code=1).out
+
+
+def test_a_folder_in_your_home_is_no_part_of_your_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Your own ~/.claude makes no project of all that is yours."""
+    (home / ".claude").mkdir(exist_ok=True)
+    (home / "notes/today").mkdir(parents=True)
+    monkeypatch.chdir(home / "notes/today")
+    holdfast("start", "Book", "--phase", "Draft", "--format", "hybrid")
+    assert (home / "notes/today/.claude/state/workflow.json").exists()
+
+
+@each_row("name", ["compaction", "hybrid", "orchestrator", "skills", "wfs"])
+def test_a_workflows_files_keep_the_permissions_that_a_team_gave_them(tmp_path: Path, name: str) -> None:
+    """Whatever the umask is."""
+    holdfast("start", "Book", "--phase", "Draft", "--phase", "Review", "--format", name, root=tmp_path)
+    files = [path for path in tmp_path.rglob("*") if path.suffix in (".json", ".md", ".toml")]
+    assert files
+    for path in files:
+        path.chmod(0o664)
+    holdfast("next", root=tmp_path)
+    assert [oct(mode(path)) for path in files if path.exists()] == ["0o664"] * len(files)
+
+
+# --- what is recorded, and exported -------------------------------------------------------------------------------
+
+
+READ: list[tuple[str, dict[str, Any]]] = [
+    ("Read", {"file_path": "{root}/secrets/key"}),
+    ("Read", {"file_path": "{root}/link"}),
+    ("Bash", {"command": "cat ./secrets/key"}),
+    ("Bash", {"command": "cat {root}/link"}),
+    ("Bash", {"env": [{"name": "API_KEY", "value": "hunter4"}]}),
+]
+
+
+def test_an_export_has_no_secret_and_nothing_of_excluded_files(
+    holdfast_project: Callable[..., HoldfastProject],
+) -> None:
+    """Nor of a link that leads to one; the file is yours alone, also where others could read an earlier one."""
+    project = holdfast_project({"secrets/key": "x"})
+    config = Path(os.environ["XDG_CONFIG_HOME"]) / "holdfast/holdfast.toml"
+    put(config, 'exclude = ["secrets/**"]\n[handlers]\non = ["record_events"]\n')
+    (project.root / "link").symlink_to(project.root / "secrets/key")
+    for number, (tool, given) in enumerate(READ):
+        asked = json.loads(json.dumps(given).replace("{root}", str(project.root)))
+        response = {"stdout": "plain" if "env" in given else f"hunter{number}"}
+        project.fire("PostToolUse", "PostToolUse-Bash", tool_name=tool, tool_input=asked, tool_response=response)
+    target = put(project.root / "export.json", "{}")
+    target.chmod(0o644)
+    said = holdfast("export", str(target), root=project.root)
+
+    assert "Only you can read it" in said.err and mode(target) == 0o600
+    text = target.read_text()
+    assert text.count("PostToolUse") >= len(READ) and "plain" in text
+    assert [READ[number] for number in range(len(READ)) if f"hunter{number}" in text] == []
+
+
+def test_a_long_result_of_an_agent_that_is_launched_again_is_in_a_file(
+    holdfast_project: Callable[..., HoldfastProject],
+) -> None:
+    """After a compaction the same work isn't done twice: the refusal has the result's beginning, and says so."""
+    project = holdfast_project({})
+    project.fire("SessionStart", "SessionStart-startup-tui")
+    project.fire("UserPromptSubmit", prompt="Do it.", prompt_id="first")
+    first, again = (Agent(project, "Review", prompt="Review it.", number=number) for number in (SOME, SOME + 1))
+    words = "".join(f"Finding {number}: worth a line.\n" for number in range(600))
+    first.about_to()
+    first.started()
+    first.stopped(words)
+    first.returned(words)
+    project.fire("PreCompact", "PreCompact-auto")
+    project.fire("SessionStart", "SessionStart-compact")
+    again.about_to().assert_denied("has finished already", "its beginning", "Finding 1:", f"agent-{first.run}.md")
+    (file,) = project.root.rglob(f"agent-{first.run}.md")
+    assert "Finding 599" in file.read_text()
+
+
+def test_a_session_that_compacts_leaves_its_story(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """`holdfast log` tells what the model got, with how many characters; the report can be made at any time."""
+    project = holdfast_project({})
+    assert "<html" in holdfast("report", "-o", "-", root=project.root).out
+    project.fire("SessionStart", "SessionStart-startup-tui", session_id=ME)
+    holdfast("start", "Book", "--phase", "Draft", root=project.root, session=ME)
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
+    project.fire("SessionStart", "SessionStart-compact", session_id=ME)
+    assert re.search(r"guidance given.*[1-9]\d* characters with SessionStart", holdfast("log", root=project.root).out)
+    holdfast("forget", "--session", OTHER, "--yes", root=project.root, code=None)
+    assert "<html" in holdfast("report", "-o", "-", root=project.root).out
