@@ -6,11 +6,12 @@ import json
 import os
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.commandline import holdfast
-from tests.handmade import ME, OTHER
+from tests.handmade import ME
 from tests.signals import Agent
 from tests.tables import each_row
 
@@ -211,14 +212,42 @@ def test_a_long_result_of_an_agent_that_is_launched_again_is_in_a_file(
     assert "Finding 599" in file.read_text()
 
 
-def test_a_session_that_compacts_leaves_its_story(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """`holdfast log` tells what the model got, with how many characters; the report can be made at any time."""
+def test_what_the_agents_of_a_script_returned_outlives_the_clients_files(
+    holdfast_project: Callable[..., HoldfastProject], tmp_path: Path
+) -> None:
+    """`holdfast agents show` gives each result once the run is over, also when the client has deleted its journal."""
+    project, transcript = holdfast_project({}), put(tmp_path / "client/projects/-p/session.jsonl", "")
+    sent = {"transcript_path": str(transcript)}
+    folder, text = transcript.with_suffix("") / "subagents/workflows/wf_1a2b3c4d-5e6", "return await agent('Look')\n"
+    agent = {"key": f"v2:{'f' * 64}", "agentId": "a1", "label": "Look"}
+    lines = [{"type": "launched"}, {"type": "started", **agent}, {"type": "result", **agent, "result": "All is well."}]
+    put(folder / "journal.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
+    script = put(folder.parent / "script.js", f"export const meta = {{name: 'look', description: 'x'}}\n{text}")
+    response = {"status": "async_launched", "taskId": "t1", "taskType": "local_workflow", "runId": folder.name}
+    response |= {"workflowName": "look", "transcriptDir": str(folder), "summary": "x", "scriptPath": str(script)}
+    call: dict[str, Any] = {"tool_name": "Workflow", "tool_input": {"script": script.read_text()}, "tool_use_id": "t"}
+    project.fire("SessionStart", "SessionStart-startup-tui", **sent)
+    project.fire("PreToolUse", **call, **sent)
+    project.fire("PostToolUse", **call, **sent, tool_response=response)
+    over = "<task-notification>\n<task-id>t1</task-id>\n<status>completed</status>\n</task-notification>"
+    project.fire("UserPromptSubmit", prompt=over, prompt_id="p", **sent)
+    shutil.rmtree(folder)
+    (result,) = holdfast("agents", "show", folder.name, "--json", root=project.root).json["results"]
+    assert (result["label"], result["state"], result["text"]) == ("Look", "finished", "All is well.")
+
+
+def test_a_session_that_compacts_leaves_its_story(
+    holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`holdfast log` tells what the model got, with how many characters, and that nothing was heard of it since."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T09:00:00Z")
     project = holdfast_project({})
     assert "<html" in holdfast("report", "-o", "-", root=project.root).out
     project.fire("SessionStart", "SessionStart-startup-tui", session_id=ME)
     holdfast("start", "Book", "--phase", "Draft", root=project.root, session=ME)
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     project.fire("SessionStart", "SessionStart-compact", session_id=ME)
-    assert re.search(r"guidance given.*[1-9]\d* characters with SessionStart", holdfast("log", root=project.root).out)
-    holdfast("forget", "--session", OTHER, "--yes", root=project.root, code=None)
-    assert "<html" in holdfast("report", "-o", "-", root=project.root).out
+    log = holdfast("log", root=project.root).out
+    assert re.search(r"guidance given.*[1-9]\d* characters with SessionStart", log) and "went silent" not in log
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T11:00:00Z")
+    assert "session went silent" in holdfast("log", root=project.root).out

@@ -66,6 +66,23 @@ def test_only_the_memory_file_at_the_root_counts(desk: Desk) -> None:
     assert saved(desk) is None
 
 
+def test_the_memory_files_status_is_one_of_four_words(desk: Desk) -> None:
+    """R001-07: however people write it; what says that work hasn't begun isn't in progress."""
+    rows = {
+        "Pending": "not_started",
+        "Not in progress": "not_started",
+        "BLOCKED by X": "blocked",
+        "active": "in_progress",
+    }
+    wrong = []
+    for line, status in rows.items():
+        desk.put("CLAUDE.local.md", f"# Workflow State\n\nWorkflow: X\nPhase: 1/2 Draft\nStatus: {line}\n")
+        found = desk.explain()["detected"]
+        if found["status"] != status:
+            wrong.append(f"{line}: {found}")
+    assert not wrong, "\n".join(wrong)
+
+
 @pytest.mark.parametrize("spelled", [str, str.upper, str.lower, str.title, str.swapcase])
 def test_the_markers_count_in_any_case(desk: Desk, spelled: Callable[[str], str]) -> None:
     """I001-1, R001-21: the document's own three markers, `WORKFLOW STATE`, `workflow:` and `Phase:`, however cased."""
