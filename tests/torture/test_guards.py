@@ -631,9 +631,6 @@ def test_each_guard_is_lifted_alone_and_a_broken_record_of_trust_lifts_none(plac
                 found.append(f"trust.json is {text[:9]!r}: {said!r}")
             if not reason(place.fire(place.call("answer = deny('asked')"))).startswith("asked"):
                 found.append(f"trust.json is {text[:9]!r}: yours doesn't run")
-    with changed(place.strict, "rubbish"):
-        if not reason(place.fire(b"nonsense", "PreToolUse")):
-            found.append("the memory of strict handlers is rubbish: a call that can't be read passes")
     clear(place, *files, project)
     report(found)
 
