@@ -80,15 +80,16 @@ def test_install_renews_the_schema_of_an_earlier_version(tmp_path: Path, home: P
     assert json.loads(schema.read_text()) == holdfast("config", "schema", root=tmp_path).json
 
 
-def test_purge_deletes_nothing_without_a_yes(tmp_path: Path, home: Path) -> None:
-    """What Holdfast knows of your workflows stays, and so does the installation."""
+def test_purge_deletes_nothing_without_a_yes(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Holdfast knows of your workflows stays, and so does the installation; with a yes nothing is left of both."""
+    monkeypatch.delenv("HOLDFAST_RELAY")  # the native one, where it can be compiled
     holdfast("start", "Book", "--phase", "Draft", root=tmp_path)
     holdfast("install", root=tmp_path)
     state, settings = home / ".local/state/holdfast", home / ".claude/settings.json"
     holdfast("uninstall", "--purge", root=tmp_path, code=1)
     assert list(state.rglob("*.db")) and "holdfast" in settings.read_text()
     holdfast("uninstall", "--purge", "--yes", root=tmp_path)
-    assert not state.exists()
+    assert not state.exists() and not (home / ".local/share/holdfast").exists()
 
 
 @each_row(
