@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import processes
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 from tests.signals import Agent
@@ -105,6 +107,55 @@ def of_another_session(project: HoldfastProject) -> None:
     start(project, "Book", session=OTHER)
 
 
+def in_another_worktree(project: HoldfastProject) -> None:
+    """A workflow that was completed in another worktree of the repository."""
+    other = project.root.with_name("other")
+    git = ["git", "-C", str(project.root), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (("init", "-q"), ("commit", "-qm", "x", "--allow-empty"), ("worktree", "add", "-q", str(other))):
+        subprocess.run([*git, *command], check=True, capture_output=True)
+    for command in (("start", "Book", "--phase", "Draft"), ("next",), ("done", "--all")):
+        holdfast(*command, root=other)
+
+
+def advised(project: HoldfastProject) -> None:
+    """A handler of the project has advised the model once."""
+    text = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event):\n    return advise('😀 careful')\n"
+    project.write({".claude/handlers/guard.py": text})
+    project.trust()
+    project.fire("PreToolUse", "PreToolUse-Bash")
+
+
+def changed_by_hand(project: HoldfastProject) -> None:
+    """A state file that a person changed, and a command after that."""
+    start(project, "Tool", "--format", "hybrid")
+    project.write({STATE: (project.root / STATE).read_text().replace('"Review"', '"Reread"')})
+    holdfast("next", root=project.root)
+
+
+def misconfigured(project: HoldfastProject) -> None:
+    """A configuration of the project with a wrong value, and a value that counts only once it is trusted."""
+    project.write({".claude/holdfast.toml": 'reading = "never"\n[handlers]\noff = ["save_workflow"]\n'})
+
+
+def over_the_clients_settings(project: HoldfastProject) -> None:
+    """A format without code that has the client's settings for its state file."""
+    text = (processes.ROOT / "examples/formats/progress.toml").read_text()
+    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "holdfast/formats"
+    folder.mkdir(parents=True)
+    for number, place in enumerate((".claude/settings.json", ".claude/settings.local.json", "../x.json")):
+        changed = re.sub(r"(?m)^files = .*", f'files = ["{place}"]', text)
+        (folder / f"mine{number}.toml").write_text(changed)
+
+
+def own_status_line(project: HoldfastProject) -> None:
+    """Holdfast was installed with its status line, which a person replaced by another."""
+    start(project, "Book")
+    settings = Path.home() / ".claude/settings.json"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text('{"statusLine": {"type": "command", "command": "~/mine.sh"}}')
+    holdfast("install", "--statusline", root=project.root)
+
+
 def hostile(project: HoldfastProject) -> None:
     """A stranger's state file, whose texts steer terminals, mark up text and are no UTF-8."""
     start(project, "Tool", "--format", "hybrid", session=ME)
@@ -147,6 +198,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "log diff": NO_NEXT,
         "next": NO_NEXT,
         "done": NO_NEXT,
+        "log restore 1 --of X": (1, 'no workflow is named "X"'),
         "list --archive --templates": (2, "--archive and --templates are two lists; choose one"),
     },
     at_work: {
@@ -214,6 +266,8 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         ),
         "agents list": (0, "a0000000000000002 finished general-purpose: Look", "a0000000000000001 running"),
         "agents show a0000000000000002": (0, "All is well."),
+        "report -o -": (0, "; its result was not used"),
+        "agents rerun a0000000000000002": (0, "a0000000000000002 won't be used again"),
         "agents show a0": (1, "several agents or runs begin with 'a0'"),
         "log": (0, "agent stopped: general-purpose: All is well.", 'phase began: "Tool", phase 1 "Draft"'),
         "cost": (0, "SessionStart shipped/restore_workflow", "Total:"),
@@ -250,6 +304,27 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "next": TAKEN,
         "done": TAKEN,
         "resume book": (0, "still belongs to session 22222222, which is live. To take it, add --anyway."),
+    },
+    in_another_worktree: {
+        "show": (1, "there is no workflow in this project, and none was completed here"),
+        "list --archive": (0, "1/1 Book"),
+    },
+    advised: {
+        "cost": (0, "project/guard 10 characters, about 3 tokens"),
+        "cost --since 2100-01-01": (0, "nothing was put into a model's context"),
+    },
+    changed_by_hand: {
+        "log": (0, "generation 3 kept"),
+    },
+    misconfigured: {
+        "config check": (1, "key 'reading': input should be 'off', 'remind' or 'hold'"),
+        "list": (0, NONE),
+    },
+    over_the_clients_settings: {
+        "formats list": (0, "settings"),
+    },
+    own_status_line: {
+        "doctor": (0, "the status line is a program of your own"),
     },
     hostile: {
         "list": (0, HARMLESS),

@@ -8,6 +8,7 @@ A compaction brings `FULL + LINE + LINE`: the workflow restored in full, then th
 from __future__ import annotations
 
 import json
+import os
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -90,7 +91,7 @@ class Scene:
 
     def current(self, who: str) -> str:
         """Show the workflow that a command without a name is about."""
-        said = holdfast("show", "--json", root=self.project.root, session=session_id(who), code=None)
+        said = holdfast("show", "--json", root=self.project.root, session="" if who == "person" else session_id(who), code=None)
         return str(said.json["title"]) if said.code == 0 else "refused"
 
     def moves(self, who: str, title: str = "") -> str:
@@ -200,6 +201,8 @@ SCENES = {
     " C current -> refused",
     "what is paused gives way to what isn't": "A starts_paused Paused; A current -> Paused; A starts Open;"
     " A current -> Open; A restores -> Open + Paused",
+    "for a person, too": "person starts_paused Paused; person current -> Paused; person starts Open;"
+    " person current -> Open",
     "a session is told of what it could go on with": "A starts Mine; A ends; B begins -> Mine",
     "and not of another live session's": "A begins; A starts Mine; B begins -> -",
     "it hears of it once": "person starts Free; A begins -> Free; A begins resume -> -",
@@ -255,3 +258,27 @@ def test_agents_stay_with_a_session_whose_id_changes_twice(
         assert f"({agent.run}) has finished; its result is still unused" in second
         assert words in second
     assert late.run not in scene.fire("B", "SessionStart-compact").context
+
+
+def test_after_clear_a_running_agent_goes_on_and_an_ended_one_may_run_again(
+    holdfast_project: Callable[[], HoldfastProject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`/clear` starts over with another id in the same process: only what runs is refused, and its end counts."""
+    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
+    scene = Scene(holdfast_project(), monkeypatch)
+    assert scene.play("A begins; A starts Mine") == []
+    scene.fire("A", "UserPromptSubmit", prompt="Do it.", prompt_id="first")
+    running, ended = (Agent(scene.project, each, number=n, session=session_id("A")) for n, each in enumerate("xy", 1))
+    for agent in (running, ended):
+        agent.asked["run_in_background"] = True  # type: ignore[index]
+        agent.about_to()
+        agent.launched()
+        agent.started()
+    ended.stopped("There is nothing to see.")
+
+    assert scene.play("A ends clear; B begins clear") == []
+    scene.fire("B", "UserPromptSubmit", prompt="Do it.", prompt_id="second")
+
+    again = [Agent(scene.project, each, number=n, session=session_id("B")) for n, each in enumerate("xy", 11)]
+    again[0].about_to().assert_denied("is running already", running.run)
+    assert "permissionDecision" not in again[1].about_to().specific
