@@ -321,10 +321,13 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "list": (0, NONE),
     },
     over_the_clients_settings: {
-        "formats list": (0, "settings"),
+        "formats list": (
+            *(0, "'.claude/settings.json' may be a file of the client", "'../x.json' must lie below the project's"),
+            "'.claude/settings.local.json' may be a file of the client",
+        ),
     },
     own_status_line: {
-        "doctor": (0, "the status line is a program of your own"),
+        "doctor --verbose": (0, "the status line is a program of your own"),
     },
     hostile: {
         "list": (0, HARMLESS),

@@ -11,9 +11,15 @@ import json
 import os
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from holdfast.testkit import agent
+
+from tests import processes
 from tests.commandline import holdfast
 from tests.signals import Agent
 from tests.tables import each_row
@@ -21,9 +27,8 @@ from tests.tables import each_row
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pytest
-
     from holdfast.testing import Fired, HoldfastProject
+    from tests.processes import Ended
 
 TRANSCRIPTS = Path(__file__).parents[1] / "sessions" / "transcripts"
 RECORDED = {"worked": "worked-2.1.329-tasks", "fork": "fork-2.1.329", "clear": "clear-2.1.329"}
@@ -260,25 +265,33 @@ def test_agents_stay_with_a_session_whose_id_changes_twice(
     assert late.run not in scene.fire("B", "SessionStart-compact").context
 
 
-def test_after_clear_a_running_agent_goes_on_and_an_ended_one_may_run_again(
-    holdfast_project: Callable[[], HoldfastProject], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`/clear` starts over with another id in the same process: only what runs is refused, and its end counts."""
-    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
-    scene = Scene(holdfast_project(), monkeypatch)
-    assert scene.play("A begins; A starts Mine") == []
-    scene.fire("A", "UserPromptSubmit", prompt="Do it.", prompt_id="first")
-    running, ended = (Agent(scene.project, each, number=n, session=session_id("A")) for n, each in enumerate("xy", 1))
-    for agent in (running, ended):
-        agent.asked["run_in_background"] = True  # type: ignore[index]
-        agent.about_to()
-        agent.launched()
-        agent.started()
+@pytest.mark.slow
+def test_after_clear_a_running_agent_goes_on_and_an_ended_one_may_run_again(tmp_path: Path) -> None:
+    """A person starts over in the same process, under another id: only the launch of what runs is refused."""
+    place = processes.make(tmp_path)
+    (place.home / ".config/holdfast/holdfast.toml").unlink()
+    environ = place.environ(CLAUDE_PID=str(os.getpid()))
+
+    def fire(who: str, name: str, **changes: Any) -> Ended:
+        payload = place.payload(name, session_id=session_id(who), **changes)
+        return place.fire(payload, environ=environ)
+
+    def calls(who: str, begins: str, number: int) -> list[agent.Agent[Ended]]:
+        fire(who, f"SessionStart-{begins}")
+        fire(who, "UserPromptSubmit", prompt="Do it.", prompt_id=who)
+        asked = [{"description": each, "prompt": each, "subagent_type": "builder"} for each in ("Design", "Look")]
+        send = partial(fire, who)
+        return [agent.Agent(send, send, each, f"a{n}", f"toolu_{n}") for n, each in enumerate(asked, number)]
+
+    running, ended = calls("A", "startup", 1)
+    for each in (running, ended):
+        each.asked["run_in_background"] = True  # type: ignore[index]
+        each.about_to()
+        each.launched()
+        each.started()
     ended.stopped("There is nothing to see.")
+    fire("A", "SessionEnd-clear")
 
-    assert scene.play("A ends clear; B begins clear") == []
-    scene.fire("B", "UserPromptSubmit", prompt="Do it.", prompt_id="second")
-
-    again = [Agent(scene.project, each, number=n, session=session_id("B")) for n, each in enumerate("xy", 11)]
-    again[0].about_to().assert_denied("is running already", running.run)
-    assert "permissionDecision" not in again[1].about_to().specific
+    same, again = calls("B", "clear", 11)
+    assert "is running already: builder a1" in same.about_to().specific.get("permissionDecisionReason", "")
+    assert "permissionDecision" not in again.about_to().specific

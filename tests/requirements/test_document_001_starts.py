@@ -153,7 +153,6 @@ def test_a_session_resumed_in_peace_gets_no_guidance(tmp_path: Path, monkeypatch
             place.root,
         )
         if ends:  # in this process: on a busy machine 1.5 s, which is all it may take, can be over before one starts
-            monkeypatch.setenv("CLAUDE_PID", str(process))
             HoldfastProject(place.root).fire("SessionEnd", "SessionEnd-other", session_id=session)
         resumed = place.fire(place.payload("SessionStart-resume", session_id=session))
         assert RESTORED not in resumed.advice
