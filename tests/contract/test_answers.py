@@ -117,6 +117,17 @@ def in_another_worktree(project: HoldfastProject) -> None:
         holdfast(*command, root=other)
 
 
+def in_a_submodule(project: HoldfastProject) -> None:
+    """A workflow in a submodule, whose git folder lies in the repository around it."""
+    folder = project.root.with_name("around.git") / "modules/project"
+    files = {"HEAD": "ref: refs/heads/main\n", "config": f"[core]\n\tworktree = {project.root}\n"}
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    project.write({".git": f"gitdir: {folder}\n"})
+    start(project, "Book")
+
+
 def advised(project: HoldfastProject) -> None:
     """A handler of the project has advised the model once."""
     text = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event):\n    return advise('😀 careful')\n"
@@ -199,6 +210,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "next": NO_NEXT,
         "done": NO_NEXT,
         "log restore 1 --of X": (1, 'no workflow is named "X"'),
+        "install --statusline --dry-run": (0, '+ "statusLine": {'),
         "list --archive --templates": (2, "--archive and --templates are two lists; choose one"),
     },
     at_work: {
@@ -309,6 +321,9 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "show": (1, "there is no workflow in this project, and none was completed here"),
         "list --archive": (0, "1/1 Book"),
     },
+    in_a_submodule: {
+        "list": (0, "1/2 Book - Draft"),
+    },
     advised: {
         "cost": (0, "project/guard 10 characters, about 3 tokens"),
         "cost --since 2100-01-01": (0, "nothing was put into a model's context"),
@@ -390,3 +405,18 @@ def test_a_reader_that_goes_away_costs_no_traceback(holdfast_project: Callable[.
     done = subprocess.run(["sh", "-c", command], cwd=project.root, capture_output=True, timeout=500, check=False)
 
     assert (done.stdout, done.stderr) == (b"Book\n", b"")
+
+
+def test_forgetting_reaches_the_reports_of_all_checkouts(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """Each tells of the whole project."""
+    mine, other = holdfast_project({}), holdfast_project({}).root.with_name("other")
+    for root in (mine.root, other):
+        (root / ".claude").mkdir(parents=True, exist_ok=True)
+        (root / ".claude/holdfast.toml").write_text('[project]\nid = "shared"\n')
+        holdfast("handlers", "trust", "--yes", root=root)
+        holdfast("start", "Shared", "--phase", "One", root=root, session=ME)
+        holdfast("report", root=root)
+
+    holdfast("forget", "--session", ME, "--yes", root=mine.root)
+
+    assert [(root / ".claude/holdfast/report.html").exists() for root in (mine.root, other)] == [False, False]
