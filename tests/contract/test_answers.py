@@ -111,10 +111,10 @@ def in_another_worktree(project: HoldfastProject) -> None:
     """A workflow that was completed in another worktree of the repository."""
     other = project.root.with_name("other")
     git = ["git", "-C", str(project.root), "-c", "user.name=a", "-c", "user.email=a@b.c"]
-    for command in (("init", "-q"), ("commit", "-qm", "x", "--allow-empty"), ("worktree", "add", "-q", str(other))):
-        subprocess.run([*git, *command], check=True, capture_output=True)
-    for command in (("start", "Book", "--phase", "Draft"), ("next",), ("done", "--all")):
-        holdfast(*command, root=other)
+    for command in ("init -q", "commit -qm x --allow-empty", f"worktree add -q {other}"):
+        subprocess.run([*git, *command.split()], check=True, capture_output=True)
+    for command in ("start Book --phase Draft", "next", "done --all"):
+        holdfast(*command.split(), root=other)
 
 
 def in_a_submodule(project: HoldfastProject) -> None:
@@ -158,13 +158,17 @@ def over_the_clients_settings(project: HoldfastProject) -> None:
         (folder / f"mine{number}.toml").write_text(changed)
 
 
-def own_status_line(project: HoldfastProject) -> None:
-    """Holdfast was installed with its status line, which a person replaced by another."""
+def installed(project: HoldfastProject) -> None:
+    """Holdfast was installed beside a person's own status line, and a handler wants an event that is too new."""
     start(project, "Book")
     settings = Path.home() / ".claude/settings.json"
     settings.parent.mkdir(exist_ok=True)
     settings.write_text('{"statusLine": {"type": "command", "command": "~/mine.sh"}}')
     holdfast("install", "--statusline", root=project.root)
+    project.write(
+        {".claude/handlers/new.py": "from holdfast import *\n@hookimpl\ndef on_pre_model_switch(event): ...\n"}
+    )
+    project.trust()
 
 
 def hostile(project: HoldfastProject) -> None:
@@ -341,7 +345,8 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
             "'.claude/settings.local.json' may be a file of the client",
         ),
     },
-    own_status_line: {
+    installed: {
+        "handlers list": (0, "not registered: "),
         "doctor --verbose": (0, "the status line is a program of your own"),
     },
     hostile: {

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.testkit import agent
-
+from holdfast.testkit.agent import Agent as Launch
 from tests import processes
 from tests.commandline import holdfast
 from tests.signals import Agent
@@ -96,7 +95,9 @@ class Scene:
 
     def current(self, who: str) -> str:
         """Show the workflow that a command without a name is about."""
-        said = holdfast("show", "--json", root=self.project.root, session="" if who == "person" else session_id(who), code=None)
+        said = holdfast(
+            "show", "--json", root=self.project.root, session="" if who == "person" else session_id(who), code=None
+        )
         return str(said.json["title"]) if said.code == 0 else "refused"
 
     def moves(self, who: str, title: str = "") -> str:
@@ -276,12 +277,12 @@ def test_after_clear_a_running_agent_goes_on_and_an_ended_one_may_run_again(tmp_
         payload = place.payload(name, session_id=session_id(who), **changes)
         return place.fire(payload, environ=environ)
 
-    def calls(who: str, begins: str, number: int) -> list[agent.Agent[Ended]]:
+    def calls(who: str, begins: str, number: int) -> list[Launch[Ended]]:
         fire(who, f"SessionStart-{begins}")
         fire(who, "UserPromptSubmit", prompt="Do it.", prompt_id=who)
         asked = [{"description": each, "prompt": each, "subagent_type": "builder"} for each in ("Design", "Look")]
         send = partial(fire, who)
-        return [agent.Agent(send, send, each, f"a{n}", f"toolu_{n}") for n, each in enumerate(asked, number)]
+        return [Launch(send, send, each, f"a{n}", f"toolu_{n}") for n, each in enumerate(asked, number)]
 
     running, ended = calls("A", "startup", 1)
     for each in (running, ended):
@@ -295,3 +296,13 @@ def test_after_clear_a_running_agent_goes_on_and_an_ended_one_may_run_again(tmp_
     same, again = calls("B", "clear", 11)
     assert "is running already: builder a1" in same.about_to().specific.get("permissionDecisionReason", "")
     assert "permissionDecision" not in again.about_to().specific
+
+
+def test_a_script_that_never_ran_is_launched(holdfast_project: Callable[[], HoldfastProject], tmp_path: Path) -> None:
+    """Nothing is said of it, by no handler."""
+    (tmp_path / "session.jsonl").touch()
+    asked = {"script": "export const meta = {name: 'review', description: 'x'}\nawait agent('Look at it.')\n"}
+    project = holdfast_project()
+    path = str(tmp_path / "session.jsonl")
+    fired = project.fire("PreToolUse", tool_name="Workflow", tool_input=asked, tool_use_id="t1", transcript_path=path)
+    assert (fired.stdout, fired.faults) == ("", [])

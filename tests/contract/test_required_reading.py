@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,16 +40,15 @@ def attempted(project: HoldfastProject, *, error: bool) -> None:
     project.fire("UserPromptSubmit", transcript_path=str(path))
 
 
-READS: dict[str, tuple[Callable[[HoldfastProject], object], bool]] = {
-    "nothing": (lambda project: None, True),
-    "the whole file": (read, False),
-    "adjoining parts": (lambda project: (read(project, 1, 2), read(project, 3, 1)), False),
-    "its parts, backwards": (lambda project: (read(project, 3, 2), read(project, 2, 1), read(project, 1, 1)), False),
-    "parts with a gap": (lambda project: (read(project, 1, 1), read(project, 3, 2)), True),
-    "by a subagent": (lambda project: read(project, agent_id="a1", agent_type="builder"), True),
-    "not permitted": (lambda project: attempted(project, error=True), False),
-    "permitted, with another text": (lambda project: attempted(project, error=False), True),
-    "an older text": (lambda project: (read(project), project.write({"docs/a.md": "another\n"})), False),
+READS: dict[str, tuple[list[Callable[[HoldfastProject], object]], bool]] = {
+    "nothing": ([], True),
+    "the whole file": ([read], False),
+    "adjoining parts": ([partial(read, first=1, count=2), partial(read, first=3, count=1)], False),
+    "its parts, backwards": ([partial(read, first=each, count=1) for each in (3, 2, 1)], False),
+    "parts with a gap": ([partial(read, first=1, count=1), partial(read, first=3)], True),
+    "by a subagent": ([partial(read, agent_id="a1", agent_type="builder")], True),
+    "not permitted": ([partial(attempted, error=True)], False),
+    "with another text": ([partial(attempted, error=False)], True),
 }
 
 
@@ -64,7 +64,8 @@ def test_edits_are_held_until_the_file_is_read(
     config.write_text('reading = "hold"\n')
     holdfast("start", "Book", "--phase", "Write", "--read", "docs/a.md", root=project.root, session=project.session)
     reads, held = READS[name]
-    reads(project)
+    for each in reads:
+        each(project)
 
     edit = {"file_path": str(project.root / "x.py"), "old_string": "a", "new_string": "b"}
     fired = project.fire("PreToolUse", "PreToolUse-Edit", tool_input=edit)

@@ -199,7 +199,9 @@ def test_todos_of_phases_with_one_title_are_corrected_in_their_order(calculator:
     """R000-31: a finished check doesn't finish the next one of the same name; the model is told what was corrected."""
     calculator.create(phases=[("Run QA", "a"), ("Fix", "b"), ("Run QA", "a")])
     calculator.update("phase_0", "completed")
-    claims = [{"content": title, "status": "completed", "activeForm": title} for title in ("Run QA", "Run QA", "Buy milk")]
+    claims = [
+        {"content": title, "status": "completed", "activeForm": title} for title in ("Run QA", "Run QA", "Buy milk")
+    ]
     fired = calculator.project.fire("PreToolUse", "PreToolUse-TodoWrite", tool_input={"todos": claims})
 
     assert [each["status"] for each in fired.specific["updatedInput"]["todos"]] == ["completed", "pending", "completed"]
