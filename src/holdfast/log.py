@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from holdfast.clock import stamp
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ _LINE_LIMIT_CHARS = 8 * 1024  # characters of one line
 MAX_LINES_PER_EVENT = 50  # of each level, by each of its processes; a long line counts as several
 _LINE_CHARS = 1024  # by which a long line counts once more
 _RANKS: dict[str, int] = {"debug": 0, "info": 1, "warning": 2, "error": 3}
-_OF_PROJECT = regex(r""" project=(?:\S+|'.*'|".*")$""")
+_OF_PROJECT = re.compile(r""" project=(?:\S+|'.*'|".*")$""")
 _lowest: Level = "info"
 _root = ""
 _written: dict[str, int] | None = None

@@ -23,7 +23,7 @@ _BRANCH = "ref: refs/heads/"
 _GIT_FILE_LIMIT_BYTES = 65536
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True)
 class Project:
     """One project root (absolute, links resolved) with its loaded configuration.
 
@@ -146,7 +146,7 @@ def _no_client() -> SessionClient:
     return NoClient()
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True)
 class OpenProject(Project):
     """A project that an event or a command works in, with its ledger and the client whose sessions work in it.
 

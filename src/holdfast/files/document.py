@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic
 from holdfast.files.jsonvalue import DEPTH_LIMIT, measured, same
-from holdfast.frozen import NamedTuple, frozen
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 LIMIT_BYTES = 32 * 1024 * 1024  # bytes of a document
 _GROWTH_BYTES = 64 * 1024  # bytes a file may gain while it is being opened
 _BOM = b"\xef\xbb\xbf"
-_FIRST_INDENT = regex(rb'\A\s*\{[ \t]*\r?\n([ \t]*)"')
-_FIRST_COLON = regex(rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"([ \t]*:[ \t]*)')
-_BLANK_COLON = regex(r":(?<=[ \t\r\n]:)")  # a search for the colon is several times as fast as one for the blank
-_ESCAPED_LETTER = regex(rb"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
+_FIRST_INDENT = re.compile(rb'\A\s*\{[ \t]*\r?\n([ \t]*)"')
+_FIRST_COLON = re.compile(rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"([ \t]*:[ \t]*)')
+_BLANK_COLON = re.compile(r":(?<=[ \t\r\n]:)")  # a search for the colon is several times as fast as one for the blank
+_ESCAPED_LETTER = re.compile(rb"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Document:
     """A JSON object as it was on disk: `data` parsed, `raw` the file's bytes, `mtime` in seconds since 1970."""
 

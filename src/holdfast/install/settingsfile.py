@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.clock import file_stamp
 from holdfast.errors import HoldfastError, MissingError, StateError
 from holdfast.files import atomic, document
-from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ _GENERATED = (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SettingsFile:
     """A settings file's content; if the file is missing, `raw` is None and `text` is empty."""
 

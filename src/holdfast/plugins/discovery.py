@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 from holdfast import paths
 from holdfast.errors import StateError, command_line
 from holdfast.files import cache, document, trust
-from holdfast.frozen import frozen
 from holdfast.plugins import route_cache, scan, strictness
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 Place = Literal["shipped", "user", "project"]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HandlerFile:
     """A Python file in a handlers folder, with its present content.
 
@@ -103,7 +102,7 @@ class HandlerFile:
         return f"{how}, so what it guarded is refused" if self.active else f"{how}, so it does not run"
 
 
-@dataclass(repr=False, eq=False)
+@dataclass
 class _Look:
     """What is needed to judge a file.
 
@@ -191,7 +190,7 @@ def look_around(hooks: Hooks, project: Project, *, everything: bool = False) -> 
     return _latest
 
 
-@dataclass(repr=False, eq=False)
+@dataclass
 class Sight:
     """The handlers folders as `look_around` saw them."""
 

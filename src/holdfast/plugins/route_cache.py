@@ -10,12 +10,11 @@ from dataclasses import astuple, dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import StateError
 from holdfast.files import cache, document, trust
 from holdfast.files.file_memo import Kept, Stamp, settled, stamp
-from holdfast.frozen import NamedTuple
 from holdfast.plugins import bytecode_cache, deadlines, scan
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class Rules(NamedTuple):
     timeout_s: float = PARSE_TIMEOUT_S
 
 
-@dataclass(repr=False, eq=False)
+@dataclass
 class Folder:
     """The present handler files of one folder.
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.frozen import NamedTuple, frozen
 from holdfast.plugins.deadlines import longest_timeout
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ Conditions = tuple[tuple[str, tuple[str, ...]], ...]
 """Keys of the configuration, each with its allowed values."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Route:
     """One function of a handler file, with its event and options.
 
@@ -69,7 +68,7 @@ class Route:
     broken: str = ""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Scan:
     """What a handler file's text declares.
 

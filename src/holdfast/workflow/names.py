@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast.patterns import HIDDEN, regex
+import re
+
+from holdfast.files.invisible import HIDDEN
 
 _SLUG_LIMIT_CHARS = 50  # characters of a slug (I001-5)
-_UNSAFE = regex(r"[^a-z0-9]+")
-_PLAIN = regex(r"[A-Za-z_ -]{0,30}")  # a usual name, which needs no closer look
+_UNSAFE = re.compile(r"[^a-z0-9]+")
+_PLAIN = re.compile(r"[A-Za-z_ -]{0,30}")  # a usual name, which needs no closer look
 
 
 def slug(name: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.patterns import CONTROL, INVISIBLE, regex
+from holdfast.files.invisible import CONTROL, INVISIBLE
 from holdfast.project import contains
 from holdfast.workflow.wording import clean
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 OUTSIDE = "outside the project"
 # What a reader could take for a path in an entry, except after a bracket, as in `app/(admin)/page.tsx`.
-_WORD = regex(r"(?<![)\]}>\w])[\w.~$/{][\w.~$/{}\\+-]*")
-_INVISIBLE = regex(f"[{CONTROL}{INVISIBLE}]")
+_WORD = re.compile(r"(?<![)\]}>\w])[\w.~$/{][\w.~$/{}\\+-]*")
+_INVISIBLE = re.compile(f"[{CONTROL}{INVISIBLE}]")
 
 
 def outside(root: Path, entry: str) -> bool:

@@ -7,6 +7,7 @@ import os
 import stat
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +15,6 @@ from holdfast import log
 from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.files.jsonvalue import same
-from holdfast.frozen import frozen
 from holdfast.workflow import manyfiles
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ DOCTOR_SAYS_HOW = "; `holdfast doctor` says how to put it back"
 FIX_PUTS_IT_BACK = "; `holdfast doctor --fix` puts it back"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class StateFile:
     """The content of a state file or, if it is broken, of its last generation.
 

@@ -15,12 +15,10 @@ import time
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
 from holdfast.clients.claude.entries import blocks, plain
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,13 +36,13 @@ REST_S = 2.0  # seconds after its last write in which a client writes no more of
 LINE_LIMIT_BYTES = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
 LONG_LINE_BYTES = 1 << 16  # bytes of a line from which on it is parsed without its images
 BOUNDARY = b'"subtype":"compact_boundary"'
-_BOUNDARIES = regex(BOUNDARY)
-_FILES = regex(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
-_NOTICE = regex(rb"task-notification")  # stands in every entry that notes one (client fact §3.4)
-_IMAGE = regex(rb"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{4096,}")  # base64; what is read may begin in the middle
-_SAFE = regex(r"[A-Za-z0-9_-]{1,128}")
+_BOUNDARIES = re.compile(BOUNDARY)
+_FILES = re.compile(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
+_NOTICE = re.compile(rb"task-notification")  # stands in every entry that notes one (client fact §3.4)
+_IMAGE = re.compile(rb"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{4096,}")  # base64; what is read may begin in the middle
+_SAFE = re.compile(r"[A-Za-z0-9_-]{1,128}")
 # What the client notes for itself: requests and prompts as it sent them, hundreds of kilobytes a turn, and no news.
-_NOISE = regex(
+_NOISE = re.compile(
     rb'\{"type":"(?:api-request|atis-latch|cost-state|queue-)'
     rb'|"attachment":\{"type":"(?:prompt_snapshot|total_tokens|skill_listing|deferred_tools|agent_listing)'
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
@@ -11,8 +13,6 @@ from holdfast.files import document
 from holdfast.formats.compaction import source
 from holdfast.formats.compaction.detection.extract import NEXT_STEP
 from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
-from holdfast.frozen import frozen
-from holdfast.patterns import regex
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.model import UNKNOWN, Phase, Problem, Restored, Status, Workflow, changed
 from holdfast.workflow.statefile import StateFile
@@ -31,11 +31,11 @@ PHASES, NOTES, DERIVED, ENDED_EARLY = "phases", "phase_notes", source.MARK, "end
 
 FIND = "find the current phase in the plan"  # the next step where the position is unknown
 _COUNTS = {"planning": (6,), "qa-loop": (2, 3)}  # how many phases a type usually has (I001-22)
-_STAMP = regex(r"\d{8}_\d{6}")
+_STAMP = re.compile(r"\d{8}_\d{6}")
 _OTHER_KEYS = ("workflow_type", "phase", "required_reading", "key_reminders", "created_at")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One state file with the workflow in it."""
 

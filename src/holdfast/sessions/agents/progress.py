@@ -6,10 +6,9 @@ Most events move nothing, so the code that moves a phase is loaded only when one
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
-from holdfast.frozen import NamedTuple
 from holdfast.sessions.agents import agent_status, lifecycle
 
 if TYPE_CHECKING:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
-from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject

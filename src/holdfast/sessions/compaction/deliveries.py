@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
-from holdfast.frozen import frozen
 from holdfast.ledger.database import new_id
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -41,7 +40,7 @@ ABANDONED = timedelta(minutes=1)  # after this, another process may take over a 
 PATIENCE = timedelta(days=1)  # after this, nobody looks for a confirmation any more
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """One piece of guidance.
 

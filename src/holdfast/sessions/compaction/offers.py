@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, command_line
-from holdfast.patterns import regex
 from holdfast.sessions.compaction import hints
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
@@ -35,7 +35,7 @@ _WORDS = {  # by whether they are plans and whether they are several: before and
 }
 _LOST = "Another session continues this workflow now."
 _BACK = "Leave it alone unless the user asks. `holdfast resume NAME --anyway` takes it back."
-_MARK = regex(wording.OPEN.replace(wording.UNMARKED, "([0-9a-f]{12})"))
+_MARK = re.compile(wording.OPEN.replace(wording.UNMARKED, "([0-9a-f]{12})"))
 
 
 def greet(event: Event, context: Context) -> list[Message]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import capture
 from holdfast.files.redact import redact
-from holdfast.frozen import NamedTuple
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.reading import required_files

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from holdfast.errors import command_line
-from holdfast.patterns import regex
 from holdfast.sessions.compaction import hints
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.hook import Context, Event
     from holdfast.workflow.model import Workflow
 
-_COMMAND = regex(r"\s*/(?:[\w.-]{1,64}:)?([\w.-]{1,64})[ \t]+([^\n]{1,4000})")
+_COMMAND = re.compile(r"\s*/(?:[\w.-]{1,64}:)?([\w.-]{1,64})[ \t]+([^\n]{1,4000})")
 _ASKED = "asked"  # the hint that a workflow was given to a session that asked for it
 LISTED = 10  # workflows that are listed
 

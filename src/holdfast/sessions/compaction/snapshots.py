@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
-from holdfast.frozen import NamedTuple, frozen
 from holdfast.ledger.database import new_id
 from holdfast.sessions.compaction import deliveries
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -28,7 +27,7 @@ LASTING = timedelta(days=1)  # the compaction of an older snapshot of another se
 KEPT = 200  # snapshots per project; the oldest go
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SavedWorkflow:
     """A workflow as a snapshot records it: its key, its title, its phase, and the SHA-256 of its file's content."""
 
@@ -38,7 +37,7 @@ class SavedWorkflow:
     digest: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """The snapshot that a PreCompact left.
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.files.redact import redact, redact_value
-from holdfast.frozen import NamedTuple
 from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.history import archive, generations, history, timeline_event
 from holdfast.sessions.history.timeline_event import Asked, TimelineEvent

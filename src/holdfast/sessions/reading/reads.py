@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import LedgerError
-from holdfast.frozen import NamedTuple
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:

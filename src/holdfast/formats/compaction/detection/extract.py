@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +15,7 @@ NEXT_STEP = "next_step"
 Source = Literal["memory", "plan", "memory+plan"]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Extract:
     """The values that were really found. None and empty collections mean that nothing was found (I001-6).
 
@@ -77,7 +75,7 @@ class Extract:
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A file that was looked at, whether it names an active workflow, and why or why not (R001-27).
 
@@ -98,7 +96,7 @@ class Candidate:
     warnings: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Detection:
     """What was found in the files that people keep.
 
