@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import string
+import tomllib
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -94,9 +96,6 @@ class _Rules(NamedTuple):
 
 @cache
 def _rules() -> _Rules:
-    import tomllib
-    from pathlib import Path
-
     data = tomllib.loads(Path(__file__).with_name("secrets.toml").read_text("utf-8"))
     rules = [_rule(**each) for each in data["rules"].values()]
     for kind, prefixes in data["prefixes"].items():

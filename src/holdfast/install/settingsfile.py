@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 from contextlib import contextmanager
@@ -98,8 +99,6 @@ def replace(file: SettingsFile, text: str) -> Path | None:
 
 def difference(name: str, before: str | None, after: str | None) -> str:
     """Return a unified diff of a file's text; empty if nothing changes. A text of None means that there is no file."""
-    import difflib
-
     old, new = ("/dev/null" if text is None else name for text in (before, after))
     lines = difflib.unified_diff(_lines(before or ""), _lines(after or ""), old, new)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

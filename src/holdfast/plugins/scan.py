@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.plugins.deadlines import longest_timeout
@@ -230,8 +231,6 @@ def _route(node: ast.FunctionDef | ast.AsyncFunctionDef, hooks: Hooks) -> list[R
         return []
     event = hooks.HOOK_NAMES.get(node.name)
     if event is None:
-        from difflib import get_close_matches
-
         near = get_close_matches(node.name, hooks.HOOK_NAMES, n=1)
         raise _Fault("isn't the name of an event" + (f"; did you mean {near[0]}?" if near else ""))
     if isinstance(node, ast.AsyncFunctionDef):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import category, normalize
 
 from holdfast.files.invisible import HIDDEN
 from holdfast.workflow import markdown
@@ -298,8 +299,6 @@ def _plain(text: str) -> str:
 
 def _letters(text: str) -> str:
     """Return a text of any language with a space for each character that separates or decorates words."""
-    from unicodedata import category, normalize
-
     kinds = ((each, category(each)) for each in normalize("NFKC", HIDDEN.sub("", text)).casefold())
     return "".join(" " if kind[0] in "PZC" or kind in ("Sk", "So") else each for each, kind in kinds)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,8 +44,6 @@ def _visible(text: str) -> str:
 
 def _words(text: str) -> Iterable[str]:
     if not text.isascii():
-        import unicodedata
-
         text = unicodedata.normalize("NFKC", text)
     return _WORD.findall(text)
 

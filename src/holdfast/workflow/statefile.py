@@ -15,7 +15,7 @@ from holdfast import log
 from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.files.jsonvalue import same
-from holdfast.workflow import manyfiles
+from holdfast.workflow import manyfiles, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -333,8 +333,6 @@ def set_aside(project: Records, path: Path, *, ours: bool = False) -> Path:
 @contextmanager
 def _out_of_git(root: Path, path: Path) -> Iterator[None]:
     """Keep a folder of private state out of git if the block writes its first file."""
-    from holdfast.workflow import places
-
     folder = places.private(root, path)
     first = folder is not None and not (folder.is_dir() and any(folder.iterdir()))
     yield

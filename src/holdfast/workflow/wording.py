@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -89,8 +90,6 @@ def with_mark(lines: Sequence[str]) -> tuple[str, str]:
     The tags of the fence carry the mark, so that no text from a file can contain the tag that ends it. It replaces
     UNMARKED in Holdfast's own lines: up to the first OPEN, and in the last CLOSE.
     """
-    import hashlib
-
     begin, end = lines.index(OPEN), len(lines) - 1 - lines[::-1].index(CLOSE)
     mark = hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()[: len(UNMARKED)]
     ours = {*range(begin + 1), end}

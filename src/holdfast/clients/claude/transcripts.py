@@ -18,13 +18,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
+from holdfast.clients.claude import shell_runs
+from holdfast.clients.claude import usage as token_usage
 from holdfast.clients.claude.entries import blocks, plain
+from holdfast.clients.claude.events.agents import Returned, TaskNotification
+from holdfast.clients.claude.trail import read as read_trail
+from holdfast.clients.claude.trail.work import read as read_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from re import Pattern
 
-    from holdfast.clients.claude.events.agents import Returned, TaskNotification
     from holdfast.files.transcript import Reached, Run, Tokens, Trail, Work
 
 TAIL_BYTES = 4 << 20  # bytes of a transcript's end that are parsed; one of hours has hundreds of megabytes
@@ -109,8 +113,6 @@ def reading(path: str, at: int, *, since: int = 0, files: bool = True) -> tuple[
 
 def notices(path: str, *, most: int = TAIL_BYTES) -> Iterator[tuple[TaskNotification, object]]:
     """Yield the notifications of ended agents, each with the time of its entry."""
-    from holdfast.clients.claude.events.agents import TaskNotification  # here, for most sessions wait for none
-
     for entry in tail(path, most=most, only=_NOTICE):
         if notice := TaskNotification.noted(entry):
             yield notice, entry.get("timestamp")
@@ -118,8 +120,6 @@ def notices(path: str, *, most: int = TAIL_BYTES) -> Iterator[tuple[TaskNotifica
 
 def returned(path: str, calls: Iterable[str], *, most: int) -> Iterator[Returned]:
     """Yield what calls returned."""
-    from holdfast.clients.claude.events.agents import Returned  # here, for an event seldom gets lost
-
     wanted = re.compile(b'"tool_use_id":"(?:%b)"' % b"|".join(re.escape(each.encode()) for each in sorted(calls)))
     for entry in tail(path, most=most, only=wanted):
         if answer := Returned.noted(entry):
@@ -218,16 +218,12 @@ def shares(path: str, other: str) -> bool:
 
 def trail(entries: Sequence[dict[str, Any]]) -> Trail:
     """Return what a session did, by the entries of its transcript (`Transcripts.trail`)."""
-    from holdfast.clients.claude import trail  # here, for most sessions have a workflow
-
-    return trail.read(entries)
+    return read_trail(entries)
 
 
 def work(entries: Sequence[dict[str, Any]]) -> Sequence[Work]:
     """Return what a session ran and edited, by the entries of its transcript (`Transcripts.work`)."""
-    from holdfast.clients.claude.trail import work as found  # here, for few workflows ask for it
-
-    return found.read(entries)
+    return read_work(entries)
 
 
 def edited(path: str) -> Sequence[str]:
@@ -260,15 +256,13 @@ def _as_own(path: str) -> list[dict[str, Any]]:
 
 def usage(path: str, since: str = "") -> Mapping[str, Tokens] | None:
     """Return the tokens that each model used in an agent's transcript (`Transcripts.usage`)."""
-    from holdfast.clients.claude import usage as reader  # here, for few formats ask
-
-    data = _content(path, reader.LIMIT_BYTES)
+    data = _content(path, token_usage.LIMIT_BYTES)
     for _ in range(_LOOKS):
-        if data is None or reader.ended(next(_backwards(data, reader.TURN), None)):
+        if data is None or token_usage.ended(next(_backwards(data, token_usage.TURN), None)):
             break
         time.sleep(_PAUSE_S)
-        data = _content(path, reader.LIMIT_BYTES)
-    return None if data is None else reader.counted(list(_backwards(data, reader.MENTIONED)), since)
+        data = _content(path, token_usage.LIMIT_BYTES)
+    return None if data is None else token_usage.counted(list(_backwards(data, token_usage.MENTIONED)), since)
 
 
 def _content(path: str, limit: int) -> bytes | None:
@@ -280,8 +274,6 @@ def _content(path: str, limit: int) -> bytes | None:
 
 def runs(path: str, commands: Pattern[str], *, aside: bool = False) -> Sequence[Run]:
     """Return the runs of shell commands that match (`Transcripts.runs`)."""
-    from holdfast.clients.claude import shell_runs  # here, for few formats ask
-
     calls = shell_runs.calls(tail(path, only=shell_runs.CALL), commands, aside=aside)
     if not calls:
         return ()

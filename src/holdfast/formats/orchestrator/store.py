@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
@@ -275,8 +276,6 @@ def _order(task: taskdoc.Task) -> tuple[int, int, str]:
 
 def _started(before: StateFile | None) -> str:
     """Return the moment as a run's start; if the previous run started within this second, the next one."""
-    from datetime import timedelta
-
     last = schema.run_id(before.data) if before else ""
     moment = clock.now()
     for seconds in range(60):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import marshal
 import os
 import re
@@ -211,6 +212,4 @@ def _keep(folder: Path, seen: Mapping[str, Stamp], board: Board) -> None:
 
 
 def _file(folder: Path) -> Path:
-    import hashlib
-
     return cache.folder() / f"{hashlib.sha256(os.fsencode(folder)).hexdigest()[:32]}.wfs"

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
+from holdfast.files.redact import redact
 from holdfast.ledger.database import new_id
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -119,8 +120,6 @@ def begin(
     Returns:
         The delivery's id.
     """
-    from holdfast.files.redact import redact  # imported here, because most events deliver nothing
-
     delivery, now = new_id(), clock.stamp()
     _look_again(project, session)
     with project.ledger.transaction():
@@ -194,8 +193,6 @@ def refuse(project: OpenProject, session: str, *, event: str, workflows: Sequenc
         event: the event.
         workflows: the workflows that were refused.
     """
-    from holdfast.files.redact import redact  # imported here, because most events deliver nothing
-
     now = clock.stamp()
     with project.ledger.transaction():
         for workflow in workflows[:NAMED]:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import capture
 from holdfast.files.redact import redact
-from holdfast.sessions.agents import agent_status
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions.agents import agent_status, notices, todolists
+from holdfast.sessions.compaction import compactions, deliveries, hints, losses, snapshots
+from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.reading import required_files
 from holdfast.workflow import guidance, wording
+from holdfast.workflow.todos import digest
 from holdfast.workflow.wording import Message, units
 
 if TYPE_CHECKING:
@@ -109,10 +111,6 @@ def give(
         notes: further notes about it, a line each.
         compacted: whether a compaction is the reason.
     """
-    from holdfast.sessions.agents import notices
-    from holdfast.sessions.compaction import compactions, deliveries, hints, losses
-    from holdfast.sessions.ownership import owners
-
     project, session = context.project, event.session_id
     branch = owners.branch(project, workflow)
     owners.own(project, workflow, session)
@@ -147,10 +145,6 @@ def give(
         losses.note(project, session, workflow, recap)
 
     def delivered() -> None:
-        from holdfast.sessions.agents import todolists
-        from holdfast.sessions.compaction import snapshots
-        from holdfast.workflow.todos import digest
-
         deliveries.written(project, delivery)
         if unread:
             hints.tell(project, session, hints.UNREAD, workflow.key)

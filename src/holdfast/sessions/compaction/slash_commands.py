@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from holdfast.errors import command_line
-from holdfast.sessions.compaction import hints
+from holdfast.sessions.compaction import hints, session_guidance
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.ownership.arbitration import Verdict
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, wording
 from holdfast.workflow.wording import Message, quoted
@@ -52,8 +53,5 @@ def _given(event: Event, context: Context, project: Workspace, workflow: Workflo
         move = command_line("resume", workflow.id, "--session", session[:8], "--anyway")
         whose = f"{quoted(workflow.title)} belongs to session {str(owner)[:8]}, which is live"
         return [Message(f"Holdfast: {whose}; `{move}` moves it here.", to_user=True)]
-    from holdfast.sessions.compaction import session_guidance
-    from holdfast.sessions.ownership.arbitration import Verdict
-
     given = session_guidance.give(event, context, workflow, Verdict(workflow), (), compacted=False)
     return [hints.once(project, session, _ASKED, [workflow.key], given)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import log
+from holdfast import clock, log
 from holdfast.errors import HoldfastError
 from holdfast.files import cache
 from holdfast.formats import RECORDS
@@ -166,8 +166,6 @@ def _reports(project: Workspace, roots: Sequence[Path]) -> Iterator[Path]:
 
 
 def _changed_in(scope: Scope, file: Path) -> bool:
-    from holdfast import clock
-
     return _within(scope, clock.stamp(clock.from_mtime(file.lstat().st_mtime)))
 
 

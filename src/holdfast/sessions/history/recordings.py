@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -123,6 +124,4 @@ def file_name(session: str) -> str:
     """Return the name of a session's file without suffix, as in `read`."""
     if _SAFE.fullmatch(session):
         return session
-    import hashlib
-
     return hashlib.sha256(session.encode(errors="surrogatepass")).hexdigest()[:32]

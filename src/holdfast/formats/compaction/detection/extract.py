@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -67,9 +69,6 @@ class Extract:
 
         A plan that merely added reading doesn't count, or else a change in it would revive a completed workflow.
         """
-        import hashlib
-        import json
-
         content = (self.basis or self).content
         text = json.dumps(content, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
