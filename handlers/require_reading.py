@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import advise, hookimpl, sessions
+from holdfast import advise, hookimpl, sessions, workflows
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
@@ -41,8 +41,6 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome 
     since = "" if event.in_subagent else sessions.reminder_due(event, context)
     if not since:
         return None
-    from holdfast import workflows
-
     workflow = workflows.mine(event, context)
     due = sessions.unread(event, context, workflow) if workflow else []
     if due is None:

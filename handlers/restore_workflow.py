@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import command_dir, deliver, environment, hookimpl, sessions
+from holdfast import command_dir, deliver, environment, hookimpl, sessions, workflows
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
@@ -75,6 +75,4 @@ def on_session_end(event: SessionEnd, context: Context) -> None:
 
 
 def _has_workflow(event: SessionStart, context: Context) -> bool:
-    from holdfast import workflows  # imported here, because few sessions crash
-
     return workflows.mine(event, context) is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import deliver, hookimpl, workflows
+from holdfast import deliver, hookimpl, sessions, workflows
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
@@ -24,8 +24,6 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     path = None if event.in_subagent else workflows.written(event, context)
     if path is None:
         return []
-    from holdfast import sessions
-
     sessions.join(event, context)
     told = workflows.save(event, context, path)
     sessions.show_status(event, context)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import advise, ask, change_input, deliver, deny, hookimpl, sessions
+from holdfast.events import agent_result
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
@@ -54,8 +55,6 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
         if not event.in_subagent:
             sessions.note_task(event, context)
         return []
-    from holdfast.events import agent_result
-
     moved = sessions.finish_agent(event, context, agent_result(event.tool_response))
     unmoved = [] if event.in_subagent else sessions.report_unmoved(event, context)
     return deliver([*sessions.report(event, context, moved), *unmoved])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import deliver, hookimpl, sessions
+from holdfast.events import agent_result
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
@@ -77,8 +78,6 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
         if not event.in_subagent:
             sessions.note_script_run(event, context)
     else:
-        from holdfast.events import agent_result
-
         sessions.note_result(event, context, agent_result(event.tool_response))
 
 

@@ -160,7 +160,7 @@ def test_an_added_format_fails_no_test_that_goes_through_all(tree: Path) -> None
         shutil.copy(page, tree)
     shutil.copytree(ROOT / "tests", tree / "tests", dirs_exist_ok=True, ignore=lambda folder, names: {"__pycache__"})
     # The page's command and handler are in the tree too, and these files judge commands and handlers, not formats.
-    others_too = ("test_completion.py", "test_help.py", "test_import_budget.py")
+    others_too = ("test_completion.py", "test_help.py")
     every = [file for file in (ROOT / "tests").rglob("test_*.py") if file.name not in others_too]
     files = [file for file in every if GOES_THROUGH_ALL.search(file.read_text("utf-8"))]
     others = f"{name} or not (hybrid or compaction or wfs or checkbox)"

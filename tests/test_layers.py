@@ -30,7 +30,6 @@ FOUNDATIONS = frozenset(
         "frozen",
         "log",
         "paths",
-        "patterns",
         "project",
         "relay",
     )

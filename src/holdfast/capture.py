@@ -8,8 +8,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.patterns import regex
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Protocol
@@ -28,12 +26,12 @@ if TYPE_CHECKING:
 
 MASK = "[excluded]"
 # What can be a path in a text: without quotes and brackets around it, and (_AROUND) without a sentence's punctuation.
-_TOKEN = regex(r"""[^\s"'`=;,|<>()\[\]{}]+""")
+_TOKEN = re.compile(r"""[^\s"'`=;,|<>()\[\]{}]+""")
 _AROUND = ".:@!?"
-_PIECE = regex(r"\[!?[^\]/]+\]|.", re.DOTALL)
+_PIECE = re.compile(r"\[!?[^\]/]+\]|.", re.DOTALL)
 _PIECES = {"*": "[^/]*", "?": "[^/]"}
 _PATH_LIMIT_CHARS = 4_096
-_PATHLIKE = regex(r"/|\w\.\w|\A\.\w")
+_PATHLIKE = re.compile(r"/|\w\.\w|\A\.\w")
 # The fields that stay of an event whose content names an excluded file: who, where and which tool.
 _KEPT = frozenset(
     {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast import formats, paths
+from holdfast.commands import choices
 from holdfast.errors import ChoiceError, HoldfastError, StateError, because, command_line
+from holdfast.files import access
 from holdfast.formats import RECORDS
+from holdfast.process import reset_signals
+from holdfast.process.terminal_text import guarded, nobody_reads
+from holdfast.version import version
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -89,8 +95,6 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:  # from printing a page (`sheet.put`); click would end with exit code 1
-            from holdfast.process.terminal_text import nobody_reads
-
             nobody_reads()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -114,8 +118,6 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the arguments name. Raises UsageError, which names a command that is spelt alike."""
         if not ctx.resilient_parsing and args and not args[0].startswith("-") and not help_line(args[0]):
-            from difflib import get_close_matches
-
             near = get_close_matches(args[0], commands(), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
@@ -124,8 +126,6 @@ class LazyGroup(click.Group):
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from holdfast.version import version
-
         click.echo(f"holdfast, version {version()}")
         ctx.exit()
 
@@ -161,9 +161,6 @@ def main(arguments: list[str] | None = None) -> Any:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["dispatch"] and given[1:] not in (["-h"], ["--help"]):
         sys.exit(_answer(given[1] if len(given) > 1 else None))
-    from holdfast.process import reset_signals
-    from holdfast.process.terminal_text import guarded
-
     reset_signals()
     with guarded():
         return _run(given)
@@ -185,9 +182,7 @@ def _run(given: list[str]) -> Any:
     try:
         holdfast(args=given)
     except ChoiceError as error:
-        from holdfast.commands.choices import lines
-
-        click.echo("\n".join([f"holdfast: {error.reason}:", *lines(error, holdfast, given)]), err=True)
+        click.echo("\n".join([f"holdfast: {error.reason}:", *choices.lines(error, holdfast, given)]), err=True)
         sys.exit(1)
     except (HoldfastError, OSError) as error:  # OSError: a file or folder that can't be read or written; it is named
         said = str(error)
@@ -207,8 +202,6 @@ def _way_out(error: Exception) -> str:
     if cause.errno == errno.EROFS:
         return "; make its folder writable, then run the command again"
     if cause.errno in (errno.EACCES, errno.EPERM):
-        from holdfast.files import access
-
         found = access.remedy(error.path, write=True) or access.remedy(error.path.parent, write=True)
         return f"; give yourself access{f' with `{paths.shown(found)}`' if found else ''}, then run the command again"
     return ""

@@ -5,6 +5,7 @@ The text of each exception is a complete message for the user.
 
 from __future__ import annotations
 
+from shlex import join
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ class StateError(HoldfastError):
 
 def command_line(*words: str) -> str:
     """Return a `holdfast` command for a message, its arguments quoted for a shell."""
-    from shlex import join  # an event that names no command does without
-
     return join(["holdfast", *words])
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from holdfast.clock import stamp
-from holdfast.patterns import regex
+from holdfast.files.redact import MASK, beginning, redact, secret_name
+from holdfast.paths import ensure_private, log_file, real_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +24,7 @@ _LINE_LIMIT_CHARS = 8 * 1024  # characters of one line
 MAX_LINES_PER_EVENT = 50  # of each level, by each of its processes; a long line counts as several
 _LINE_CHARS = 1024  # by which a long line counts once more
 _RANKS: dict[str, int] = {"debug": 0, "info": 1, "warning": 2, "error": 3}
-_OF_PROJECT = regex(r""" project=(?:\S+|'.*'|".*")$""")
+_OF_PROJECT = re.compile(r""" project=(?:\S+|'.*'|".*")$""")
 _lowest: Level = "info"
 _root = ""
 _written: dict[str, int] | None = None
@@ -59,8 +61,6 @@ def write(level: Level, message: str, **fields: object) -> None:
     if _RANKS.get(level, 3) < _RANKS[_lowest]:
         return
     with suppress(Exception):
-        from holdfast.paths import log_file
-
         about = f" {_about(_root)}" if _root else ""
         line = _limited(level, _line(message, fields))
         if line:
@@ -72,8 +72,6 @@ def tail(count: int, *, project: Path | None = None) -> list[str]:
 
     With `project`, a root, only those about it, and those that name no project.
     """
-    from holdfast.paths import log_file
-
     file, lines = log_file(), list[str]()
     for place in (file, file.with_name(f"{file.name}.1")):
         if len(lines) < count:
@@ -100,8 +98,6 @@ def forget(wanted: Callable[[str], bool], *, dry: bool = False) -> int:
     Raises:
         OSError: the log cannot be written.
     """
-    from holdfast.paths import log_file
-
     file = log_file()
     rotated, taken = file.with_name(f"{file.name}.1"), file.with_name(f"{file.name}.forgetting")
     found = [line for place in (rotated, taken, file) for line in _lines(place) if wanted(line)]
@@ -132,8 +128,6 @@ def without_project(line: str) -> str:
 
 def written(text: str) -> str:
     """Return a text as it stands in the log: without secrets, control characters escaped."""
-    from holdfast.files.redact import redact
-
     return _escape(redact(text))
 
 
@@ -155,15 +149,10 @@ def _lines(place: Path) -> list[str]:
 
 
 def _about(root: str) -> str:
-    from holdfast.files.redact import redact
-    from holdfast.paths import real_root
-
     return _escape(_field("project", redact(real_root(root))))
 
 
 def _line(message: str, fields: dict[str, object]) -> str:
-    from holdfast.files.redact import MASK, beginning, secret_name
-
     parts = [beginning(_text(message), _LINE_LIMIT_CHARS + 1)]
     for name, value in fields.items():
         parts.append(_field(name, MASK if secret_name(name) else beginning(_text(value), _LINE_LIMIT_CHARS + 1)))
@@ -192,8 +181,6 @@ def _append(file: Path, line: bytes) -> None:
     try:
         descriptor = os.open(file, flags, 0o600)
     except FileNotFoundError:
-        from holdfast.paths import ensure_private
-
         ensure_private(file.parent)
         descriptor = os.open(file, flags, 0o600)
     try:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from holdfast import log, paths
+from holdfast import config, log, paths
+from holdfast.config import Config
 from holdfast.errors import StateError
 from holdfast.files import document
 from holdfast.ledger.patience import Patience
+from holdfast.process.client import NoClient
 
 if TYPE_CHECKING:
-    from holdfast.config import Config
     from holdfast.files.transcript import Transcripts
     from holdfast.ledger.database import Ledger
     from holdfast.process.client import SessionClient
@@ -23,7 +25,7 @@ _BRANCH = "ref: refs/heads/"
 _GIT_FILE_LIMIT_BYTES = 65536
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True)
 class Project:
     """One project root (absolute, links resolved) with its loaded configuration.
 
@@ -45,8 +47,6 @@ class Project:
             tell: False if another process that answers the same event or command logs the problems.
             fields: the class's other fields.
         """
-        from holdfast import config
-
         real = root.resolve()
         loaded = config.load(real, trusted=trusted)
         opened = cls(real, loaded.config, untrusted_id=loaded.untrusted_id, **fields)
@@ -141,12 +141,10 @@ class Project:
 
 
 def _no_client() -> SessionClient:
-    from holdfast.process.client import NoClient
-
     return NoClient()
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True)
 class OpenProject(Project):
     """A project that an event or a command works in, with its ledger and the client whose sessions work in it.
 
@@ -203,8 +201,6 @@ def nearest(start: Path, root: Path) -> Path:
         root: the real path of a project's root.
     """
 
-    from holdfast.config import Config
-
     between = (start, *start.parents)
     inner = between[: between.index(root)] if root in between else ()
     return next((folder for folder in inner if Project(folder, Config()).ledger_file.exists()), root)
@@ -223,8 +219,6 @@ def contains(root: Path, path: Path) -> bool:
 
 
 def _key(identity: str) -> str:
-    import hashlib
-
     return hashlib.sha256(os.fsencode(identity)).hexdigest()[:16]
 
 

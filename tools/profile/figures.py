@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
-
-from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Spread:
     """The spread of measured times, in milliseconds.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from holdfast.dispatch import trace
-from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ STAGES = {
 """The part of the server's own time that ends at each point of `trace.POINTS`."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Called:
     """The times of one call of a handler, in milliseconds.
 
@@ -48,7 +48,7 @@ class Called:
         return self.loading + self.running
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Firing:
     """One replayed event, all times in milliseconds.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.frozen import frozen
 from holdfast.ledger import connection
 from holdfast.ledger.patience import COMMAND_WAIT_S, Patience
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Move:
     """A change of paths: those of the folder `before`, and of everything in it, become paths in `after`."""
 

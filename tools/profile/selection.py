@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients import claude
 from holdfast.clients.claude import events, matchers
 from holdfast.errors import EventError
-from holdfast.frozen import frozen
 from holdfast.install import registration
 from holdfast.plugins import loader
 from holdfast.testkit import recorded
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Chosen:
     """The events to replay.
 

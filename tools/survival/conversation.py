@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.clients.claude.output_schema import LIMIT_UNITS
 from holdfast.dispatch.budget import units
-from holdfast.frozen import NamedTuple
 from holdfast.testkit.client import Client
 from tools.survival.transcript import Transcript
 

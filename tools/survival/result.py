@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.frozen import frozen
 from tools.survival.truth import KINDS, TRAIL_KINDS
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 SHOWN = 20  # how many complaints of each sort are kept
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Result:
     """A row's result.
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.dispatch.budget import units
+from holdfast.files.invisible import CONTROL, HIDDEN
 from holdfast.formats import RECORDS
-from holdfast.frozen import frozen
-from holdfast.patterns import CONTROL, HIDDEN
 from tools.survival.ordinary import CLIENTS_OWN, GOAL
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ _LINE_UNITS = 60  # of a line, without the word that identifies it
 _LEAD_UNITS = 2_000  # of everything that is no fact: headings, mark, fences, what to do first
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Expected:
     """What the model must, may and must not get after one compaction.
 
@@ -64,7 +63,7 @@ class Expected:
     mentionable: tuple[Fact, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Reading:
     """The judgement of one compaction.
 

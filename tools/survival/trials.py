@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from holdfast.frozen import frozen
 from holdfast.testkit import place
 from tools import belongings
 from tools.survival import result
@@ -29,7 +29,7 @@ BEGIN = datetime(2025, 6, 2, 9, 0, tzinfo=UTC)  # in the past, so that files wri
 _LIMIT_S = 120.0  # a process that takes longer has failed
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Job:
     """What to play.
 

@@ -7,7 +7,6 @@ from random import Random
 from typing import Literal
 
 from holdfast.formats import RECORDS
-from holdfast.frozen import frozen
 from tools.survival import samples
 
 Status = Literal["", "open", "current", "finished", "running", "ended"]
@@ -32,7 +31,7 @@ class Tokens:
         return f"{kind}-{self._space}{self._count:04d}-{tail}"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Fact:
     """One fact that the model must get.
 

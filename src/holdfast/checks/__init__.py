@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,7 +13,6 @@ from holdfast.errors import HoldfastError
 from holdfast.files import access
 from holdfast.files.redact import redact
 from holdfast.formats import RECORDS
-from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,7 +33,7 @@ CHECKS = (*_FIRST, *_OF_FORMATS, *(name for name in paths.modules("checks") if n
 UNMENDED = "couldn't be repaired: "
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing a check found.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import notice, ok, problem
 from holdfast.clients.claude import events, matchers, output_schema
 from holdfast.errors import StateError
-from holdfast.frozen import frozen
 from holdfast.install import launcher, plugin_copies, registrations
 from holdfast.testkit import place, recorded
 from holdfast.testkit.client import Client
@@ -45,7 +45,7 @@ def on_{name}(event, context):
 _ANSWERS = {"WorktreeCreate": "    return worktree(context.root)\n"}  # without it the client takes the event for failed
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Command:
     """A registered command to run.
 

@@ -6,6 +6,8 @@ import sys
 
 import click
 
+from holdfast.engine import main
+
 
 @click.command(name="dispatch")
 @click.argument("event", required=False)
@@ -20,6 +22,4 @@ def command(event: str | None) -> None:
       export CLAUDECODE=1 CLAUDE_PROJECT_DIR=$PWD
       holdfast dispatch Stop < payload.json
     """
-    from holdfast.engine import main
-
     sys.exit(main(event))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from holdfast.commands import sections
 from holdfast.commands.sheet import Sheet, cropped
-from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Fold:
     """What a page leaves out to fit. The fields are set in this order, so each implies those before it.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import click
@@ -99,8 +100,6 @@ def named_phase(workflow: Workflow, name: str) -> Phase:
     found = verbs.find_phase(workflow, name)
     if found is not None:
         return found
-    from difflib import get_close_matches
-
     titles = [each.title for each in workflow.phases]
     near = get_close_matches(name, titles, 1, 0.5)
     known = [quoted(each) for each in dict.fromkeys([*near, *titles])]

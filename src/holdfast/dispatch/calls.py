@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from pluggy import PluginManager
 
-from holdfast.frozen import frozen
 from holdfast.plugins import hookspecs, loader, outcomes
 from holdfast.plugins.markers import PROJECT_NAME
 
@@ -34,7 +33,7 @@ class HandlerTimeout(BaseException):
     """A handler's timeout has passed. A BaseException, so that `except Exception` doesn't swallow it."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The result of one call.
 
@@ -56,7 +55,7 @@ class Answer:
     dropped: Dropped = ()
 
 
-@dataclass(repr=False, eq=False)
+@dataclass
 class Caller:
     """Calls the planned functions in pluggy's order.
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import paths
 from holdfast.errors import command_line
-from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

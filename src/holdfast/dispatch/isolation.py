@@ -45,7 +45,7 @@ _ENDING = (signal.SIGTERM,)  # what the client ends an event with
 GRACE_S = 0.3  # time for a handler to obey its interrupt, or to record a delivery, before its process is killed
 
 
-@dataclass(repr=False, eq=False)
+@dataclass
 class Isolated:
     """The handlers of one event, run in child processes.
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import log
-from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Reply:
     """The merged outcomes of one event.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import time
@@ -72,8 +73,6 @@ def clear() -> None:
 
 
 def _sum(body: bytes) -> bytes:
-    import hashlib
-
     return hashlib.sha256(body).digest()
 
 

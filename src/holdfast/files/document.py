@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import re
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from holdfast.clock import file_stamp
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, SchemaMismatch, StateError
-from holdfast.files import atomic
+from holdfast.files import atomic, jsonkeep
 from holdfast.files.jsonvalue import DEPTH_LIMIT, measured, same
-from holdfast.frozen import NamedTuple, frozen
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,13 +23,13 @@ if TYPE_CHECKING:
 LIMIT_BYTES = 32 * 1024 * 1024  # bytes of a document
 _GROWTH_BYTES = 64 * 1024  # bytes a file may gain while it is being opened
 _BOM = b"\xef\xbb\xbf"
-_FIRST_INDENT = regex(rb'\A\s*\{[ \t]*\r?\n([ \t]*)"')
-_FIRST_COLON = regex(rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"([ \t]*:[ \t]*)')
-_BLANK_COLON = regex(r":(?<=[ \t\r\n]:)")  # a search for the colon is several times as fast as one for the blank
-_ESCAPED_LETTER = regex(rb"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
+_FIRST_INDENT = re.compile(rb'\A\s*\{[ \t]*\r?\n([ \t]*)"')
+_FIRST_COLON = re.compile(rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"([ \t]*:[ \t]*)')
+_BLANK_COLON = re.compile(r":(?<=[ \t\r\n]:)")  # a search for the colon is several times as fast as one for the blank
+_ESCAPED_LETTER = re.compile(rb"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Document:
     """A JSON object as it was on disk: `data` parsed, `raw` the file's bytes, `mtime` in seconds since 1970."""
 
@@ -38,8 +41,6 @@ class Document:
     @property
     def digest(self) -> str:
         """The SHA-256 of `raw` in hexadecimal."""
-        import hashlib
-
         return hashlib.sha256(self.raw).hexdigest()
 
 
@@ -134,8 +135,6 @@ def render(data: dict[str, Any], like: bytes | None = None) -> bytes:
     non-ASCII letters are escaped. Without `like`: indent 2, a final newline, letters unescaped (I001-19). A lone
     surrogate is escaped. Raises TypeError or ValueError for what JSON can't hold.
     """
-    import json
-
     style = _style(like) if like and like.strip() else _Style()
     text = json.dumps(
         data,
@@ -210,8 +209,6 @@ def set_aside(path: Path) -> Path:
 
 
 def _aside(path: Path, why: str = "corrupt") -> Path:
-    from holdfast.clock import file_stamp
-
     base = f"{path.name}.{why}-{file_stamp()}"
     target, number = path.with_name(base), 1
     while os.path.lexists(target):
@@ -226,8 +223,6 @@ def _kept(path: Path, data: dict[str, Any], like: Document) -> Document | None:
     What is written is read again to be sure. It needn't be looked through again for keys that are given twice or for
     its depth, since `like` has none of the one, and `jsonkeep` sees to the other.
     """
-    from holdfast.files import jsonkeep
-
     raw = jsonkeep.rewritten(like.raw, like.data, data, escaped=_escapes(like.raw))
     if raw is None:
         return None
@@ -282,8 +277,6 @@ def _escapes(raw: bytes) -> bool:
 
 
 def _parse(path: Path, raw: bytes) -> dict[str, Any]:
-    import json
-
     text = _decode(path, raw)
     try:
         data, levels = _loaded(text)
@@ -319,8 +312,6 @@ def _loaded(text: str) -> tuple[Any, int]:
 
 def _json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
     """Return a JSON text's value; `pairs` makes an object of its keys and values. Raises ValueError, RecursionError."""
-    import json
-
     return json.loads(text, object_pairs_hook=pairs, parse_constant=_no_number, parse_float=_finite)
 
 

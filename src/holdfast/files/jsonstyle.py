@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from holdfast.frozen import frozen
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.files.jsontext import Entry, Node
 
-_INDENT = regex(r"[ \t]*")
+_INDENT = re.compile(r"[ \t]*")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Style:
     """A layout: several lines or one, the line end, one step of indentation, the text of colons and after commas."""
 

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from holdfast.errors import HoldfastError
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
-
-if TYPE_CHECKING:
-    import re
 
 Kind = Literal["object", "array", "string", "number", "literal"]
 
 DEEPEST = 100
 """The deepest nesting that is accepted: no settings file needs more, and recursion has a limit."""
 
-_BLANK = regex(r"[ \t\n\r]*")
-_STRING = regex(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
+_BLANK = re.compile(r"[ \t\n\r]*")
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
 _SCALARS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("string", _STRING),
-    ("number", regex(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.+-])")),
-    ("literal", regex(r"(?:true|false|null)(?!\w)")),
+    ("number", re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.+-])")),
+    ("literal", re.compile(r"(?:true|false|null)(?!\w)")),
 )
 _CLOSER = {"{": "}", "[": "]"}
 _BLANKS = (" ", "\t", "\n", "\r")

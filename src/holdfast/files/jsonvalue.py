@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import marshal
 from itertools import chain
 from operator import is_
@@ -56,6 +57,4 @@ def _bytes(value: Any) -> bytes:
 
 def _meaning(value: Any) -> str:
     """Return a text that is the same only for equal values; unlike their bytes, it doesn't tell the order of keys."""
-    import json
-
     return json.dumps(value, sort_keys=True)

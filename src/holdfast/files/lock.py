@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import threading
 import time
@@ -11,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import StateError, because
+from holdfast.paths import ensure_private, state_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,10 +113,6 @@ def _is_at(descriptor: int, place: Path) -> bool:
 
 def _lock_file(folder: Path) -> Path:
     """Return the lock file for a folder that can't be locked. It is never deleted, or waiters would lock two files."""
-    import hashlib
-
-    from holdfast.paths import ensure_private, state_dir
-
     name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()
     try:
         return ensure_private(state_dir() / "locks") / f"{name}.lock"

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 import string
+import tomllib
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
-
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,20 +32,20 @@ _LETTERS = f"{string.ascii_letters}{string.digits}_-"
 
 _COLOUR = r"(?:\x1b|\\++(?:x1b|u001b|e|033))?+\[[0-9;]*+[mK]"  # cleaned text lacks the escape character
 # What ends in a letter or digit but isn't part of the word after it: \n, \u000a, %0A, a terminal's colour.
-_ESCAPE = regex(rf"{_COLOUR}|\\(?:[abefnrtv0]|x[0-9a-f]{{2}}|u[0-9a-f]{{4}})|%[0-9A-F]{{2}}")
+_ESCAPE = re.compile(rf"{_COLOUR}|\\(?:[abefnrtv0]|x[0-9a-f]{{2}}|u[0-9a-f]{{4}})|%[0-9A-F]{{2}}")
 _BLANK = rf"(?:[ \t]|{_COLOUR})*+"
 # What follows a name: a closing quote, an operator, and the value in quotes, in escaped quotes, or up to a space.
-_ASSIGNED = regex(
+_ASSIGNED = re.compile(
     rf"(?i)(?P<close>\\*+[\"'`])?+\]?+"
     rf"(?P<sign>{_BLANK}(?P<operator>=>|:=|!?={{1,3}}|[:：,>]|%3[AD]|is\b|was\b)?+{_BLANK})"
     r"(?:(?P<quote>[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\\\n]|\\[^nr])*+)|\\++[\"'`](?P<escaped>[^\"'`\\\n]*+)"
     rf"|(?P<bare>[^\s\"'`\\\x1b]{{1,{_VALUE_CHARS}}}+))"
 )
-_RUN = regex(r"(?:[^\s\"'`\\\x1b]|\\(?![abefnrtvux0\"'\\]))*+")
+_RUN = re.compile(r"(?:[^\s\"'`\\\x1b]|\\(?![abefnrtvux0\"'\\]))*+")
 # The end of a value after `=`, and after another operator.
-_ENDS = {True: regex(f"[,<&;|)]|{_COLOUR}"), False: regex(f"[,<]|{_COLOUR}")}
+_ENDS = {True: re.compile(f"[,<&;|)]|{_COLOUR}"), False: re.compile(f"[,<]|{_COLOUR}")}
 _TOKENS = {"alphanumeric": r"[A-Za-z0-9]{16,}+[\w+/=-]*+", "dashed": r"[\w-]{16,}+[\w.+/=-]*+"}
-_MIXED = regex(r"\d|\w[!$%^]++\w")  # unlike a word in any language
+_MIXED = re.compile(r"\d|\w[!$%^]++\w")  # unlike a word in any language
 
 
 class _Rule(NamedTuple):
@@ -97,21 +96,18 @@ class _Rules(NamedTuple):
 
 @cache
 def _rules() -> _Rules:
-    import tomllib
-    from pathlib import Path
-
     data = tomllib.loads(Path(__file__).with_name("secrets.toml").read_text("utf-8"))
     rules = [_rule(**each) for each in data["rules"].values()]
     for kind, prefixes in data["prefixes"].items():
         rules.append(_rule(prefixes, f"(?:{'|'.join(map(re.escape, prefixes))}){_TOKENS[kind]}", edge=True))
     names = [*(f"{key}[_-]?key(?:[_-]base)?" for key in data["keys"]), *data["names"]]  # SECRET_KEY before SECRET
-    plain, code = (regex("|".join(data[kind]), re.IGNORECASE | re.DOTALL) for kind in ("plain", "code"))
-    return _Rules(tuple(rules), regex(rf"(?:{'|'.join(names)})(?:[_-]?[0-9]{{1,3}})?(?![a-z0-9])"), plain, code)
+    plain, code = (re.compile("|".join(data[kind]), re.IGNORECASE | re.DOTALL) for kind in ("plain", "code"))
+    return _Rules(tuple(rules), re.compile(rf"(?:{'|'.join(names)})(?:[_-]?[0-9]{{1,3}})?(?![a-z0-9])"), plain, code)
 
 
 def _rule(keywords: Sequence[str], pattern: Sequence[str], command: str = "", *, edge: bool = False) -> _Rule:
-    rest = regex(rf"(?:{command})[^\n|;]*+") if command else None
-    return _Rule(tuple(map(str.lower, keywords)), regex("".join(pattern)), edge, rest)
+    rest = re.compile(rf"(?:{command})[^\n|;]*+") if command else None
+    return _Rule(tuple(map(str.lower, keywords)), re.compile("".join(pattern)), edge, rest)
 
 
 def secret_name(name: str) -> bool:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast import paths
+from holdfast.files import atomic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,8 +54,6 @@ def write(session: str, line: str, saved_at_s: int) -> None:
     Raises:
         StateError: the file can't be written.
     """
-    from holdfast.files import atomic
-
     place = path(session)
     if place is None:
         return

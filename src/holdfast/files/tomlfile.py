@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import StateError
@@ -31,8 +32,6 @@ def load(path: Path, *, within: Path | None = None) -> dict[str, Any]:
 
 def parse(path: Path, raw: bytes) -> dict[str, Any]:
     """Return the tables in the bytes of a TOML file. Raises StateError as `load` does."""
-    import tomllib
-
     for number, line in enumerate(raw.split(b"\n"), 1):
         if line.count(b".") > MAX_DOTS_PER_LINE:
             raise StateError(path, f"line {number} has more than {MAX_DOTS_PER_LINE} dots; split it into several lines")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
-
-from holdfast.frozen import NamedTuple, frozen
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 Reached = Literal["confirmed", "absent", "unknown"]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Todo:
     """An item of a to-do list: its words and `pending`, `in_progress`, `completed` or what else it says."""
 
@@ -21,7 +20,7 @@ class Todo:
     status: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Run:
     """The last run of a command: what it put out, whether it failed by its exit code, and when, if that is known."""
 
@@ -51,7 +50,7 @@ class Answer(NamedTuple):
     answer: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Job:
     """A command in the background.
 
@@ -66,7 +65,7 @@ class Job:
     output: str = ""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Edit:
     """A file that was created or edited, and how often it was written."""
 
@@ -95,7 +94,7 @@ class Work(NamedTuple):
     lines_added: int = 0
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Trail:
     """What a session did, as it stands in its transcript: nothing is redacted yet.
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import redirect_stdout
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from holdfast import paths
+from holdfast.formats.record import completed, listed, packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from contextlib import redirect_stdout
     from pathlib import Path
     from types import ModuleType
 
@@ -34,8 +35,6 @@ STATES_CHECK = "states"
 class _Records(dict[str, "Record"]):
     def __missing__(self, name: str) -> Record:
         """Return a record for a format that is gone, so that its workflows in the ledger can still be shown."""
-        from holdfast.formats.record import completed
-
         return completed({"NAME": name})
 
 
@@ -66,8 +65,6 @@ def brought() -> dict[str, Record]:
     raw = index()
     if not raw:
         return {}
-    from holdfast.formats.record import listed
-
     return {each.NAME: each for each in listed(raw) if each.NAME not in OURS}
 
 
@@ -132,8 +129,6 @@ def index_fault() -> str:
     """Return what is wrong with the index, so that formats of other packages are missing; empty if it is sound."""
     if not os.path.lexists(paths.format_index()):
         return ""
-    from holdfast.formats.record import listed, packages
-
     raw = index()
     named = packages(raw)
     if named and named.keys() <= {each.NAME for each in listed(raw)}:
@@ -143,13 +138,9 @@ def index_fault() -> str:
 
 def off_stdout() -> redirect_stdout[TextIO]:
     """Return a context in which what another package's code prints goes to stderr, because stdout is for answers."""
-    from contextlib import redirect_stdout
-
     return redirect_stdout(sys.stderr)
 
 
 def package(name: str) -> str:
     """Return the package that brings a format, with its version, as the index says; "another package" if it doesn't."""
-    from holdfast.formats.record import packages
-
     return packages(index()).get(name) or "another package"

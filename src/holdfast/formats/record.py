@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -111,8 +112,6 @@ def misshapen(constants: Mapping[str, object]) -> Iterator[str]:
 
 def packages(raw: bytes) -> dict[str, str]:
     """Return the packages that an index names, by their formats; none if it can't be read."""
-    import json
-
     try:
         return {str(each["name"]): str(each["package"]) for each in json.loads(raw)["formats"]}
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -121,8 +120,6 @@ def packages(raw: bytes) -> dict[str, str]:
 
 def listed(raw: bytes) -> list[Record]:
     """Return the valid records in an index, in their order; none if the index can't be read."""
-    import json
-
     try:
         entries = [each["record"].items() for each in json.loads(raw)["formats"]]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):

@@ -6,12 +6,11 @@ import json
 import re
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import formats, paths
 from holdfast.files import atomic
 from holdfast.formats.record import Record, completed, listed, misshapen
-from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast.clients import claude
@@ -11,7 +12,6 @@ from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.errors import StateError
 from holdfast.files import document, trust
 from holdfast.formats import OURS, RECORDS
-from holdfast.frozen import frozen
 from holdfast.install import (
     installs,
     launcher,
@@ -48,7 +48,7 @@ ALLOW_RULES = tuple(f"Bash(holdfast {verb}:*)" for verb in MODEL_VERBS)
 """The permission rules that let the model run these commands without asking, on every supported client."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What an install would make of one settings file.
 

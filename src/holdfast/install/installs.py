@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ from holdfast import log, paths
 from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
 from holdfast.files import document
 from holdfast.files.lock import locked
-from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SCOPES: dict[str, Scope] = {"user": "user", "project": "project", "local": "local"}
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Install:
     """What Holdfast added to one settings file.
 

@@ -14,12 +14,12 @@ import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from holdfast import paths
 from holdfast.errors import ConfigError, StateError
 from holdfast.files import atomic, document
-from holdfast.frozen import NamedTuple
 from holdfast.install import native
 
 _EVENT_FALLBACK = 'sh "${0%/*}/refuse.sh" "$1"; exit 0'

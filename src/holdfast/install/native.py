@@ -11,9 +11,9 @@ import tempfile
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from holdfast import paths
-from holdfast.frozen import NamedTuple
 
 SWITCH = "HOLDFAST_RELAY"
 """The variable that has an install use the Python relay, with the value `python`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ from holdfast.clients.claude import scopes
 from holdfast.clients.claude.matchers import alternatives, selects_all
 from holdfast.errors import ConfigError, MissingError, StateError
 from holdfast.files import document
-from holdfast.frozen import frozen
 from holdfast.install import launcher
 from holdfast.install.registration import NO_MATCHER, PLUGIN_RUNNER, merged
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _NAME = "holdfast"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Copy:
     """A copy of the plugin that the client runs.
 

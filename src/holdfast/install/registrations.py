@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude import scopes
 from holdfast.errors import StateError
 from holdfast.files import document
-from holdfast.frozen import frozen
 from holdfast.install import installs, registration, settingsfile
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _FILE_LIMIT_BYTES = 1024 * 1024  # of a file that may be Holdfast's entrypoint
 _ALIKE = re.compile(r"\bholdfast\b.*\b(?:dispatch|run)\b|\bdispatch\.py\b.*\bholdfast\b", re.IGNORECASE | re.DOTALL)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One registered command that runs Holdfast.
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.clock import file_stamp
 from holdfast.errors import HoldfastError, MissingError, StateError
 from holdfast.files import atomic, document
-from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ _GENERATED = (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SettingsFile:
     """A settings file's content; if the file is missing, `raw` is None and `text` is empty."""
 
@@ -98,8 +99,6 @@ def replace(file: SettingsFile, text: str) -> Path | None:
 
 def difference(name: str, before: str | None, after: str | None) -> str:
     """Return a unified diff of a file's text; empty if nothing changes. A text of None means that there is no file."""
-    import difflib
-
     old, new = ("/dev/null" if text is None else name for text in (before, after))
     lines = difflib.unified_diff(_lines(before or ""), _lines(after or ""), old, new)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

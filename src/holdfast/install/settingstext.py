@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast.clients.claude.matchers import selects_all
 from holdfast.errors import HoldfastError
 from holdfast.files.jsonedit import Editor
-from holdfast.frozen import NamedTuple
 from holdfast.install.registration import NO_MATCHER, STATUS_LINE, STATUS_REFRESH_S, command, cuts_off, group, ours
 
 if TYPE_CHECKING:

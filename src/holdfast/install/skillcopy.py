@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import paths
 from holdfast.errors import MissingError, StateError
 from holdfast.files import atomic, document
-from holdfast.frozen import NamedTuple
 from holdfast.install.settingsfile import sha256
 
 if TYPE_CHECKING:

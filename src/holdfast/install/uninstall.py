@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import paths
 from holdfast.clients.claude import scopes
 from holdfast.errors import StateError
 from holdfast.files import atomic, document
-from holdfast.frozen import NamedTuple
 from holdfast.install import installs, launcher, registrations, settingsfile, skillcopy, status_lines
 from holdfast.install.installer import ALLOW_RULES
 from holdfast.install.settingstext import SettingsText

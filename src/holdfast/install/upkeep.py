@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
+from holdfast.config import Config
 from holdfast.dispatch import faults
 from holdfast.errors import HoldfastError, command_line
 from holdfast.files import trust
@@ -15,13 +17,12 @@ from holdfast.install import installs, plugin_copies, plugin_relay, seen_clients
 from holdfast.install.installer import Plan, carry_out, plan, recorded
 from holdfast.install.installs import Install
 from holdfast.plugins import discovery, loader, strictness
+from holdfast.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from holdfast.plugins.loader import HandlerFile
-    from holdfast.project import Project
 
 
 def upkeep(project: Project, session: str) -> list[str]:
@@ -129,11 +130,6 @@ def unguarded(project: Project) -> list[str]:
 
     Trust holds for the files of one folder, so nothing is refused here in their place.
     """
-    from pathlib import Path
-
-    from holdfast.config import Config
-    from holdfast.project import Project
-
     lines = []
     for path in (Path(each) for each in strictness.remembered_routes() if not strictness.everywhere(each)):
         root, here = path.parents[2], paths.project_handlers(project.root) / path.name

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from holdfast import paths
+from holdfast import config, paths
 from holdfast.clients import claude
 from holdfast.clients.claude.events import OLDEST_CLIENT_EVENTS
 from holdfast.install.registration import covers, merged, plugin_command, routes, settings, timeouts, visible, wanted
+from holdfast.plugins import discovery, loader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,9 +40,6 @@ def of_project(files: Iterable[HandlerFile]) -> list[Wish]:
     A handler that changed since it was trusted counts as it was, because an event that it wanted says that it changed.
     These wishes are recorded for the project, so that a session elsewhere doesn't remove them from the user's settings.
     """
-    from holdfast import config
-    from holdfast.plugins import discovery, loader
-
     files = list(files)
     changed = [route for file in files if file.changed for route in discovery.trusted_routes(claude, file)]
     waiting = [file for file in visible(files, "shipped", "user") if file.active and file.runs_when]
@@ -63,8 +62,6 @@ def team(
             nobody knows what that one wants.
         known: the events that may be registered; by default the oldest client's, which teammates may have.
     """
-    from holdfast.plugins import discovery
-
     own, shipped = _of_team(root)
     events = merged([*routes(shipped), *((route.event, route.match) for file in own for route in file.routes)], known)
     if any(file.faults for file in own) or discovery.lacks_strict(paths.project_handlers(root.resolve()), own):
@@ -85,8 +82,6 @@ def team_timeouts(root: Path) -> dict[str, int]:
 
 def _of_team(root: Path) -> tuple[list[HandlerFile], list[HandlerFile]]:
     """Return the handler files of the project at `root`, and the shipped ones."""
-    from holdfast.plugins import loader
-
     folder = paths.project_handlers(root.resolve())
     return loader.offered(claude, "project", folder), loader.offered(claude, "shipped", paths.shipped("handlers"))
 
@@ -96,10 +91,6 @@ def bundled() -> str:
 
     The plugin is the same for everybody; a project's and a user's own handlers are registered by `install`.
     """
-    import json
-
-    from holdfast.plugins import loader
-
     files = loader.offered(claude, "shipped", paths.shipped("handlers"))
     described = {"description": "Routes hook events to Holdfast's handlers"}
     return json.dumps(described | settings(wanted(files, OLDEST_CLIENT_EVENTS), plugin_command), indent=2) + "\n"
@@ -107,6 +98,4 @@ def bundled() -> str:
 
 def printed(root: Path) -> str:
     """Return the settings.json text that registers what a team wants; it is the same on every machine."""
-    import json
-
     return json.dumps(settings(team(root), timeouts=team_timeouts(root)), indent=2) + "\n"

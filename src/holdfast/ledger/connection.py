@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
+from holdfast.errors import ForeignError
+from holdfast.ledger import schema
+from holdfast.paths import ensure_own
+
 if TYPE_CHECKING:
-    import sqlite3
     from pathlib import Path
 
     from holdfast.ledger.patience import Patience
@@ -79,8 +83,6 @@ def hold(file: Path) -> None:
         OSError: there is none.
         sqlite3.Error: it can't be read.
     """
-    from holdfast.ledger import schema
-
     identity = _identity(file)
     if str(file) in _held or not _is_marked(file):
         return
@@ -116,10 +118,6 @@ def inspect(file: Path) -> bool:
     Raises:
         schema.RefusedError: it has a later version or is no ledger.
     """
-    import sqlite3
-
-    from holdfast.ledger import schema
-
     known = _is_marked(file)
     if not known and _is_file(file):
         name = f"{_uri(file)}?mode=ro&immutable=1"
@@ -134,8 +132,6 @@ def _is_marked(file: Path) -> bool:
     Returns False for a file that this process has connected to: closing another descriptor of it would release the
     locks that SQLite holds there (`_prepare`).
     """
-    from holdfast.ledger import schema
-
     if str(file) in _connected:
         return False
     try:
@@ -155,8 +151,6 @@ def _is_marked(file: Path) -> bool:
 
 
 def _dial(name: str, *, uri: bool = False) -> sqlite3.Connection:
-    import sqlite3
-
     connection = sqlite3.connect(name, timeout=0, isolation_level=None, check_same_thread=False, uri=uri)
     connection.row_factory = _row
     return connection
@@ -164,10 +158,6 @@ def _dial(name: str, *, uri: bool = False) -> sqlite3.Connection:
 
 def _prepare(file: Path) -> None:
     """Make sure that the file exists, is private and writable. Raises OSError, and RefusedError in another's folder."""
-    from holdfast.errors import ForeignError
-    from holdfast.ledger import schema
-    from holdfast.paths import ensure_own
-
     try:
         folder = ensure_own(file.parent)
     except ForeignError as error:
@@ -198,10 +188,6 @@ def _configure(connection: sqlite3.Connection, file: Path, *, known: bool) -> No
         file: the ledger's file.
         known: what `inspect` returned; then half of the questions are answered.
     """
-    import sqlite3
-
-    from holdfast.ledger import schema
-
     known = known and schema.stays_current(connection)
     current = known or schema.is_current(connection, file)
     if not known and connection.execute("PRAGMA journal_mode").fetchone()["journal_mode"] != "wal":
@@ -241,7 +227,6 @@ def copy(file: Path, patience: Patience) -> sqlite3.Connection | None:
 
 def _copy(source: str, target: sqlite3.Connection, patience: Patience) -> None:
     """Copy a ledger. Raises sqlite3.Error, also if the copy is damaged."""
-    import sqlite3
 
     def watch(status: int, remaining: int, total: int) -> None:
         if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and not patience.pause():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.frozen import frozen
 from holdfast.ledger.database import new_id
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _OFTEN = "00"  # an id that begins with these digits, one in 256, makes the olde
 _MOST = 2_000  # rows that go at once, more than are added in between
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Cost:
     """What one handler put into the context at one kind of event of a session.
 

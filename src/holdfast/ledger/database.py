@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 import time
+import uuid
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import LedgerError
 from holdfast.ledger import connection as connecting
+from holdfast.ledger import schema
 from holdfast.ledger.patience import Patience
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
@@ -60,10 +62,6 @@ class Ledger:
             patience: how long to wait for other processes; by default as long as an event may.
             tell: called with the problem if there is one.
         """
-        import sqlite3
-
-        from holdfast.ledger import schema
-
         patience = patience or Patience()
         if file is None:
             opened = cls(_stand_in(None), None, patience, tell)
@@ -144,8 +142,6 @@ class Ledger:
 
     def index_log(self) -> None:
         """Create the indexes that only the log needs, unless they exist. Raises LedgerError."""
-        from holdfast.ledger import schema
-
         with suppress(OSError):  # during an upgrade; the log is only slower without them
             for statement in schema.statements(schema.LOG):
                 self.run(statement)
@@ -204,8 +200,6 @@ class Ledger:
         self.close()
 
     def _execute(self, sql: str, values: tuple[object, ...] = ()) -> tuple[list[dict[str, Any]], int]:
-        import sqlite3
-
         with self._guard:
             try:
                 try:
@@ -232,10 +226,6 @@ class Ledger:
 
     def _give_up(self, file: Path, error: Exception) -> None:
         """Go on in memory with what can be read of the file, and report it."""
-        import sqlite3
-
-        from holdfast.ledger import schema
-
         with suppress(sqlite3.Error):
             self._connection.close()  # undoes open changes and releases the locks
         copied = None
@@ -258,10 +248,6 @@ def _storable(value: object) -> object:
 
 def _stand_in(copied: sqlite3.Connection | None) -> sqlite3.Connection:
     """Return a ledger in memory with all tables, and with the content copied from a file, if any."""
-    import sqlite3
-
-    from holdfast.ledger import schema
-
     held = copied or connecting.memory()
     with suppress(sqlite3.Error, OSError):  # the copy need not be a ledger, and an upgrade may be going on
         schema.complete(held)
@@ -269,8 +255,6 @@ def _stand_in(copied: sqlite3.Connection | None) -> sqlite3.Connection:
 
 
 def _unusable(file: Path, error: Exception) -> str:
-    from holdfast.ledger import schema
-
     if isinstance(error, schema.RefusedError):
         return str(error)
     if connecting.is_busy(error):
@@ -283,8 +267,6 @@ def _unusable(file: Path, error: Exception) -> str:
 
 def new_id() -> str:
     """Return an id that is unique across machines: 32 hexadecimal digits."""
-    import uuid
-
     return uuid.uuid4().hex
 
 

@@ -19,7 +19,7 @@ _SILENT_S = 1.0  # seconds after which a waiting command says that it waits
 _PAUSE_S = 0.005  # seconds between two attempts
 
 
-@dataclass(repr=False, eq=False)
+@dataclass
 class Patience:
     """The time that is left to wait.
 

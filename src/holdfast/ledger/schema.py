@@ -8,13 +8,13 @@ plugin that isn't upgraded yet, can go on writing beside this one.
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Collection, Iterator, Mapping
-    from pathlib import Path
 
 APPLICATION_ID = 0x486F6C64  # "Hold"; in the file's header, where programs such as `file` see it
 VERSION = 1  # the last migration that earlier versions can't work with; 1 is a ledger before any such migration
@@ -56,8 +56,6 @@ def stays_current(connection: sqlite3.Connection) -> bool:
 
     The write-ahead log may know better than the file, but nobody changes the application id there.
     """
-    import sqlite3
-
     try:
         return _value(connection, "user_version") == VERSION and _newest(connection) == NEWEST
     except sqlite3.Error:  # `is_current` says what is wrong
@@ -134,8 +132,6 @@ def statements(section: str) -> list[str]:
     Raises:
         OSError: the file is missing or lacks the section, because an upgrade is replacing the files one by one.
     """
-    from pathlib import Path
-
     file = Path(__file__).with_name("schema.sql")
     _, found, rest = file.read_text("utf-8").partition(f"\n-- {section}: ")
     if not found:
@@ -153,8 +149,6 @@ def columns(connection: sqlite3.Connection) -> dict[str, list[str]]:
 
 def _columns_lacking(statement: str, present: Mapping[str, Collection[str]]) -> Iterator[str]:
     """Yield statements that add the missing columns, with their defaults, of the table that a statement creates."""
-    import sqlite3
-
     table = statement.removeprefix("CREATE TABLE IF NOT EXISTS ").split()[0]  # "CREATE" for the statement of an index
     if table in present:
         with closing(sqlite3.connect(":memory:")) as scratch:
@@ -166,8 +160,6 @@ def _columns_lacking(statement: str, present: Mapping[str, Collection[str]]) -> 
 
 def _newest(connection: sqlite3.Connection) -> int:
     """Return the last migration that a ledger has; 1 before the first."""
-    import sqlite3
-
     try:
         return _rows(connection, "SELECT max(number) FROM migrations")[0][0] or 1
     except sqlite3.OperationalError as error:
@@ -189,8 +181,6 @@ def _rows(connection: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]]:
 
 def _is_foreign(connection: sqlite3.Connection, *, later: bool) -> bool:
     """Return whether a database without an application id has tables, but none of an unnumbered ledger."""
-    import sqlite3
-
     try:
         names = {name for (name,) in _rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
     except sqlite3.Error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(eq=False)
 class Context:
     """What a handler may need besides the event; it lives as long as the event.
 
@@ -27,7 +27,7 @@ class Context:
     """
 
     project: OpenProject
-    environ: Mapping[str, str]
+    environ: Mapping[str, str] = field(repr=False)
     handler: str = ""
 
     @cached_property

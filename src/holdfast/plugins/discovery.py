@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
-from holdfast import paths
+from holdfast import config, paths
+from holdfast.config import Config
 from holdfast.errors import StateError, command_line
 from holdfast.files import cache, document, trust
-from holdfast.frozen import frozen
 from holdfast.plugins import route_cache, scan, strictness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.config import Config
     from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.route_cache import Found
     from holdfast.plugins.scan import Conditions, Route
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Place = Literal["shipped", "user", "project"]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HandlerFile:
     """A Python file in a handlers folder, with its present content.
 
@@ -103,7 +103,7 @@ class HandlerFile:
         return f"{how}, so what it guarded is refused" if self.active else f"{how}, so it does not run"
 
 
-@dataclass(repr=False, eq=False)
+@dataclass
 class _Look:
     """What is needed to judge a file.
 
@@ -191,7 +191,7 @@ def look_around(hooks: Hooks, project: Project, *, everything: bool = False) -> 
     return _latest
 
 
-@dataclass(repr=False, eq=False)
+@dataclass
 class Sight:
     """The handlers folders as `look_around` saw them."""
 
@@ -270,8 +270,6 @@ def offered(hooks: Hooks, place: Place, folder: Path) -> list[HandlerFile]:
 
 
 def _offered(place: Place, folder: route_cache.Folder, name: str) -> HandlerFile:
-    from holdfast.config import Config
-
     path = folder.path / name
     try:
         found = folder.found(name)
@@ -453,8 +451,6 @@ def _uncallable(found: scan.Scan, remembered: Iterable[Route], doubted: str) -> 
 
 def _lifted(reason: str, path: Path, place: Place, project: Project) -> str:
     """Return the reason for a refusal with the command that lifts it."""
-    from shlex import quote
-
     verb = ["off", path.stem] if place == "user" else ["untrust", "--project", str(project.root), path.name]
     command = _command(*verb)
     if place == "user" and path.parent != paths.user_handlers():  # a terminal may have another XDG_CONFIG_HOME
@@ -484,8 +480,6 @@ def _keep_strict_on(file: HandlerFile, found: scan.Scan, look: _Look) -> Handler
     """
     if not (file.place == "user" and file.off and file.strict):
         return file
-    from holdfast import config
-
     own, known = config.load(None, trusted=False).config, str(file.path) in look.strict
     off = _off(file.name, found, own)
     if off and (not known or file.name in own.handlers.off):

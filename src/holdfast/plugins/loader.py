@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from holdfast import paths, patterns
+from holdfast import paths
 from holdfast.errors import StateError
 from holdfast.files import trust
-from holdfast.frozen import frozen
 from holdfast.plugins import bytecode_cache, route_cache, strictness
 from holdfast.plugins.discovery import HandlerFile, Sight, find, look_around, offered, runs
 
@@ -41,7 +40,7 @@ __all__ = [
 SIZE_LIMIT_BYTES = route_cache.SIZE_LIMIT_BYTES
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Call:
     """A function that an event calls, with its file."""
 
@@ -57,14 +56,12 @@ class Call:
 def preload() -> None:
     """Load what is cached of the shipped and the user's handlers into memory, for processes forked from this one.
 
-    This is cheap if nothing changed. It runs no handler and reads nothing of a project. It also compiles the regular
-    expressions of all loaded modules.
+    This is cheap if nothing changed. It runs no handler and reads nothing of a project.
     """
     for folder in (paths.shipped("handlers"), paths.user_handlers()):
         route_cache.preload(folder)
     strictness.remembered_routes()
     trust.preload()
-    patterns.compile_all()
 
 
 def plan(hooks: Hooks, files: Iterable[HandlerFile], event: str, value: str | None) -> list[Call]:

@@ -7,11 +7,10 @@ becomes a named fault of the handler instead of silence in the session.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from os import fspath
 from typing import TYPE_CHECKING, Any, Literal
-
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 CLASSIFIER_LIMIT_UNITS = 2_000  # UTF-16 units, client fact §1.9
 TERMINAL_LIMIT_BYTES = 4_096  # of UTF-8, all handlers' sequences together (read in clients 2.1.197 and 2.1.329)
 # What the client lets through. It drops the whole text for one bad sequence, and so other handlers' sequences too.
-_SEQUENCES = regex(
+_SEQUENCES = re.compile(
     r"(?:\x07|\x1b\](?:(?:0|1|2|99|777)(?:;[^\x07\x1b]*)?|9;(?:4;[0-4](?:;(?:100|\d{1,2})?)?|(?![\s\u180e\u200b]*[+-]?\d)"
     r"[^\x07\x1b]*))(?:\x07|\x1b\\))+"
 )

@@ -10,13 +10,13 @@ from dataclasses import astuple, dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import StateError
 from holdfast.files import cache, document, trust
 from holdfast.files.file_memo import Kept, Stamp, settled, stamp
-from holdfast.frozen import NamedTuple
 from holdfast.plugins import bytecode_cache, deadlines, scan
+from holdfast.process.child import Child, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -90,7 +90,7 @@ class Rules(NamedTuple):
     timeout_s: float = PARSE_TIMEOUT_S
 
 
-@dataclass(repr=False, eq=False)
+@dataclass
 class Folder:
     """The present handler files of one folder.
 
@@ -254,8 +254,6 @@ def _parse(files: dict[str, Found], rules: Rules) -> dict[str, bool]:
         for name, found in files.items():
             files[name] = found._replace(scan=scan.scan(found.source or b"", rules.hooks))
         return dict.fromkeys(files, True)
-    from holdfast.process.child import Child
-
     until = time.monotonic() + rules.timeout_s
     rest, lasting = dict(files), dict[str, bool]()
     while rest and time.monotonic() < until:
@@ -290,8 +288,6 @@ def _at_fault(reason: str) -> scan.Scan:
 
 def _be_parser(files: Iterable[tuple[str, Found]], hooks: Hooks, report: int) -> None:
     """Run the parsing process: report each file's scan, until the kernel ends it for a file that takes too long."""
-    from holdfast.process.child import write
-
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPROF):
         signal.signal(number, signal.SIG_DFL)
     for name, found in files:

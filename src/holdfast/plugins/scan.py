@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.frozen import NamedTuple, frozen
 from holdfast.plugins.deadlines import longest_timeout
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ Conditions = tuple[tuple[str, tuple[str, ...]], ...]
 """Keys of the configuration, each with its allowed values."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Route:
     """One function of a handler file, with its event and options.
 
@@ -69,7 +69,7 @@ class Route:
     broken: str = ""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Scan:
     """What a handler file's text declares.
 
@@ -231,8 +231,6 @@ def _route(node: ast.FunctionDef | ast.AsyncFunctionDef, hooks: Hooks) -> list[R
         return []
     event = hooks.HOOK_NAMES.get(node.name)
     if event is None:
-        from difflib import get_close_matches
-
         near = get_close_matches(node.name, hooks.HOOK_NAMES, n=1)
         raise _Fault("isn't the name of an event" + (f"; did you mean {near[0]}?" if near else ""))
     if isinstance(node, ast.AsyncFunctionDef):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import log, paths
 from holdfast.errors import HoldfastError
-from holdfast.files import atomic, lock, trust
+from holdfast.files import atomic, document, lock, trust
 from holdfast.files.file_memo import Kept
 from holdfast.plugins.scan import Route, scan
 
@@ -176,8 +176,6 @@ def _for_change() -> Memory:
     try:
         return dict(_read(memory_file()))
     except ValueError:
-        from holdfast.files import document
-
         for file in (memory_file(), _legacy_file()):
             if file.exists():
                 document.set_aside(file)

@@ -19,7 +19,7 @@ CHUNK_BYTES = 65_536
 BURIAL_TIMEOUT_S = 0.2  # a process that closed its pipe should end within this time
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(eq=False)
 class Child:
     """A forked process, with the pipes between it and its parent.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _HEAD = struct.Struct("!Q")
 
 
-@dataclass(repr=False, eq=False)
+@dataclass
 class Spare:
     """A child process that waits for instructions and works in parallel to its parent.
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
-from holdfast.patterns import CONTROL, HIDDEN, regex
+from holdfast.files.invisible import CONTROL, HIDDEN
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Iterator
 
 _NOBODY_READS = 141  # 128 and the number of SIGPIPE
 # Also line and paragraph separators, lone surrogates, and a carriage return without a line break.
-_ESCAPED = regex(f"[{CONTROL}\u2028\u2029\ud800-\udfff]|\r(?!\n)|{HIDDEN.pattern}")
+_ESCAPED = re.compile(f"[{CONTROL}\u2028\u2029\ud800-\udfff]|\r(?!\n)|{HIDDEN.pattern}")
 
 
 def printable(text: str) -> str:

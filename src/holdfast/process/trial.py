@@ -7,16 +7,15 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Ended:
     """How a program ended; `exit_code` is None if it took too long and was killed."""
 

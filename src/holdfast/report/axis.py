@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor
 from typing import TYPE_CHECKING
 
-from holdfast.frozen import frozen
 from holdfast.report import wording
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _MINUTE_S, _DAY_S = 60, 86_400
 _STEPS_S = (1, 2, 5, 10, 15, 30, *(_MINUTE_S * each for each in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720)))
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Break:
     """An idle time: its place on the axis (0 to 1), its drawn width (0 to 1), and its length in seconds."""
 
@@ -31,7 +31,7 @@ class Break:
     seconds: float
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Tick:
     """A label of the axis: its place (0 to 1), the day if it differs from the label before, and the time of day.
 
@@ -43,7 +43,7 @@ class Tick:
     time: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Axis:
     """Times on a line of length 1.
 

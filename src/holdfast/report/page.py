@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.frozen import NamedTuple
 from holdfast.report import cards, chart, markup, tables, wording
 from holdfast.report.markup import foreign_text, tag
 from holdfast.report.wording import brief

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from holdfast import clock
-from holdfast.frozen import frozen
 from holdfast.ledger import context_costs
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.compaction import aftermath, deliveries
@@ -33,7 +32,7 @@ SESSIONS = 60  # how many sessions are drawn, the newest
 PHASES = 2_000  # how many beginnings and ends of phases are drawn, the newest
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Run:
     """An agent's run, as it is drawn.
 
@@ -52,7 +51,7 @@ class Run:
     used: bool
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Session:
     """A session: its id, its checkout, its first and last event (UTC stamps), its status, and its agents' runs."""
 
@@ -64,7 +63,7 @@ class Session:
     runs: tuple[Run, ...]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """One attempt at a phase.
 
@@ -89,7 +88,7 @@ class Attempt:
     error: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Told:
     """A workflow as in its file or the archive, with its checkout, its owner, and whether only the archive has it."""
 
@@ -99,7 +98,7 @@ class Told:
     archived: bool
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Story:
     """The content of a report.
 

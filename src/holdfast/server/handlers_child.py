@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast import engine, log
 from holdfast.dispatch import isolation
 from holdfast.dispatch.isolation import Isolated
-from holdfast.frozen import frozen
 from holdfast.ledger import connection
 from holdfast.plugins import loader
 from holdfast.plugins.context import Context
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Place:
     """What a hook's process was started with, apart from its descriptors.
 

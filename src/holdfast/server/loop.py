@@ -17,10 +17,9 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import engine, log, relay
-from holdfast.frozen import NamedTuple
 from holdfast.server import held, pool, standby, turn
 from holdfast.server.changes import Changes
 from holdfast.server.claim import claim

@@ -9,11 +9,11 @@ import signal
 import socket
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import config, paths, relay
-from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ END_TIMEOUT_S = 2.0
 """Time for a server to end after a signal."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Running:
     """A running server.
 

@@ -11,13 +11,12 @@ import json
 import os
 import string
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import config, engine, paths
 from holdfast.dispatch import duplicates, trace
 from holdfast.files import trust
 from holdfast.files.file_memo import settled, stamp
-from holdfast.frozen import NamedTuple
 from holdfast.plugins import loader, strictness
 
 if TYPE_CHECKING:

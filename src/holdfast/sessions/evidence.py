@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import partial
 from typing import TYPE_CHECKING
 
+from holdfast import clock
 from holdfast.errors import HoldfastError
+from holdfast.files.transcript import Work
+from holdfast.sessions.compaction import hints
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, wording
 from holdfast.workflow.wording import Message
 
 if TYPE_CHECKING:
-    from holdfast.files.transcript import Work
     from holdfast.sessions.hook import Context, Event
 
 _TOLD = "evidence"  # the hint that a sentence was told; the sentence's digest follows
@@ -53,9 +56,6 @@ def _now(event: Event) -> list[Work]:
     command = getattr(event, "tool_input", {}).get("command")
     if not isinstance(command, str):
         return []
-    from holdfast import clock
-    from holdfast.files.transcript import Work
-
     if error := getattr(event, "error", ""):
         return [Work(clock.stamp(), command=command, output=error, failed=True)]
     said = getattr(event, "tool_response", None)
@@ -66,10 +66,6 @@ def _now(event: Event) -> list[Work]:
 
 def _new(project: Workspace, session: str, workflow: str, said: list[str]) -> list[Message]:
     """Return the sentences that a session was not told yet; each counts as told once it was delivered."""
-    import hashlib
-
-    from holdfast.sessions.compaction import hints
-
     made: list[Message] = []
     for each in said:
         topic = f"{_TOLD} {hashlib.sha256(each.encode('utf-8', 'replace')).hexdigest()[:12]}"

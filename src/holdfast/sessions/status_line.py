@@ -5,8 +5,19 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast import log, paths
+from holdfast import clock, log, paths
 from holdfast.errors import HoldfastError
+from holdfast.files import status_file
+from holdfast.files.redact import redact
+from holdfast.process.terminal_text import printable
+from holdfast.sessions.agents import agent_status
+from holdfast.sessions.compaction import snapshots
+from holdfast.sessions.history import generations
+from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.reading import required_files
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import registry
+from holdfast.workflow.wording import count, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,8 +42,6 @@ def show_status(event: Event, context: Context, *, begins: bool = False, over: b
     if not wanted():
         return
     if begins:
-        from holdfast.files import status_file
-
         status_file.sweep()
     update(context.project, event.session_id, over=over)
 
@@ -44,9 +53,6 @@ def wanted() -> bool:
 
 def sessions_shown(project: OpenProject) -> set[str]:
     """Return the sessions of a project that are live, or whose status line shows something. Never raises."""
-    from holdfast.files import status_file
-    from holdfast.sessions.ownership import owners, sessions
-
     with suppress(HoldfastError, OSError):
         if project.ledger_file.exists():
             known = {str(each["id"]) for each in sessions.all_of(project)} | owners.sessions_that_own(project)
@@ -63,8 +69,6 @@ def update_all(project: OpenProject, before: Iterable[str] = ()) -> None:
 
 def update(project: OpenProject, session: str, *, over: bool = False) -> None:
     """Write what one session's status line shows. A failure is logged, because nothing depends on the line."""
-    from holdfast.files import status_file
-
     try:
         workflow = None if over else _workflow(project, session)
         line, saved_at_s = _shown(project, session, workflow) if workflow else ("", 0)
@@ -74,22 +78,11 @@ def update(project: OpenProject, session: str, *, over: bool = False) -> None:
 
 
 def _workflow(project: OpenProject, session: str) -> Workflow | None:
-    from holdfast.sessions.reading import required_files
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-
     return required_files.session_workflow(project, session, registry.owned(Workspace.of(project), session))
 
 
 def _shown(project: OpenProject, session: str, workflow: Workflow) -> tuple[str, int]:
     """Return the line, and when the workflow was last saved, in seconds since 1970 (0: never)."""
-    from holdfast import clock
-    from holdfast.files.redact import redact
-    from holdfast.process.terminal_text import printable
-    from holdfast.sessions.agents import agent_status
-    from holdfast.sessions.compaction import snapshots
-    from holdfast.sessions.history import generations
-    from holdfast.workflow.wording import count, one_line
 
     def short(text: str) -> str:
         return printable(one_line(redact(text), _TITLE_LIMIT_CHARS))

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import formats
 from holdfast.project import OpenProject
+from holdfast.sessions.history import archive, extracts, history, stepruns
 from holdfast.sessions.history import generations as earlier
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.reading import reads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,10 +20,7 @@ if TYPE_CHECKING:
 
 
 class Workspace(OpenProject):
-    """An open project with everything that formats need.
-
-    This module loads only what most events need, and the rest on first use.
-    """
+    """An open project with everything that formats need."""
 
     @classmethod
     def open(cls, root: Path, *, trusted: bool = False, tell: bool = True, **fields: Any) -> Self:
@@ -63,62 +62,42 @@ class Workspace(OpenProject):
 
     def mentions(self, session: str) -> list[str]:
         """Return what a session named in its work (`reads.mentions`)."""
-        from holdfast.sessions.reading import reads
-
         return reads.mentions(self, session)
 
     def observe(self, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
         """Note what moved in a workflow (`history.observe`)."""
-        from holdfast.sessions.history import history
-
         history.observe(self, workflow, error=error, at=at)
 
     def shelve(self, workflow: Workflow) -> None:
         """Put a workflow whose file is about to be replaced into the archive (`archive.shelve`)."""
-        from holdfast.sessions.history import archive
-
         archive.shelve(self, workflow)
 
     def steps(self, workflow: str, unit: str) -> dict[str, StepRun]:
         """Return the results of a unit's steps (`stepruns.of`)."""
-        from holdfast.sessions.history import stepruns
-
         return stepruns.of(self, workflow, unit)
 
     def record_step(self, workflow: str, unit: str, step: str, outcome: Outcome, output: str) -> None:
         """Record the result of a step (`stepruns.record`)."""
-        from holdfast.sessions.history import stepruns
-
         stepruns.record(self, workflow, unit, step, outcome, output)
 
     def remember(self, path: Path, name: str, digest: str, content: Mapping[str, Any]) -> None:
         """Store what was taken over into a file (`extracts.remember`)."""
-        from holdfast.sessions.history import extracts
-
         extracts.remember(self, path, name, digest, content)
 
     def remembered(self, path: Path) -> dict[str, Any] | None:
         """Return what was last taken over into a file (`extracts.last`)."""
-        from holdfast.sessions.history import extracts
-
         return extracts.last(self, path)
 
     def saved_to(self, name: str, digest: str) -> Path | None:
         """Return the file that an extract was taken over into (`extracts.saved_to`)."""
-        from holdfast.sessions.history import extracts
-
         return extracts.saved_to(self, name, digest)
 
     def bury(self, name: str, digest: str) -> None:
         """Leave a tombstone (`extracts.bury`)."""
-        from holdfast.sessions.history import extracts
-
         extracts.bury(self, name, digest)
 
     def is_buried(self, name: str, digest: str) -> bool:
         """Return whether there is a tombstone (`extracts.is_buried`)."""
-        from holdfast.sessions.history import extracts
-
         return extracts.is_buried(self, name, digest)
 
 

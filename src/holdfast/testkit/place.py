@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock, paths
 from holdfast.clients.claude import events, matchers
-from holdfast.frozen import NamedTuple
 from holdfast.process import trial
 
 if TYPE_CHECKING:

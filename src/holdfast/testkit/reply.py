@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 _TEXT_EVENTS = frozenset({"SessionStart", "UserPromptSubmit"})  # plain text reaches the model (client fact §1.3)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Heard:
     """The client's view of one event's replies.
 

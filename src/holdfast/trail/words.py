@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from holdfast.patterns import regex
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -15,12 +13,12 @@ if TYPE_CHECKING:
 TEXT_LIMIT_CHARS = 20_000  # characters of a text that are looked at; what is shown of it is far shorter
 _DECISIONS = 20  # the newest ones; looking for more costs time, and no text has room for them
 
-_RULE = regex(
+_RULE = re.compile(
     r"\b(?:always|never|do not|don['’]?t|must|make sure|from now on|prefer|avoid|remember|instead of|every time"
     r"|at all times|in this project|without asking|no exceptions?|only (?:use|ever|when|if))\b",
     re.IGNORECASE,
 )
-_DECISION = regex(
+_DECISION = re.compile(
     r"\b(?:decisions?\s*(?::|is\b|was\b)"
     r"|(?:i|we)(?:['’]ve| have)?\s+(?:chose|chosen|decided|opted|settled|picked|agreed|went with)\b"
     r"|(?:i|we)(?:['’]ll| will|['’]re going to| are going to)\s+(?:use|keep|stick|go with|adopt|switch|drop)\b"
@@ -28,27 +26,27 @@ _DECISION = regex(
     r"|rejected\b.{1,120}\b(?:because|since|as)\b)",
     re.IGNORECASE,
 )
-_SENTENCES = regex(r"(?<=[.!?])\s+(?=[^a-z\s])|\n+")
-_LIST_MARK = regex(r"(?:[-*+•>#]+|\d{1,3}[.)])\s+")
-_ESCAPES = regex(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
+_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n+")
+_LIST_MARK = re.compile(r"(?:[-*+•>#]+|\d{1,3}[.)])\s+")
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 # From the most to the least telling: a test's name, an error, and last whatever stands there last.
 _TELLING = (
-    regex(
+    re.compile(
         r"^\s*(?:FAILED\b(?! \()|FAIL:?\s|ERROR (?!collecting)\S+::|--- FAIL:|not ok \d|✗|✕|✖|×|test \S+ \.\.\. FAILED"
         r"|\(fail\) )"
     ),
-    regex(
+    re.compile(
         r"^\s*(?:E\s{2,}\S|error\b|fatal\b|panic\b|FAILED\b|npm ERR!|make: \*\*\*)|\b\w*(?:Error|Exception)\b\s*[:(]"
         r"|\berror(?: \w+|\[\w+\])?:|command not found|[Nn]o such file|[Pp]ermission denied"
     ),
-    regex(r"\S"),
+    re.compile(r"\S"),
 )
-_FAILURES = regex(
+_FAILURES = re.compile(
     r"^(?:=+ .*\b[1-9]\d* (?:failed|errors?)\b.* in [\d.]+s|[1-9]\d* failed\b.* in [\d.]+s"
     r"|Tests:\s+(?:.*, )?[1-9]\d* failed\b|FAIL\t\S|test result: FAILED\b|FAILED \((?:failures|errors)=)",
     re.MULTILINE,
 )
-_QUOTING = regex(r"\s*(?:cat|less|head|tail|grep|rg|git|sed|awk|echo|printf|find|ls|jq)\b")
+_QUOTING = re.compile(r"\s*(?:cat|less|head|tail|grep|rg|git|sed|awk|echo|printf|find|ls|jq)\b")
 
 
 def rule(request: str) -> str:

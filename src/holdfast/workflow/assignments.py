@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import category, normalize
 
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import HIDDEN, regex
+from holdfast.files.invisible import HIDDEN
 from holdfast.workflow import markdown
 
 if TYPE_CHECKING:
@@ -24,18 +24,18 @@ _MARKERS = {
     "context for next phase": "handover",
 }
 _DECORATION = " \t*_`#:.\"'()[]"  # characters that may surround an id alone on a line
-_SEPARATORS = regex(r"[^a-z0-9+=<>|~$]+")
+_SEPARATORS = re.compile(r"[^a-z0-9+=<>|~$]+")
 _LEFT_OUT = dict.fromkeys(n for n in range(128) if chr(n) not in "abcdefghijklmnopqrstuvwxyz123456789+=<>|~$\n")
-_BETWEEN = regex(r"(?<!\d) | (?!\d)")  # spaces, except those between two numbers
-_ZEROS = regex(r"(?<!\d)0+(?=\d)")
-_LABEL = regex(r"(?P<word>phase|task|step)?(?P<number>\d{1,9})(?:(?: |of)(?P<total>\d{1,9}))?")
-_ID_LABEL = regex(r"^\W*(?:phase|task|step)(?:\s+id)?[\s:#*`]+", re.IGNORECASE)  # before an id
+_BETWEEN = re.compile(r"(?<!\d) | (?!\d)")  # spaces, except those between two numbers
+_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
+_LABEL = re.compile(r"(?P<word>phase|task|step)?(?P<number>\d{1,9})(?:(?: |of)(?P<total>\d{1,9}))?")
+_ID_LABEL = re.compile(r"^\W*(?:phase|task|step)(?:\s+id)?[\s:#*`]+", re.IGNORECASE)  # before an id
 _WORDS = r"(?:execute|do|implement|start|run|work\s+on|task|step|phase)"  # that order an agent to work (I000-15)
-_ORDER = regex(rf"^\W*{_WORDS}\b[\s:*`]*", re.IGNORECASE)
-_LAST_ORDER = regex(rf"[^\w)]{{1,9}}{_WORDS}\W{{0,9}}$", re.IGNORECASE)
+_ORDER = re.compile(rf"^\W*{_WORDS}\b[\s:*`]*", re.IGNORECASE)
+_LAST_ORDER = re.compile(rf"[^\w)]{{1,9}}{_WORDS}\W{{0,9}}$", re.IGNORECASE)
 _ORDER_WORDS = 4  # that come before a phase's name at most, as in "Start: execute task …"
-_TASK_JSON = regex(r'(?:```\w*\s*)?\{\s*"task"\s*:\s*\{\s*"id"\s*:\s*"([^"\n]{1,200})"')
-_NUMBERED = regex(r"[a-z0-9_.-]*\d")  # what can be an id, in lower case
+_TASK_JSON = re.compile(r'(?:```\w*\s*)?\{\s*"task"\s*:\s*\{\s*"id"\s*:\s*"([^"\n]{1,200})"')
+_NUMBERED = re.compile(r"[a-z0-9_.-]*\d")  # what can be an id, in lower case
 _NUMBER = "0123456789."
 _READERS = ("", "claude-code-guide", "explore", "plan")  # the client's agents that edit no files
 _ID_LABELS = frozenset({"", "id", *(f"{word}{id_}" for word in ("phase", "task", "step") for id_ in ("", "id"))})
@@ -299,8 +299,6 @@ def _plain(text: str) -> str:
 
 def _letters(text: str) -> str:
     """Return a text of any language with a space for each character that separates or decorates words."""
-    from unicodedata import category, normalize
-
     kinds = ((each, category(each)) for each in normalize("NFKC", HIDDEN.sub("", text)).casefold())
     return "".join(" " if kind[0] in "PZC" or kind in ("Sk", "So") else each for each, kind in kinds)
 

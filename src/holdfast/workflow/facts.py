@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import wording
 from holdfast.workflow.outside_reading import OUTSIDE, outside
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import HoldfastError, command_line
 from holdfast.formats import RECORDS
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import facts, sidecars, verbs, wording
 from holdfast.workflow.model import UNKNOWN
 from holdfast.workflow.sidecars import write_sidecar

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import marshal
 import os
 from contextlib import contextmanager, suppress
@@ -81,6 +82,4 @@ def omitted_count(top: Path) -> int:
 
 
 def _file(top: Path, ending: str) -> Path:
-    import hashlib
-
     return cache.folder() / f"{hashlib.sha256(os.fsencode(top)).hexdigest()[:32]}.{ending}"

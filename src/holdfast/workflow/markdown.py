@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
-
-if TYPE_CHECKING:
-    import re
+import re
+from typing import Literal, NamedTuple
 
 Kind = Literal[
     "blank",
@@ -25,27 +20,27 @@ Kind = Literal[
 ]
 
 LONGEST_CHARS = 20_000  # characters of a line that are looked at
-MARK = regex(r"(?P<mark>[-*+]|\d{1,9}[.)])(?P<space>\s+|$)")
+MARK = re.compile(r"(?P<mark>[-*+]|\d{1,9}[.)])(?P<space>\s+|$)")
 """The mark of a list item, with any number."""
 
 _MARK_CHARS = 4  # characters of an item's mark; a longer number is a year at the beginning of a sentence
 _EMPHASIS = ("***", "**", "*", "__", "_", "`")
-_ENTRY = regex(r"(?:(?<=[\s,(\[`*])|^)@[^\s,;`()\[\]]*[\w/*]")
+_ENTRY = re.compile(r"(?:(?<=[\s,(\[`*])|^)@[^\s,;`()\[\]]*[\w/*]")
 _HEAD_CHARS = 500  # characters of a line in which a label's colon is looked for
-_WORD = regex(r"\w+")
+_WORD = re.compile(r"\w+")
 _SIGN = r"(?:[^\x00-\x7f\w\s]{1,4}\s*)?"
 OPENING = rf"\s*(?:>\s*)*(?:(?:[-*+]|\d{{1,3}}[.)])\s+)?(?:#{{1,6}}\s+(?:\d{{1,3}}[.)]\s+)?)?{_SIGN}[*_`]{{0,3}}{_SIGN}"
 """A regular expression of what may come before a label."""
 
 # The same label in another language may come before or after it, because people write for two readers.
-_HEAD = regex(
+_HEAD = re.compile(
     rf"{OPENING}(?:[^\x00-\x7f\W]{{1,20}}\s?[/／]\s?)?(?P<words>\w.*?)"
     r"(?:\s?[/／(（]\s?[^\x00-\x7f\W][^\s:：*]{0,20}[)）]?)?[*_`]{0,3}\s*"
 )
 _LABEL = r"[^\w\s]{0,4}\s?[^\x00-\x7f\w]{0,4}\s?\w[\w ]{0,30}[*_`]{0,3}\s*[:：]"
 _BOLD_LABEL = r"(?:\*\*|__)\w[\w ]{0,30}(?:[:：](?:\*\*|__)|(?:\*\*|__)\s?[:：])"
-_BEGUN = regex(rf"(?:>\s*)*(?:(?:[-*+]|\d{{1,3}}[.)])\s+)?{_LABEL}")
-_PART = regex(
+_BEGUN = re.compile(rf"(?:>\s*)*(?:(?:[-*+]|\d{{1,3}}[.)])\s+)?{_LABEL}")
+_PART = re.compile(
     rf"(?:\s*[|·•]\s*|\s{{3,}})(?={_LABEL})|(?:\s*[,;/]\s*|\s+[–—-]+\s+|\s{{2}}|(?<=[\w)%*_`])\s)(?={_BOLD_LABEL})"
 )
 

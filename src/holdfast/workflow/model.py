@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast.clock import from_mtime, now, parse, stamp
 from holdfast.formats import RECORDS
-from holdfast.frozen import NamedTuple, frozen
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,7 +43,7 @@ def changed(data: Mapping[str, Any], mtime: float) -> str:
 LABEL = r"(?:\d{1,4}(?:\.\d{1,3})*[A-Za-z]?|[IVXL]{1,6}|[A-Z])"
 """A regular expression of what a phase may be called: `2`, `2.1`, `3A`, `0`, `IV`, `B`."""
 
-_LABELLED = regex(rf"phase (?P<label>{LABEL})(?:: (?P<name>.+))?", re.IGNORECASE)  # of a title
+_LABELLED = re.compile(rf"phase (?P<label>{LABEL})(?:: (?P<name>.+))?", re.IGNORECASE)  # of a title
 
 
 class Phase(NamedTuple):
@@ -82,7 +80,7 @@ class Phase(NamedTuple):
         return (match["name"] or "") if match else self.title
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Workflow:
     """A workflow as in its file, with valid types and bounds.
 
@@ -343,7 +341,7 @@ class Foreign(NamedTuple):
     remedy: str = ""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Found:
     """What a format found in a project, the newest first.
 
@@ -368,7 +366,7 @@ class Step(NamedTuple):
     text: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Start:
     """The values of a new workflow: `phases` are (title, agent) pairs, and `total` counts phases without a name too.
 
@@ -386,7 +384,7 @@ class Start:
     replace: bool = False
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Changes:
     """What to change in a workflow: None leaves a value as it is, lists and `context` are added to the present ones.
 

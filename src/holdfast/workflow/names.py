@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from holdfast.patterns import HIDDEN, regex
+import hashlib
+import re
+
+from holdfast.files.invisible import HIDDEN
+from holdfast.files.redact import redact
 
 _SLUG_LIMIT_CHARS = 50  # characters of a slug (I001-5)
-_UNSAFE = regex(r"[^a-z0-9]+")
-_PLAIN = regex(r"[A-Za-z_ -]{0,30}")  # a usual name, which needs no closer look
+_UNSAFE = re.compile(r"[^a-z0-9]+")
+_PLAIN = re.compile(r"[A-Za-z_ -]{0,30}")  # a usual name, which needs no closer look
 
 
 def slug(name: str) -> str:
@@ -45,8 +49,6 @@ def is_copy(name: str) -> bool:
 
 
 def _hash(name: str) -> str:
-    import hashlib
-
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
@@ -58,6 +60,4 @@ def holds_secret(name: str) -> bool:
 def _masked(name: str) -> str:
     if _PLAIN.fullmatch(name):
         return name
-    from holdfast.files.redact import redact
-
     return redact(name)

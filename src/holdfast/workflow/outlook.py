@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from holdfast import formats
 from holdfast.formats import RECORDS
-from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

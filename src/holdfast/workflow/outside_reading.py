@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.patterns import CONTROL, INVISIBLE, regex
+from holdfast.files.invisible import CONTROL, INVISIBLE
 from holdfast.project import contains
 from holdfast.workflow.wording import clean
 
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 
 OUTSIDE = "outside the project"
 # What a reader could take for a path in an entry, except after a bracket, as in `app/(admin)/page.tsx`.
-_WORD = regex(r"(?<![)\]}>\w])[\w.~$/{][\w.~$/{}\\+-]*")
-_INVISIBLE = regex(f"[{CONTROL}{INVISIBLE}]")
+_WORD = re.compile(r"(?<![)\]}>\w])[\w.~$/{][\w.~$/{}\\+-]*")
+_INVISIBLE = re.compile(f"[{CONTROL}{INVISIBLE}]")
 
 
 def outside(root: Path, entry: str) -> bool:
@@ -42,8 +44,6 @@ def _visible(text: str) -> str:
 
 def _words(text: str) -> Iterable[str]:
     if not text.isascii():
-        import unicodedata
-
         text = unicodedata.normalize("NFKC", text)
     return _WORD.findall(text)
 

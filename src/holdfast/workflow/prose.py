@@ -5,12 +5,11 @@ from __future__ import annotations
 import codecs
 import errno
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import MissingError, StateError
 from holdfast.files import document
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import HIDDEN
+from holdfast.files.invisible import HIDDEN
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,6 @@ from functools import cache
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from holdfast.patterns import regex
 from holdfast.workflow import markdown
 from holdfast.workflow.markdown import Line
 
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
 HIDDEN = frozenset({"underline", "code", "comment"})
 """The kinds of lines that make no statement of their own."""
 
-_TAG = regex(
+_TAG = re.compile(
     r"</?(?:b|strong|i|em|u|kbd|mark|p|div|span|center|font|summary|details|br)\b[^<>\n]{0,200}>", re.IGNORECASE
 )
-_COMMENT = regex(r"<!--.*?-->")
+_COMMENT = re.compile(r"<!--.*?-->")
 
 
 def scan(text: str) -> list[Line]:

@@ -7,6 +7,7 @@ import os
 import stat
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,8 +15,7 @@ from holdfast import log
 from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.files.jsonvalue import same
-from holdfast.frozen import frozen
-from holdfast.workflow import manyfiles
+from holdfast.workflow import manyfiles, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -68,7 +68,7 @@ DOCTOR_SAYS_HOW = "; `holdfast doctor` says how to put it back"
 FIX_PUTS_IT_BACK = "; `holdfast doctor --fix` puts it back"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class StateFile:
     """The content of a state file or, if it is broken, of its last generation.
 
@@ -333,8 +333,6 @@ def set_aside(project: Records, path: Path, *, ours: bool = False) -> Path:
 @contextmanager
 def _out_of_git(root: Path, path: Path) -> Iterator[None]:
     """Keep a folder of private state out of git if the block writes its first file."""
-    from holdfast.workflow import places
-
     folder = places.private(root, path)
     first = folder is not None and not (folder.is_dir() and any(folder.iterdir()))
     yield

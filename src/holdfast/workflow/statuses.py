@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from holdfast.patterns import regex
 from holdfast.workflow import markdown
 from holdfast.workflow.model import LABEL
 
@@ -113,7 +112,7 @@ _HYPHENS = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212"  # all hyphens an
 _PROGRESS = rf"in[\s_\{_HYPHENS}]*progress"
 _BLANKS = str.maketrans(dict.fromkeys(f"_{_HYPHENS}", " "))
 _GAP = r"[\s_-]+"  # between the words of other states
-_WORD = regex(
+_WORD = re.compile(
     "|".join(
         rf"(?P<{state}>\b(?:{'|'.join(sorted(words)).replace('in progress', _PROGRESS).replace(' ', _GAP)})\b)"
         for state, words in STATES.items()
@@ -121,35 +120,37 @@ _WORD = regex(
     re.IGNORECASE,
 )
 _SIGN = "🔄"  # the documents' own sign for in progress
-_LITERAL = regex(rf"{_SIGN}\ufe0f?[\s*_`]*{_PROGRESS}\b", re.IGNORECASE)
-_BOX = regex(r"(\[[ xX✓✔]?\]|[☐☑☒])([^\[\]☐☑☒|]*)")
-_RUNS = regex(r"\s{3,}")
-_STRUCK = regex(r"~~[^~]*~~")
+_LITERAL = re.compile(rf"{_SIGN}\ufe0f?[\s*_`]*{_PROGRESS}\b", re.IGNORECASE)
+_BOX = re.compile(r"(\[[ xX✓✔]?\]|[☐☑☒])([^\[\]☐☑☒|]*)")
+_RUNS = re.compile(r"\s{3,}")
+_STRUCK = re.compile(r"~~[^~]*~~")
 _BRACKETS = dict(zip("[{<(", "]}>)", strict=True))
-_NAMED = regex(r"(?P<words>[^()\[\],;:.|]{1,30})[(\[](?P<inside>[^()\[\]]{1,40})[)\]][\W\d]*")
-_ASIDE = regex(r"\([^()]*\)|\[[^\[\]]*\]")
-_MARKED = regex(rf"[{ORNAMENTS}]\ufe0f?")
-_IN_BRACKETS = regex(rf"\s*[*_]{{0,3}}[(\[]\s*(?:[{ORNAMENTS}]\ufe0f?)?(?P<words>[^()\[\]]{{0,80}})[)\]][*_]{{0,3}}$")
+_NAMED = re.compile(r"(?P<words>[^()\[\],;:.|]{1,30})[(\[](?P<inside>[^()\[\]]{1,40})[)\]][\W\d]*")
+_ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_MARKED = re.compile(rf"[{ORNAMENTS}]\ufe0f?")
+_IN_BRACKETS = re.compile(
+    rf"\s*[*_]{{0,3}}[(\[]\s*(?:[{ORNAMENTS}]\ufe0f?)?(?P<words>[^()\[\]]{{0,80}})[)\]][*_]{{0,3}}$"
+)
 _EDGES = " -–—:*_`(["  # what may stand between a title and its mark
 _POINTERS = ("←", "⬅", "👈", "<-")
 _POINTED = frozenset(
     f"{who}{where}" for who in ("", "we are ", "you are ") for where in ("", "current", "here", "now", "in progress")
 )  # words that may follow such an arrow
-_CHOICE = regex(r"[|/,·•]|\s{2,}|\bor\b", re.IGNORECASE)
-_CLAUSE = regex(r"\s*[,;|·•]\s*|\s+[-–—/]+\s+|[.:]\s+|\s+(?:and|but|while)\s+", re.IGNORECASE)
-_BEFORE = regex(rf"\s*((?:\S+\s+){{0,6}}?)[^\w\s]{{0,8}}{_PROGRESS}\b", re.IGNORECASE)
-_STILL = regex(
+_CHOICE = re.compile(r"[|/,·•]|\s{2,}|\bor\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"\s*[,;|·•]\s*|\s+[-–—/]+\s+|[.:]\s+|\s+(?:and|but|while)\s+", re.IGNORECASE)
+_BEFORE = re.compile(rf"\s*((?:\S+\s+){{0,6}}?)[^\w\s]{{0,8}}{_PROGRESS}\b", re.IGNORECASE)
+_STILL = re.compile(
     rf"\W*(?:(?:it|this|we|work|is|are|but|still|currently|now|actively|again|remains?|yet)\W+){{1,5}}{_PROGRESS}\b",
     re.IGNORECASE,
 )
-_EMPHASIS = regex(r"(?<![^\W_])_+|_+(?![^\W_])")  # underscores that aren't part of a word
-_SPOKEN_OF = regex(
+_EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")  # underscores that aren't part of a word
+_SPOKEN_OF = re.compile(
     rf"\b{_PROGRESS}\s+(?:is|are|was|were|will|can|should|must|may|means?|items?|tasks?|work|things?)\b"
     r"|\b(?:moved|returned|reverted|changed|set|back)\s+(?:back\s+)?(?P<to>to)\s+",
     re.IGNORECASE,
 )  # "in progress items are …", and "moved to"
-_PIECE = regex(r"[,;|·•→➜➔]|\s[–—/-]+>?\s|\.\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
-_PHASE = regex(
+_PIECE = re.compile(r"[,;|·•→➜➔]|\s[–—/-]+>?\s|\.\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
+_PHASE = re.compile(
     rf"\bphase(?:\s+#?|#|(?=\d))(?P<label>{LABEL})(?!\.?\w|[-–]\d)(?:\s*(?:/|of)\s*#?(?P<total>\d{{1,4}})(?![\d.]*\d))?",
     re.IGNORECASE,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +38,6 @@ def todo_list(workflow: Workflow, most: int | None = None) -> list[dict[str, str
 
 def digest(workflow: Workflow) -> str:
     """Return the SHA-256 of the list's contents and statuses in hexadecimal, to tell whether it changed."""
-    import hashlib
-    import json
-
     listed = [(phase.title, _STATUS.get(phase.status, "pending")) for phase in workflow.phases]
     return hashlib.sha256(json.dumps(listed).encode("ascii")).hexdigest()
 

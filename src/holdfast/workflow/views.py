@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import command_line
+from holdfast.workflow import typed_names
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
@@ -99,7 +100,5 @@ def in_the_way(project: Records, workflow: Workflow) -> str:
 
 def ending(project: Records, workflow: Workflow) -> str:
     """Return the command that ends a workflow, with its shortest name."""
-
-    from holdfast.workflow import typed_names  # not in an event
 
     return command_line("done", "--all", typed_names.shortest(project, workflow))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import CONTROL, HIDDEN, INVISIBLE, regex
+from holdfast.files.invisible import CONTROL, HIDDEN, INVISIBLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,12 +21,12 @@ _REMEDY = f"{_DOCTOR}` says what to do"
 NAMED = 20  # existing names that an error says for one that doesn't exist
 LOOKED_AT_CHARS = 20_000  # characters of a text that are looked at to shorten it to a line
 
-_DROPPED = regex(f"[{CONTROL}]|{HIDDEN.pattern}")
-_BREAKS = regex("\r\n?|[\u2028\u2029\x85]")
-_SURROGATES = regex("[\ud800-\udfff]")
+_DROPPED = re.compile(f"[{CONTROL}]|{HIDDEN.pattern}")
+_BREAKS = re.compile("\r\n?|[\u2028\u2029\x85]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 # Also with invisible characters in between, and with other kinds of brackets, slashes and hyphens.
 _GAP = rf"\s{INVISIBLE}"
-_TAGS = regex(
+_TAGS = re.compile(
     rf"[<＜﹤](?=[{_GAP}/／∕⁄\\]*(?:system|workflow|session)[{_GAP}_‐‑‒–—−－﹣-]*(?:reminder|data|trail))",
     re.IGNORECASE,
 )
@@ -90,8 +90,6 @@ def with_mark(lines: Sequence[str]) -> tuple[str, str]:
     The tags of the fence carry the mark, so that no text from a file can contain the tag that ends it. It replaces
     UNMARKED in Holdfast's own lines: up to the first OPEN, and in the last CLOSE.
     """
-    import hashlib
-
     begin, end = lines.index(OPEN), len(lines) - 1 - lines[::-1].index(CLOSE)
     mark = hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()[: len(UNMARKED)]
     ours = {*range(begin + 1), end}

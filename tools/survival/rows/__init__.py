@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.frozen import frozen
 from tools.survival.rows import agents, contents, files, hooks, identity, kills, plain, workflowless
 from tools.survival.samples import FORMATS
 from tools.survival.workflow_files import BY_HAND
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tools.survival.scene import Scene
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Row:
     """One row.
 

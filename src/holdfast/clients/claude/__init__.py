@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.claude import events, matchers
+from holdfast.clients.claude import events, matchable, matchers
 from holdfast.clients.claude.events import EVENTS as EVENTS
 from holdfast.clients.claude.events import HOOK_NAMES as HOOK_NAMES
 from holdfast.clients.claude.events import parse as parse
 from holdfast.clients.claude.matchers import matches as matches
 from holdfast.clients.claude.matchers import valid as valid
+from holdfast.process import caller, liveness
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -38,8 +39,7 @@ STRICT_EVENTS = frozenset(
     }
 )
 _RUNS = tuple(f"workflow_runs.{name}" for name in ("journals", "scripts"))
-# `matchable` is not imported here: only the scan of a matcher needs it.
-SOURCES = (__file__, events.__file__, matchers.__file__, matchers.__file__.replace("matchers.py", "matchable.py"))
+SOURCES = (__file__, events.__file__, matchers.__file__, matchable.__file__)
 
 # Cursor and Copilot run Claude Code's settings too. These are keys of theirs, with Claude Code's name for the same.
 _FOREIGN_KEYS = {"cursor_version": "", "sessionId": "session_id", "hookEventName": "hook_event_name"}
@@ -152,15 +152,11 @@ def unanswered(event: str) -> str:
 
 def never(matcher: str, event: str) -> str:
     """Return why a matcher can't select anything on any client; empty if it may select something."""
-    from holdfast.clients.claude import matchable
-
     return matchable.never(matcher, event)
 
 
 def doubt(matcher: str | None, event: str) -> str:
     """Return which part of a matcher probably selects nothing or has no effect; empty if all is well."""
-    from holdfast.clients.claude import matchable
-
     return matchable.doubt(matcher, event)
 
 
@@ -171,15 +167,11 @@ def process(environ: Mapping[str, str]) -> str | None:
     """
     if environ.get(_PROCESS_VARIABLE):
         return environ[_PROCESS_VARIABLE]
-    from holdfast.process import caller
-
     return _claude_above(caller())
 
 
 @cache  # an event asks several times
 def _claude_above(process: int) -> str | None:
-    from holdfast.process import liveness
-
     for _ in range(_ANCESTORS):
         found = liveness.parent(process)
         if found is None:

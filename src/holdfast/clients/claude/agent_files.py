@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from holdfast.clients.claude import scopes
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ BUILT_IN = ("general-purpose", "Explore", "Plan", "claude-code-guide", "statusli
 FOLDER = ".claude/agents"
 _FILES = 500  # files that are read in one folder
 _HEAD_BYTES = 8_192  # of a file, which begins with its name
-_NAME = regex(r"^name:[ \t]*[\"']?([^\"'\n#]+?)[\"']?[ \t]*$")
+_NAME = re.compile(r"^name:[ \t]*[\"']?([^\"'\n#]+?)[\"']?[ \t]*$")
 
 
 def names(root: Path) -> list[str]:

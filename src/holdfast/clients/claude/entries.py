@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from holdfast.patterns import regex
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -15,13 +13,13 @@ _TEXT_LIMIT_CHARS = 20_000  # characters of a text that are looked at; what is s
 
 # What the client and not the person wrote begins with a tag of the client's (`<task-notification>`, `<command-name>`,
 # `<local-command-stdout>`, `<bash-input>`, `<ide_opened_file>`, …): their names are compounds, those of HTML are not.
-_TAG = regex(r"\s*<(?:[a-z]+[-_][\w-]*|tick|terminal|browser|channel)[\s>]")
-_REMINDER = regex(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
-_MARKER = regex(r"\s*\[(?:Request interrupted|Tool call did not complete)\b")
+_TAG = re.compile(r"\s*<(?:[a-z]+[-_][\w-]*|tick|terminal|browser|channel)[\s>]")
+_REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+_MARKER = re.compile(r"\s*\[(?:Request interrupted|Tool call did not complete)\b")
 _SUMMARY = "This session is being continued from a previous conversation"
 # A command of the person's own, in the form it has where its expansion follows; local ones begin with command-name.
-_COMMAND = regex(r"\s*<command-message>.*?<command-name>/?(.{1,200}?)</command-name>", re.DOTALL)
-_ARGUMENTS = regex(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_COMMAND = re.compile(r"\s*<command-message>.*?<command-name>/?(.{1,200}?)</command-name>", re.DOTALL)
+_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 
 
 def text(value: Mapping[str, Any], key: str) -> str:

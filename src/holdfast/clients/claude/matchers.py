@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from holdfast.patterns import regex
-
 # Client fact §3.4, §4.2: a renamed tool is also tried under its other names.
 LEGACY_NAMES = {
     "Task": "Agent",
@@ -46,12 +44,12 @@ NO_MATCHER = frozenset(
 """Events without a field a matcher could test (client fact §4.2)."""
 _MONITOR_AS_BASH = frozenset({"PreToolUse", "PermissionRequest"})  # client fact §4.2
 _NARROW_EVENTS = frozenset({"StopFailure", "FileChanged"})
-_PLAIN = regex(r"[A-Za-z0-9_|, -]*")
-_NARROW_PLAIN = regex(r"[A-Za-z0-9_|]*")
-_SHELL_WORD = regex(rf"(?<![\w.\\-]){SHELL}(?![\w.*+?{{-])")
-_JS_NAMED_GROUP = regex(r"\(\?<(?![=!])")
-_LITERAL = regex(r"\\.|\[(?:\\.|[^\]\\])*\]", re.DOTALL)
-_PYTHON_ONLY = regex(r"\(\?(?:P|#|>|\(|[aiLmsux]+\))|[*+?]\+")
+_PLAIN = re.compile(r"[A-Za-z0-9_|, -]*")
+_NARROW_PLAIN = re.compile(r"[A-Za-z0-9_|]*")
+_SHELL_WORD = re.compile(rf"(?<![\w.\\-]){SHELL}(?![\w.*+?{{-])")
+_JS_NAMED_GROUP = re.compile(r"\(\?<(?![=!])")
+_LITERAL = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]", re.DOTALL)
+_PYTHON_ONLY = re.compile(r"\(\?(?:P|#|>|\(|[aiLmsux]+\))|[*+?]\+")
 
 
 def alternatives(matcher: str, event: str) -> tuple[str, ...] | None:

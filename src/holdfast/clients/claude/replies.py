@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast.dispatch.budget import Piece, fit, join_texts, joint_shares, of, units
 from holdfast.dispatch.output import Reply
-from holdfast.patterns import regex
 from holdfast.plugins.outcomes import CLASSIFIER_LIMIT_UNITS, TERMINAL_LIMIT_BYTES, Outcome, deny
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ REASONED = {
     "deny": frozenset({"PreToolUse", "PreSkillShellCommand", "PermissionRequest"}),
     "block": frozenset({"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop", "TaskCreated"}),
 }
-_LIKE_JSON = regex(r"[\s\ufeff]*\{")
+_LIKE_JSON = re.compile(r"[\s\ufeff]*\{")
 
 
 def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:

@@ -6,12 +6,12 @@ import os
 import re
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast.errors import StateError, command_line
 from holdfast.files import document
-from holdfast.frozen import NamedTuple, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ _READ: dict[Scope, tuple[Scope, ...]] = {
 }
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Target:
     """One settings.json to work on: `settings` is its path as named, `root` the project's folder."""
 

@@ -6,14 +6,13 @@ Client fact §4.1 says which shapes were observed on which version.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from holdfast.clients.claude import versions
 from holdfast.clients.claude.events import EVENTS
-from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

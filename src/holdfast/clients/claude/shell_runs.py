@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude.entries import blocks, mapping, plain, text
 from holdfast.clients.claude.trail.tasks import SHELLS, ran
 from holdfast.files.transcript import Run
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from re import Pattern
 
-CALL = regex(rb'"name":"(?:Bash|PowerShell)"')
+CALL = re.compile(rb'"name":"(?:Bash|PowerShell)"')
 """What a line holds that notes a call of a shell."""
 
 

@@ -15,18 +15,20 @@ import time
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
+from holdfast.clients.claude import shell_runs
+from holdfast.clients.claude import usage as token_usage
 from holdfast.clients.claude.entries import blocks, plain
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
+from holdfast.clients.claude.events.agents import Returned, TaskNotification
+from holdfast.clients.claude.trail import read as read_trail
+from holdfast.clients.claude.trail.work import read as read_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from re import Pattern
 
-    from holdfast.clients.claude.events.agents import Returned, TaskNotification
     from holdfast.files.transcript import Reached, Run, Tokens, Trail, Work
 
 TAIL_BYTES = 4 << 20  # bytes of a transcript's end that are parsed; one of hours has hundreds of megabytes
@@ -38,13 +40,13 @@ REST_S = 2.0  # seconds after its last write in which a client writes no more of
 LINE_LIMIT_BYTES = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
 LONG_LINE_BYTES = 1 << 16  # bytes of a line from which on it is parsed without its images
 BOUNDARY = b'"subtype":"compact_boundary"'
-_BOUNDARIES = regex(BOUNDARY)
-_FILES = regex(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
-_NOTICE = regex(rb"task-notification")  # stands in every entry that notes one (client fact §3.4)
-_IMAGE = regex(rb"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{4096,}")  # base64; what is read may begin in the middle
-_SAFE = regex(r"[A-Za-z0-9_-]{1,128}")
+_BOUNDARIES = re.compile(BOUNDARY)
+_FILES = re.compile(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
+_NOTICE = re.compile(rb"task-notification")  # stands in every entry that notes one (client fact §3.4)
+_IMAGE = re.compile(rb"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{4096,}")  # base64; what is read may begin in the middle
+_SAFE = re.compile(r"[A-Za-z0-9_-]{1,128}")
 # What the client notes for itself: requests and prompts as it sent them, hundreds of kilobytes a turn, and no news.
-_NOISE = regex(
+_NOISE = re.compile(
     rb'\{"type":"(?:api-request|atis-latch|cost-state|queue-)'
     rb'|"attachment":\{"type":"(?:prompt_snapshot|total_tokens|skill_listing|deferred_tools|agent_listing)'
 )
@@ -111,8 +113,6 @@ def reading(path: str, at: int, *, since: int = 0, files: bool = True) -> tuple[
 
 def notices(path: str, *, most: int = TAIL_BYTES) -> Iterator[tuple[TaskNotification, object]]:
     """Yield the notifications of ended agents, each with the time of its entry."""
-    from holdfast.clients.claude.events.agents import TaskNotification  # here, for most sessions wait for none
-
     for entry in tail(path, most=most, only=_NOTICE):
         if notice := TaskNotification.noted(entry):
             yield notice, entry.get("timestamp")
@@ -120,8 +120,6 @@ def notices(path: str, *, most: int = TAIL_BYTES) -> Iterator[tuple[TaskNotifica
 
 def returned(path: str, calls: Iterable[str], *, most: int) -> Iterator[Returned]:
     """Yield what calls returned."""
-    from holdfast.clients.claude.events.agents import Returned  # here, for an event seldom gets lost
-
     wanted = re.compile(b'"tool_use_id":"(?:%b)"' % b"|".join(re.escape(each.encode()) for each in sorted(calls)))
     for entry in tail(path, most=most, only=wanted):
         if answer := Returned.noted(entry):
@@ -220,16 +218,12 @@ def shares(path: str, other: str) -> bool:
 
 def trail(entries: Sequence[dict[str, Any]]) -> Trail:
     """Return what a session did, by the entries of its transcript (`Transcripts.trail`)."""
-    from holdfast.clients.claude import trail  # here, for most sessions have a workflow
-
-    return trail.read(entries)
+    return read_trail(entries)
 
 
 def work(entries: Sequence[dict[str, Any]]) -> Sequence[Work]:
     """Return what a session ran and edited, by the entries of its transcript (`Transcripts.work`)."""
-    from holdfast.clients.claude.trail import work as found  # here, for few workflows ask for it
-
-    return found.read(entries)
+    return read_work(entries)
 
 
 def edited(path: str) -> Sequence[str]:
@@ -262,15 +256,13 @@ def _as_own(path: str) -> list[dict[str, Any]]:
 
 def usage(path: str, since: str = "") -> Mapping[str, Tokens] | None:
     """Return the tokens that each model used in an agent's transcript (`Transcripts.usage`)."""
-    from holdfast.clients.claude import usage as reader  # here, for few formats ask
-
-    data = _content(path, reader.LIMIT_BYTES)
+    data = _content(path, token_usage.LIMIT_BYTES)
     for _ in range(_LOOKS):
-        if data is None or reader.ended(next(_backwards(data, reader.TURN), None)):
+        if data is None or token_usage.ended(next(_backwards(data, token_usage.TURN), None)):
             break
         time.sleep(_PAUSE_S)
-        data = _content(path, reader.LIMIT_BYTES)
-    return None if data is None else reader.counted(list(_backwards(data, reader.MENTIONED)), since)
+        data = _content(path, token_usage.LIMIT_BYTES)
+    return None if data is None else token_usage.counted(list(_backwards(data, token_usage.MENTIONED)), since)
 
 
 def _content(path: str, limit: int) -> bytes | None:
@@ -282,8 +274,6 @@ def _content(path: str, limit: int) -> bytes | None:
 
 def runs(path: str, commands: Pattern[str], *, aside: bool = False) -> Sequence[Run]:
     """Return the runs of shell commands that match (`Transcripts.runs`)."""
-    from holdfast.clients.claude import shell_runs  # here, for few formats ask
-
     calls = shell_runs.calls(tail(path, only=shell_runs.CALL), commands, aside=aside)
     if not calls:
         return ()

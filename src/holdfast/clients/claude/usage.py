@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.clients.claude.entries import blocks, mapping, text
 from holdfast.files.transcript import Tokens
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 LIMIT_BYTES = 32 << 20  # bytes of a transcript that is counted; a longer one is not counted in part
-MENTIONED = regex(rb'"(?:usage|toolUseResult)":\{')
-TURN = regex(rb'"type":"(?:user|assistant)"')
+MENTIONED = re.compile(rb'"(?:usage|toolUseResult)":\{')
+TURN = re.compile(rb'"type":"(?:user|assistant)"')
 _SYNTHETIC = "<synthetic>"  # the model of what the client says itself
 
 

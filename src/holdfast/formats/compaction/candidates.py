@@ -6,9 +6,8 @@ import heapq
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import manyfiles, names, statefile
 
 if TYPE_CHECKING:

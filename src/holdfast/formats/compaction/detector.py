@@ -1,4 +1,4 @@
-"""Save what a memory file or a plan says about a workflow (R001-13, I001-6). Loads detection on first use."""
+"""Save what a memory file or a plan says about a workflow (R001-13, I001-6)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock, paths
 from holdfast.errors import HoldfastError
-from holdfast.formats.compaction import record
+from holdfast.formats.compaction import adapter, record
+from holdfast.formats.compaction.detection import detect, plans, plantext
 from holdfast.workflow import manyfiles
 from holdfast.workflow.model import Detected
 
@@ -31,8 +32,6 @@ def save(
         each.exists() for each in (project.root / record.SOURCES[0], paths.plans_dir(project.root))
     ):
         return Detected()  # as nearly everywhere
-    from holdfast.formats.compaction.detection import detect, plantext
-
     found = detect.detect(project, session, written=written)
     idle: Iterable[Extract] = () if written else found.waiting
     if starting:
@@ -59,14 +58,10 @@ def skipped(project: Records) -> list[str]:
 
 def waiting(project: Records, places: Sequence[str]) -> list[str]:
     """Name the plans that aren't loaded; see `workflow.adapter.Detector`."""
-    from holdfast.formats.compaction.detection import plans
-
     return [line for place in places if (line := plans.hint(project.root, place))]
 
 
 def _saved(project: Records, session: str, extract: Extract, written: Path | None) -> Detected:
-    from holdfast.formats.compaction import adapter
-
     if not adapter.may_save(project, session, extract, written=written is not None):
         return Detected(
             report=f"{extract.name!r} from {extract.source} was not saved: its workflow isn't this session's"
@@ -86,8 +81,6 @@ def _saved(project: Records, session: str, extract: Extract, written: Path | Non
 
 def _left_alone(project: Records, plan: Extract) -> str:
     """Return the path of a plan that would create a state file and waits until somebody takes it up; or empty."""
-    from holdfast.formats.compaction import adapter
-
     with suppress(HoldfastError):
         if adapter.intend(project, plan).action == "created":
             return plan.source.relative_to(project.root).as_posix()

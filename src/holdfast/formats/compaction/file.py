@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
@@ -11,9 +14,8 @@ from holdfast.files import document
 from holdfast.formats.compaction import source
 from holdfast.formats.compaction.detection.extract import NEXT_STEP
 from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
-from holdfast.frozen import frozen
-from holdfast.patterns import regex
 from holdfast.workflow import names, statefile, values
+from holdfast.workflow import restore as restoring
 from holdfast.workflow.model import UNKNOWN, Phase, Problem, Restored, Status, Workflow, changed
 from holdfast.workflow.statefile import StateFile
 
@@ -31,11 +33,11 @@ PHASES, NOTES, DERIVED, ENDED_EARLY = "phases", "phase_notes", source.MARK, "end
 
 FIND = "find the current phase in the plan"  # the next step where the position is unknown
 _COUNTS = {"planning": (6,), "qa-loop": (2, 3)}  # how many phases a type usually has (I001-22)
-_STAMP = regex(r"\d{8}_\d{6}")
+_STAMP = re.compile(r"\d{8}_\d{6}")
 _OTHER_KEYS = ("workflow_type", "phase", "required_reading", "key_reminders", "created_at")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One state file with the workflow in it."""
 
@@ -137,8 +139,6 @@ def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
 
 def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
     """Restore an earlier content of a state file, also of one that was completed and removed (`workflow.restore`)."""
-    from holdfast.workflow import restore as restoring  # not in an event
-
     return restoring.restore(
         project,
         parsed(project, path, raw),
@@ -218,8 +218,6 @@ def new_path(project: Records, name: str) -> Path:
 
     It is in a folder of the workflow's own (R001-04), as in the document's examples (R001-26).
     """
-    from datetime import timedelta
-
     short, moment = names.slug(name), now()
     while _was_used(project, path := folder(project) / short / f"state-{short}-{file_stamp(moment)}.json"):
         moment += timedelta(seconds=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import log
@@ -11,7 +12,6 @@ from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction import file as files
 from holdfast.formats.compaction import source
 from holdfast.formats.compaction.spot import Spot, changed_phase, spot
-from holdfast.frozen import frozen
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.model import UNKNOWN
 from holdfast.workflow.wording import quoted
@@ -31,7 +31,7 @@ _PHASE = ("current", "total", "phase", "status")
 Action = Literal["created", "updated", "unchanged", "buried", "none"]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Saved:
     """What a save did: the workflow as it is now, and its state file; None for none.
 
@@ -44,7 +44,7 @@ class Saved:
     path: Path | None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Intent:
     """What a save would do: write `data` to `path`, over `entry` if the file exists.
 

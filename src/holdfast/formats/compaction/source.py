@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import LedgerError
 from holdfast.formats.compaction import record
 from holdfast.formats.compaction.detection import memoryblocks, memoryphases, planstatus, plantext
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import names, prose, statuses, values
 
 if TYPE_CHECKING:

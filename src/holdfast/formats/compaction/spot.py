@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.formats.compaction.detection import memory
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
 from holdfast.workflow import values
 from holdfast.workflow.model import UNKNOWN
 
@@ -33,8 +32,8 @@ _SPELLINGS = {
     "finished": "completed",
     "failed": "blocked",
 }
-_AROUND = regex(r"^\W+|\W+$")
-_BETWEEN = regex(r"[\s_-]+")
+_AROUND = re.compile(r"^\W+|\W+$")
+_BETWEEN = re.compile(r"[\s_-]+")
 WORDS: dict[Status, str] = {neutral: word for word, neutral in NEUTRAL.items()}
 
 

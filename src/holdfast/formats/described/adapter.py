@@ -10,6 +10,7 @@ from holdfast.errors import MissingError, SchemaMismatch, StateError, Transition
 from holdfast.files import document
 from holdfast.formats.described import edits, store, view
 from holdfast.workflow import assignments, statefile
+from holdfast.workflow import restore as restoring
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.model import Changes, Found, Judged, Problem, Workflow
 from holdfast.workflow.statefile import StateFile
@@ -90,8 +91,6 @@ class Adapter:
 
     def restore(self, project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
         """Restore an earlier content of a file (`workflow.restore`)."""
-        from holdfast.workflow import restore as restoring  # here, because no event restores one
-
         if not store.is_place(project.root, self.rules, path):
             raise StateError(path, f"is no place for a file of {self.NAME}")
         return restoring.restore(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.described import fields
-from holdfast.frozen import frozen
-from holdfast.patterns import regex
 from holdfast.workflow import definitions
 
 if TYPE_CHECKING:
@@ -15,9 +14,9 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.model import Status
 
-NAME = regex(r"[a-z][a-z0-9_-]{0,39}")
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 STATUSES: tuple[Status, ...] = ("pending", "active", "completed", "failed", "blocked")
-_UNIT = regex(r"[a-z][a-z -]{0,19}")
+_UNIT = re.compile(r"[a-z][a-z -]{0,19}")
 _MOST = 20  # files or words of a status
 _PATTERN_LIMIT_CHARS = 200
 _OF_WORKFLOW = ("title", "id", "status", "created", "reading", "reminders", "context")
@@ -26,7 +25,7 @@ _CLIENTS = ("settings", "handlers", "agents", "commands", "skills", "hooks", "fo
 _Word = str | int | bool
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Description:
     """A format without code.
 

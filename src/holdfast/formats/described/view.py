@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import SchemaMismatch
 from holdfast.formats.described import description as described
 from holdfast.formats.described import fields
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import names, values
 from holdfast.workflow.model import Phase, Status, Workflow
 

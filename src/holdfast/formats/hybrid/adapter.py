@@ -9,18 +9,18 @@ from holdfast.errors import MissingError, StateError
 from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import record, store, transitions, view
+from holdfast.formats.hybrid.foreign import foreign
 from holdfast.formats.hybrid.past import follow, parsed, restore, written
 from holdfast.formats.hybrid.view import generate_markdown
-from holdfast.workflow import extras
+from holdfast.workflow import assignments, extras
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.model import Changes, Found, Judged, Phase, Problem, Start, Status, Workflow
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from holdfast.formats.hybrid.transitions import Mover
-    from holdfast.workflow.model import Foreign
     from holdfast.workflow.records import Records
 
 __all__ = [
@@ -71,13 +71,6 @@ def candidates(project: Records, keys: Collection[str]) -> Found:
     found = find(project)
     owned = (follow(project, each) if project.owner(each) else each for each in found.workflows)
     return Found(tuple(owned), found.problems)
-
-
-def foreign(project: Records) -> Iterator[Foreign]:
-    """Yield the files of other programs (`foreign.py`)."""
-    from holdfast.formats.hybrid.foreign import foreign  # imported here, because no event asks
-
-    yield from foreign(project)
 
 
 def start(project: Records, start: Start) -> Workflow:
@@ -214,8 +207,6 @@ def move(
 
 def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
     """Return the phase an agent was launched for (`assignments.match_phase`)."""
-    from holdfast.workflow import assignments  # imported here, because most events launch no agent
-
     return assignments.match_phase(workflow, text, agent)
 
 
@@ -225,8 +216,6 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
     The result is extracted first, then the state is written, then the view (R000-28). Raises StateError if state or
     view can't be written; another call writes what is missing.
     """
-    from holdfast.workflow import assignments
-
     deliverables, handover = assignments.extract_result(words) if status == "completed" else ((), "")
     error = words if status == "failed" else ""
     with locked(files.path(project).parent):

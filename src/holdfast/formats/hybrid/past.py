@@ -10,6 +10,7 @@ from holdfast.files import document
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import store, transitions
 from holdfast.formats.hybrid import view as hybrid_view
+from holdfast.workflow import restore as restoring
 from holdfast.workflow.statefile import StateFile
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
 
 def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
     """Restore an earlier content of the state file (`workflow.restore`), then write the view."""
-    from holdfast.workflow import restore as restoring  # here, because no event restores one
-
     return restoring.restore(
         project,
         parsed(project, path, raw),

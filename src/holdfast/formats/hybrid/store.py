@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
@@ -136,8 +137,6 @@ def _replaceable(project: Records, *, replace: bool) -> tuple[StateFile | None, 
 
 def _new_id(before: StateFile | None) -> str:
     """Return `wf_` with the present date and time in UTC (R000-03), but never the previous workflow's id (I000-17)."""
-    from datetime import timedelta
-
     moment = clock.now()
     ids = [f"wf_{clock.file_stamp(moment + timedelta(seconds=number))}" for number in range(60)]
     last = values.text(before.data["id"]) if before else ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log
 from holdfast.errors import MissingError, StateError
 from holdfast.files import atomic, document
 from holdfast.formats.hybrid import file as files
-from holdfast.patterns import regex
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FILE = ".claude/workflow_state_system.md"  # R000-22, I000-18
 
 _HEADING = "# Workflow Status: "
-_NUMBERED = regex(r"phase_(\d{1,6})")
+_NUMBERED = re.compile(r"phase_(\d{1,6})")
 
 
 def generate_markdown(workflow: Mapping[str, Any]) -> str:

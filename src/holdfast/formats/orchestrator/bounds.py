@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import HoldfastError, TransitionError
 from holdfast.formats.orchestrator import amounts, schema
 from holdfast.formats.orchestrator.run import EXECUTOR
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import values, wording
 
 if TYPE_CHECKING:

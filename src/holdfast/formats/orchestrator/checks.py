@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from holdfast.checks import notice, states
 from holdfast.errors import StateError
 from holdfast.files import access
 from holdfast.formats.orchestrator import adapter, check, evidence, learnings, store
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.sessions.workspace import Workspace
 
-_COMMAND = regex(r"`(holdfast [^`]+)`")
+_COMMAND = re.compile(r"`(holdfast [^`]+)`")
 
 
 def findings(project: Workspace) -> Iterator[Finding]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import StateError
 from holdfast.files import document
-from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import clock, log
 from holdfast.errors import MissingError, SchemaMismatch, StateError
@@ -12,7 +12,6 @@ from holdfast.files import atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import schema
 from holdfast.formats.orchestrator.run import stamp
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.files import document
 from holdfast.formats.orchestrator import schema, view
+from holdfast.workflow import restore as restoring
 from holdfast.workflow.statefile import StateFile
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
 def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
     """Make the state file hold an earlier content again (`workflow.restore`)."""
     wanted = parsed(project, path, raw)
-    from holdfast.workflow import restore as restoring  # here, because no event restores one
-
     return restoring.restore(project, wanted, why=why, replace=replace, read=lambda file: _checked(project, file))
 
 

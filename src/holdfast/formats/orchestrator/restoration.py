@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import (
@@ -21,7 +21,6 @@ from holdfast.formats.orchestrator import bounds as limits
 from holdfast.formats.orchestrator import drift, past, schema, snapshots, store, view
 from holdfast.formats.orchestrator import repair as repairs
 from holdfast.formats.orchestrator.run import Run
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import extras, places, statefile
 
 if TYPE_CHECKING:

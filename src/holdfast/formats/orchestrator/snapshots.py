@@ -6,13 +6,12 @@ import heapq
 import re
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.files.file_memo import Kept
 from holdfast.formats.orchestrator import commit, schema
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import BrokenError, HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError
@@ -13,7 +14,6 @@ from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import bounds, learnings, plan, schema, snapshots, taskdoc, view
 from holdfast.formats.orchestrator import repair as repairs
 from holdfast.formats.orchestrator.run import Run, stamp
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import extras, names, statefile, values, views, wording
 
 if TYPE_CHECKING:
@@ -276,8 +276,6 @@ def _order(task: taskdoc.Task) -> tuple[int, int, str]:
 
 def _started(before: StateFile | None) -> str:
     """Return the moment as a run's start; if the previous run started within this second, the next one."""
-    from datetime import timedelta
-
     last = schema.run_id(before.data) if before else ""
     moment = clock.now()
     for seconds in range(60):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator import schema, transitions
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import values
 
 if TYPE_CHECKING:

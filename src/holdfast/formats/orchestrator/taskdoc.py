@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import BrokenError
 from holdfast.files import document
 from holdfast.formats.orchestrator import amounts, schema
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import scanner
 
 if TYPE_CHECKING:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import StateError
 from holdfast.files.jsonvalue import copied
-from holdfast.formats.orchestrator import amounts, check, schema
+from holdfast.formats.orchestrator import amounts, check, plan, schema
 from holdfast.formats.orchestrator.run import EXECUTOR, Run
 from holdfast.workflow import extras, values
 from holdfast.workflow.model import Status, Workflow, changed
@@ -44,8 +45,6 @@ def opened(project: Records, file: StateFile) -> Run:
     """
     run = Run(file.data, extras.notes(project, schema.state_path(project.root), schema.run_id(file.data)))
     if not run.notes or run.unlisted():
-        from holdfast.formats.orchestrator import plan
-
         run.notes = copied(run.notes)  # which an event shares
         with suppress(StateError):
             doc, mtime = plan.load(project, run)
@@ -103,8 +102,6 @@ def _read(project: Records, file: StateFile, run: Run) -> Workflow:
 
 def title(run: Run) -> str:
     """Return what a run is called: the document's title as it was read last, else the document's name."""
-    from pathlib import PurePath
-
     doc = values.text(run.head.get("task_doc"))
     return values.text(run.notes.get("title")) or PurePath(doc.replace("\0", "")).stem or "Untitled"
 

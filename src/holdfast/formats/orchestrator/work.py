@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.formats.orchestrator import amounts, prices, schema, store, transitions, view
-from holdfast.patterns import regex
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
@@ -24,9 +23,9 @@ _TEST = (
     r"\b(?:pytest|tox|nox|jest|vitest|mocha|phpunit|rspec|ctest)\b"
     r"|\bunittest\b|\b(?:npm|pnpm|yarn|bun|deno|go|cargo|make|mvn|gradle|gradlew|dotnet|swift|mix|rake)\b[^\n|;&]{0,80}\btest"
 )
-RUNS = regex(f"{_COMMIT}|{_TEST}")
+RUNS = re.compile(f"{_COMMIT}|{_TEST}")
 """The commands whose results count."""
-_COMMITS, _TESTS = regex(_COMMIT), regex(_TEST)
+_COMMITS, _TESTS = re.compile(_COMMIT), re.compile(_TEST)
 _MADE = re.compile(r"^\[[^\]\n]{1,200} ([0-9a-f]{7,64})\]", re.MULTILINE)
 _FAILED = re.compile(r"\b[1-9]\d* (?:failed|errors?|failures?|failing)\b|^(?:FAIL|FAILED)\b|\bFAILED \(", re.MULTILINE)
 _PASSED = re.compile(r"\b[1-9]\d* (?:passed|passing)\b|^ok\b|^OK\b|\btest result: ok\b", re.MULTILINE)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import HoldfastError, StateError, TransitionError
 from holdfast.formats.skills import candidates as candidate
 from holdfast.formats.skills import display, folder, lookup, places, reader, store, transitions, units, view
+from holdfast.formats.skills import evidence as taking
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills.next import step
 from holdfast.formats.skills.past import parsed, restore, written
@@ -214,8 +215,6 @@ def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
 
 def evidence(project: Records, workflow: Workflow, work: Sequence[Work]) -> list[str]:
     """Record what the transcript shows of a workflow, and return what its session should hear (`evidence.take`)."""
-    from holdfast.formats.skills import evidence as taking  # here, for only three kinds of events have any
-
     return taking.take(project, workflow, work)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import StateError
 from holdfast.files import document
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import scanner
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import SchemaMismatch, StateError
 from holdfast.files import document
-from holdfast.formats.skills import machine
+from holdfast.formats.skills import featurefile, machine
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.wording import count, quoted
 
@@ -188,12 +188,9 @@ def filled(root: Path, data: dict[str, Any], known: Machine | None) -> tuple[dic
     said += f"; they are those of the machine {known.name}"
     own = [listed.pop(each["name"], each) for each in _phases(known)]
     data = {**data, "state_machine": {**state, "phases": [*own, *listed.values()]}}
-    if known.has_tasks and not tasks(data):
-        from holdfast.formats.skills import featurefile  # here, because few files need it
-
-        if feature := featurefile.read(root, key(data, known)):
-            data["tasks"] = _tasks(feature.boxes)
-            said += f", with {count(len(feature.boxes), 'task')} from the feature file"
+    if known.has_tasks and not tasks(data) and (feature := featurefile.read(root, key(data, known))):
+        data["tasks"] = _tasks(feature.boxes)
+        said += f", with {count(len(feature.boxes), 'task')} from the feature file"
     return data, said
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import log
 from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills import folder, indextext, library, machine, places
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import BrokenError, SchemaMismatch, StateError
@@ -12,7 +12,6 @@ from holdfast.files import atomic
 from holdfast.files.lock import locked
 from holdfast.formats.skills import featurefile, folder, index, lookup, places, store, view
 from holdfast.formats.skills import file as files
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import statefile, values
 from holdfast.workflow.wording import quoted
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.frozen import frozen
 from holdfast.workflow import definitions
 from holdfast.workflow.wording import missing
 
@@ -29,7 +28,7 @@ _TABLES = {
 _TEXTS = ("key", "title", "cycle")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Stage:
     """A phase of a machine.
 

@@ -9,6 +9,7 @@ from holdfast.errors import SchemaMismatch
 from holdfast.files.lock import locked
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills import index, places, view
+from holdfast.workflow import restore as restoring
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool
         if files.outdated(file):
             statefile.discard(project, files.completed_copy(path), why="restored")
         index.put(project, path, file.data)
-
-    from holdfast.workflow import restore as restoring  # here, because no event restores one
 
     return restoring.restore(
         project,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import TYPE_CHECKING
 
 from holdfast.errors import TransitionError
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
 
 TOP = ".claude/workflow-state"
-_SKILL = regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_SKILL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 def top(project: Records) -> Path:

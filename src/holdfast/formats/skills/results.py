@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import TransitionError
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills import transitions, view
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import values
 from holdfast.workflow.wording import missing
 

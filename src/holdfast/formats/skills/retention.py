@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import LedgerError, StateError
@@ -13,7 +13,6 @@ from holdfast.files import access
 from holdfast.files.lock import locked
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills import folder, index, places, view
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import places as kept_at
 from holdfast.workflow import statefile, values
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
-
-from holdfast.frozen import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ import copy
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
@@ -18,7 +18,6 @@ from holdfast.files import atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats.skills import candidates, featurefile, index, library, machine, places, transitions, view
 from holdfast.formats.skills import file as files
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import extras, statefile, values, views
 from holdfast.workflow import places as kept_at
 from holdfast.workflow.wording import quoted

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from holdfast.frozen import NamedTuple
+from typing import NamedTuple
 
 _LIMIT_CHARS = 50_000  # of an output's end
 _MOST = 50  # tests that are named

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.files import document
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills import library, machine, transitions, units
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import extras, names, statefile, values
 from holdfast.workflow.model import Phase, Status, Workflow
 from holdfast.workflow.wording import count

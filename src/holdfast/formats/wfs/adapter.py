@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.errors import HoldfastError, LargeError, StateError, TransitionError, command_line
 from holdfast.files.lock import locked
-from holdfast.formats.wfs import choice, index, markers, places, store, transitions, turns
+from holdfast.formats.wfs import choice, index, markers, places, steps, store, transitions, turns
+from holdfast.formats.wfs import context as contexts
 from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import view as views
@@ -20,7 +21,7 @@ from holdfast.formats.wfs.foreign import foreign
 from holdfast.formats.wfs.next import nothing_due, step
 from holdfast.formats.wfs.past import parsed, restore, written
 from holdfast.formats.wfs.task import New
-from holdfast.workflow import extras, manyfiles, statefile
+from holdfast.workflow import assignments, extras, manyfiles, statefile
 from holdfast.workflow import views as outlines
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.model import Brief, Found, Judged, Problem, Start, Workflow
@@ -259,16 +260,11 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
 
 def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
     """Return the task an agent was launched for (`assignments.match_phase`)."""
-    from holdfast.workflow import assignments  # imported here, because most events launch no agent
-
     return assignments.match_phase(workflow, text, agent)
 
 
 def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
     """Return a task as its agent gets it, with everything it inherits (R002-44); None if it can't be read."""
-    from holdfast.formats.wfs import context as contexts
-    from holdfast.formats.wfs import steps
-
     try:
         session = _session(project, workflow)
         board = index.board(project, session.folder)

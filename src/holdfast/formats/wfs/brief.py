@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.formats.wfs import ids
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import statuses, values
 
 if TYPE_CHECKING:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
-
-from holdfast.patterns import regex
 
 Complexity = Literal["simple", "medium", "complex"]
 COMPLEXITIES: tuple[Complexity, ...] = ("simple", "medium", "complex")
@@ -18,14 +17,16 @@ AGENTS = (DEVELOPER, PLANNER, TESTER, GENERAL)
 _MEDIUM, _COMPLEX = 5, 16  # leaf tasks from which a session is medium or complex (R002-41, I002-21)
 _TESTS = r"(?:unit |integration |e2e |end-to-end |regression |acceptance )?tests?"
 _TYPE_WORDS = (
-    ("test-fix", regex(rf"\b(?:run|execute|fix|repair|stabili[sz]e|debug)\b.*\b{_TESTS}\b|\b(?:failing|flaky)\b", 2)),
-    ("test-gen", regex(rf"\b(?:write|add|create|generate|cover|extend)\b.*\b{_TESTS}\b|\btest coverage\b", 2)),
-    ("docs", regex(r"\b(?:document|documentation|docs|readme|changelog|docstrings?)\b", 2)),
-    ("bugfix", regex(r"\b(?:fix|bug|bugfix|hotfix|repair|regression|crash)\b", 2)),
-    ("refactor", regex(r"\b(?:refactor\w*|restructure|clean ?up|rename|extract|simplify|deduplicate)\b", 2)),
-)  # 2 is re.IGNORECASE
-_PLANNING = regex(r"\b(?:plan|planning|design|architecture|architect|break ?down|decompose|roadmap|specify)\b", 2)
-_REVIEW = regex(r"^\W*(?:code )?(?:review|audit)\b", 2)
+    ("test-fix", rf"\b(?:run|execute|fix|repair|stabili[sz]e|debug)\b.*\b{_TESTS}\b|\b(?:failing|flaky)\b"),
+    ("test-gen", rf"\b(?:write|add|create|generate|cover|extend)\b.*\b{_TESTS}\b|\btest coverage\b"),
+    ("docs", r"\b(?:document|documentation|docs|readme|changelog|docstrings?)\b"),
+    ("bugfix", r"\b(?:fix|bug|bugfix|hotfix|repair|regression|crash)\b"),
+    ("refactor", r"\b(?:refactor\w*|restructure|clean ?up|rename|extract|simplify|deduplicate)\b"),
+)
+_PLANNING = re.compile(
+    r"\b(?:plan|planning|design|architecture|architect|break ?down|decompose|roadmap|specify)\b", re.IGNORECASE
+)
+_REVIEW = re.compile(r"^\W*(?:code )?(?:review|audit)\b", re.IGNORECASE)
 
 
 def complexity(leaves: int) -> Complexity:
@@ -50,7 +51,7 @@ def type_of(title: str) -> str:
     "Run …/fix … tests" is test-fix and "write … tests" is test-gen. Words for documentation mean docs, for bugs bugfix,
     for tidying refactor. The first of these types that matches counts.
     """
-    return next((name for name, words in _TYPE_WORDS if words.search(title)), "feature")
+    return next((name for name, words in _TYPE_WORDS if re.search(words, title, re.IGNORECASE)), "feature")
 
 
 def agent_of(kind: str, title: str) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import StateError
 from holdfast.files import document
 from holdfast.formats.wfs import flow, places, rules, variables
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import extras, statefile, values
 
 if TYPE_CHECKING:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import HoldfastError
 from holdfast.formats.wfs import rules
-from holdfast.frozen import NamedTuple
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-
-from holdfast.frozen import NamedTuple
+from typing import Any, NamedTuple
 
 RULES = {
     1: "ids are unique",

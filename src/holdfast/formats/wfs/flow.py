@@ -6,9 +6,8 @@ whoever wrote the file, and whoever works on the task decides about them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import values
 
 if TYPE_CHECKING:

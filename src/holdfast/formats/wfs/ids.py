@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
-
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_ID = regex(r"IMPL-([0-9]{1,9})(?:\.([0-9]{1,9}))?")
+_ID = re.compile(r"IMPL-([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 # Not \w around it: words of a language without spaces may come right before or after it.
-_MENTIONED = regex(r"(?<![A-Za-z0-9_.-])IMPL-[0-9]{1,9}(?:\.[0-9]{1,9})?(?![A-Za-z0-9_-]|\.[0-9])")
+_MENTIONED = re.compile(r"(?<![A-Za-z0-9_.-])IMPL-[0-9]{1,9}(?:\.[0-9]{1,9})?(?![A-Za-z0-9_-]|\.[0-9])")
 _WHOLE = -1  # the number for no subtask; it sorts a task before its subtasks
 
 

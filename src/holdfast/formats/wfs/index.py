@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import marshal
 import os
+import re
 import stat
 import time
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import LargeError, MissingError, StateError
 from holdfast.files import cache, document
@@ -17,8 +19,6 @@ from holdfast.formats.wfs import brief as briefs
 from holdfast.formats.wfs import places, todo
 from holdfast.formats.wfs.board import Board, in_order
 from holdfast.formats.wfs.brief import Brief
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
 from holdfast.workflow import names, statefile
 from holdfast.workflow.model import Problem
 
@@ -35,7 +35,7 @@ MANY = 32
 _FEW = 8  # changed files from which the cache is rewritten; reading fewer each time is faster than writing it
 _PORTION = 2_000  # files after which the cache is written in any case
 _FORMAT = 6
-_NAME = regex(r"[A-Za-z]+-[0-9][^/]*\.json")  # any numbered name: a wrong one is reported, not ignored
+_NAME = re.compile(r"[A-Za-z]+-[0-9][^/]*\.json")  # any numbered name: a wrong one is reported, not ignored
 
 
 class _Read(NamedTuple):
@@ -212,6 +212,4 @@ def _keep(folder: Path, seen: Mapping[str, Stamp], board: Board) -> None:
 
 
 def _file(folder: Path) -> Path:
-    import hashlib
-
     return cache.folder() / f"{hashlib.sha256(os.fsencode(folder)).hexdigest()[:32]}.wfs"

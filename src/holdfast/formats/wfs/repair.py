@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import BrokenError, ChangedError, MissingError, SchemaMismatch, StateError
 from holdfast.files import document
@@ -16,8 +17,6 @@ from holdfast.formats.wfs import choice, ids, index, markers, places, store
 from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import task as tasks
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.session import Session
     from holdfast.workflow.records import Records
 
-_TOPIC = regex(r"(?m)^# (?:Tasks: |Implementation Plan: )(\S.*)$")
+_TOPIC = re.compile(r"(?m)^# (?:Tasks: |Implementation Plan: )(\S.*)$")
 
 
 class Repair(NamedTuple):

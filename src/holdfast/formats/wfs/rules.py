@@ -6,6 +6,7 @@ but no rule demands, such as an unknown task type.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from holdfast.formats.wfs import choice, flow, ids, places
 from holdfast.formats.wfs.board import in_order
 from holdfast.formats.wfs.cycles import Waiting
 from holdfast.formats.wfs.finding import Finding
-from holdfast.patterns import regex
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ CONTEXT = ("requirements", "focus_paths", "acceptance", "parent", "depends_on", 
 """The fields of a task's context (R002-22)."""
 PRIORITIES = ("highest", "high", "medium", "low")
 
-_TARGET = regex(r"[^:\s][^:]*(?::[^:\s]+(?::\d+(?:-\d+)?)?)?")
+_TARGET = re.compile(r"[^:\s][^:]*(?::[^:\s]+(?::\d+(?:-\d+)?)?)?")
 _NAMES = {str: "a text", dict: "an object", list: "a list"}
 
 

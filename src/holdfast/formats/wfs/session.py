@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.formats.wfs import markers, places
-from holdfast.frozen import frozen
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _TELLING = ("session_id", "current_phase", "progress")  # a session's file has a
 _OVER = frozenset(("completed", "complete", "done", "finished", "archived"))
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Session:
     """A session as in its state file.
 

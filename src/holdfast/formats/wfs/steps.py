@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, LedgerError, TransitionError
 from holdfast.formats.wfs import flow
-from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import shutil
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -117,8 +118,6 @@ def _whole(project: Records, folder: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        import shutil
-
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(StateError):
             markers.take(project, folder.name)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from holdfast.formats.wfs import ids, places
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from holdfast.formats.wfs.board import Board
@@ -21,10 +21,10 @@ _LEGEND = (
     "- `- [x]` = Completed leaf task",
     "- Maximum 2 levels: Main tasks and subtasks only",
 )
-_MARK = regex(r"\[([ xX✓✔✅])\]|([✅✔☑☐⬜▸])")
+_MARK = re.compile(r"\[([ xX✓✔✅])\]|([✅✔☑☐⬜▸])")
 _TICKS = frozenset("xX✓✔✅☑")
-_GENERATED_ROW = regex(r"(?:▸|(?:  )?- \[.\]) \*\*[^*]+\*\*: .* → \[📋\]\(\./\S+\)(?: \| \[✅\]\(\./\S+\))?")
-_TITLE = regex(rf"{HEADING}(?:: .*)?")
+_GENERATED_ROW = re.compile(r"(?:▸|(?:  )?- \[.\]) \*\*[^*]+\*\*: .* → \[📋\]\(\./\S+\)(?: \| \[✅\]\(\./\S+\))?")
+_TITLE = re.compile(rf"{HEADING}(?:: .*)?")
 
 
 def is_generated(text: str) -> bool:

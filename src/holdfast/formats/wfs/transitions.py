@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import HoldfastError, TransitionError
 from holdfast.formats.wfs import choice, ids, places, rules
@@ -12,7 +12,6 @@ from holdfast.formats.wfs import edit as edits
 from holdfast.formats.wfs import task as tasks
 from holdfast.formats.wfs.change import changing
 from holdfast.formats.wfs.edit import Edit
-from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-_VARIABLE = regex(r"(?<!\\)\[([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)?)\](?!\()")  # a link's text is followed by (
+# Brackets with "(" after them are a link.
+_VARIABLE = re.compile(r"(?<!\\)\[([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)?)\](?!\()")
 ALIASES = {"shared": "shared_context"}
 """Short names of properties (I002-10)."""
 

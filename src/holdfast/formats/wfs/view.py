@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.wfs import context as contexts
-from holdfast.formats.wfs import index, places
+from holdfast.formats.wfs import index, places, rules
 from holdfast.formats.wfs import session as sessions
 from holdfast.workflow import assignments, extras
 from holdfast.workflow.model import Phase, Workflow, changed
@@ -125,8 +125,6 @@ def _says_something(plan: Path) -> bool:
 
 
 def _artifacts(project: Records, session: Session, board: Board, current: Brief | None) -> list[str]:
-    from holdfast.formats.wfs import rules
-
     if current is None:
         return []
     ranked = list[dict[str, Any]]()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
-from holdfast.frozen import NamedTuple
 from holdfast.sessions.agents import script_runs
 from holdfast.sessions.ownership import sessions
 

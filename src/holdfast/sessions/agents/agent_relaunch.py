@@ -13,6 +13,7 @@ from holdfast.files import status_file
 from holdfast.sessions.agents import agent_status, askings, lifecycle, script_runs
 from holdfast.sessions.agents.relaunch_answer import PASSED, Relaunch, said
 from holdfast.sessions.ownership import sessions
+from holdfast.workflow import ownfolder
 from holdfast.workflow.wording import Message, clean, fenced, one_line, units
 
 if TYPE_CHECKING:
@@ -203,8 +204,6 @@ def _result(context: Context, agent: Agent, who: str) -> str:
     whole = fenced(f"{lead} Its result:", agent.words.split("\n")) if units(agent.words) <= RESULT_LIMIT_CHARS else ""
     if whole and units(whole) <= RESULT_LIMIT_CHARS:
         return whole
-    from holdfast.workflow import ownfolder
-
     path = ownfolder.result_place(context.root, agent.agent_id)
     try:
         ownfolder.put(context.root, path, ownfolder.result(agent.agent_id, agent.session, agent.words))

@@ -5,9 +5,7 @@ The view joins each launch with the run that it started (`ledger/schema.sql`). `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
-
-from holdfast.frozen import NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

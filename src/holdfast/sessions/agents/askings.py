@@ -6,10 +6,9 @@ model doesn't know any more that it launched it. Within one beginning it does kn
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import clock
-from holdfast.frozen import NamedTuple
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject

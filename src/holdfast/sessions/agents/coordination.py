@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
+from holdfast.formats import RECORDS
+from holdfast.sessions.agents import agent_status, progress
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import registry
+from holdfast.workflow.adapter import CreditsWork, HoldsLaunches, LocksFiles, able
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject
@@ -21,17 +28,12 @@ def note_runs(event: Event, context: Context) -> None:
     """
     if event.in_subagent or not _has_files(context.project):
         return
-    from holdfast.workflow import registry
-    from holdfast.workflow.adapter import CreditsWork, able
-
     workflow = _own(context.project, event.session_id, CreditsWork)
     if workflow is None or workflow.finished:
         return
     keeper = registry.of_agents(workflow.format)
     if not able(keeper, CreditsWork):
         return
-    from holdfast.sessions.workspace import Workspace
-
     found = context.project.transcripts.runs(event.transcript_path, keeper.RUNS)
     try:
         if found:
@@ -49,14 +51,9 @@ def held_launch(event: Call, context: Context) -> str:
     """
     if context.config.hold == "off" or not _has_files(context.project):
         return ""
-    from holdfast.workflow import registry
-    from holdfast.workflow.adapter import HoldsLaunches, able
-
     workflow = _own(context.project, event.session_id, HoldsLaunches)
     if workflow is None:
         return ""
-    from holdfast.sessions.workspace import Workspace
-
     keeper = registry.of_agents(workflow.format)
     return keeper.held(Workspace.of(context.project), workflow) if able(keeper, HoldsLaunches) else ""
 
@@ -71,21 +68,12 @@ def lock_file(event: Call, context: Context) -> str:
     Returns:
         Who has locked the file; empty if nobody else has.
     """
-    import os
-    from pathlib import Path
-
     given = event.tool_input.get("file_path") or event.tool_input.get("notebook_path")
     if not (isinstance(given, str) and given and _has_files(context.project)):
         return ""
-    from holdfast.workflow import registry
-    from holdfast.workflow.adapter import LocksFiles, able
-
     workflow = _own(context.project, event.session_id, LocksFiles)
     if workflow is None:
         return ""
-    from holdfast.sessions.agents import agent_status
-    from holdfast.sessions.workspace import Workspace
-
     keeper = registry.of_agents(workflow.format)
     path = Path(os.path.realpath(Path(event.cwd, given))) if "\0" not in given else None
     if path is None or not able(keeper, LocksFiles) or not path.is_relative_to(context.root):
@@ -104,14 +92,9 @@ def unlock_files(event: Event, context: Context) -> None:
     """
     if not (event.agent_id and _has_files(context.project)):
         return
-    from holdfast.workflow import registry
-    from holdfast.workflow.adapter import LocksFiles, able
-
     workflow = _own(context.project, event.session_id, LocksFiles)
     if workflow is None:
         return
-    from holdfast.sessions.workspace import Workspace
-
     keeper = registry.of_agents(workflow.format)
     if able(keeper, LocksFiles):
         keeper.unlock(Workspace.of(context.project), workflow, event.agent_id)
@@ -119,8 +102,6 @@ def unlock_files(event: Event, context: Context) -> None:
 
 def _has_files(project: OpenProject) -> bool:
     """Return whether a format whose units agents work on has files. Where none has, nothing more is loaded."""
-    from holdfast.formats import RECORDS
-
     places = {place for record in RECORDS.values() if record.AGENTS for place in record.PRESENCE}
     return any((project.root / each).exists() for each in places)
 
@@ -133,9 +114,5 @@ def _own(project: OpenProject, session: str, ability: type) -> Workflow | None:
         session: the session.
         ability: one of the registry's optional abilities; where no format has it, no workflow is read.
     """
-    from holdfast.sessions.agents import progress
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-
     able = registry.any_able(Workspace.of(project), ability)
     return progress.session_workflow(project, session) if able else None

@@ -8,6 +8,7 @@ stored apart, and the view `agents` joins them (`agent_status`).
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import capture, clock
@@ -36,8 +37,6 @@ def call_id(tool_use_id: str | None, tool_input: Mapping[str, Any]) -> str:
     """
     if tool_use_id:
         return tool_use_id
-    import json
-
     asked = json.dumps(tool_input, sort_keys=True, default=str)
     return f"asked:{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
 

@@ -1,16 +1,18 @@
-"""Move a workflow's phases when its agents are launched and when they report.
-
-Most events move nothing, so the code that moves a phase is loaded only when one does.
-"""
+"""Move a workflow's phases when its agents are launched and when they report."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
-from holdfast.frozen import NamedTuple
-from holdfast.sessions.agents import agent_status, lifecycle
+from holdfast.sessions.agents import agent_status, attribution, lifecycle, notices
+from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import assignments, registry, verbs
+from holdfast.workflow.adapter import CreditsWork, ListsOverseers, able
+from holdfast.workflow.model import AgentWork
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,8 +64,6 @@ def settle_agents(event: Event, context: Context) -> list[Moved]:
     unjudged = agent_status.unjudged(project, session)
     lost = any(each.verdict is None and not each.background for each in unjudged)
     if lost:
-        from holdfast.sessions.agents import notices
-
         notices.catch_up_calls(project, session, event.transcript_path)
     ended = any(each.state not in (None, "running") for each in unjudged)
     return settle(project, session) if lost or ended else []
@@ -136,9 +136,6 @@ def session_workflow(project: OpenProject, session: str, moved: Sequence[Moved] 
         session: the session.
         moved: what the same event has moved. If the session owns no other workflow, no file is read again.
     """
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-
     workspace = Workspace.of(project)
     known = {each.workflow.key: each.workflow for each in moved}
     keys = workspace.owned(session) if known else []
@@ -152,16 +149,11 @@ def session_workflow(project: OpenProject, session: str, moved: Sequence[Moved] 
 
 def _all_mine(project: OpenProject, session: str, *, paused: bool = False) -> list[Workflow]:
     """Return the workflows that a session may touch, its own first; paused ones only if `paused`."""
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-
     return _usable(project, session, registry.agents_work_on(Workspace.of(project), session), paused=paused)
 
 
 def _usable(project: OpenProject, session: str, found: list[Workflow], *, paused: bool = False) -> list[Workflow]:
     """Return those of the found workflows that a session may touch, in the order of `_all_mine`."""
-    from holdfast.sessions.ownership import owners
-
     ranked = owners.by_rank(owners.of_session(project, session, found))
     usable = [each for each in ranked if not each.recovered and (paused or not each.paused)]
     if len(usable) < 2:
@@ -175,8 +167,6 @@ def _nobodys(project: OpenProject, session: str, found: list[Workflow]) -> list[
 
     Launching an agent for one of them claims it.
     """
-    from holdfast.sessions.ownership import owners, sessions
-
     live = sessions.live_others(project, session)
     if session not in owners.takers(project, session, live):
         return []
@@ -216,10 +206,6 @@ def launch(
         The phase that became active by it, or None when none did. For an agent that wasn't launched for the workflow,
         the phase that its launch names and can't move.
     """
-    from holdfast.sessions.ownership import owners
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import assignments, registry
-
     if agent_status.find(project, session, tool_use_id) or lifecycle.refused(project, session, tool_use_id):
         return None
     agent = agent or "general-purpose"
@@ -255,10 +241,6 @@ def restart(project: OpenProject, session: str, agent: Agent) -> None:
         session: the session.
         agent: the agent, which runs again.
     """
-    from holdfast.sessions.ownership import owners
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-
     found = registry.agents_work_on(Workspace.of(project), session)
     workflow, phase = _phase([*_usable(project, session, found), *_nobodys(project, session, found)], agent)
     if workflow and phase:
@@ -296,8 +278,6 @@ def _meant(
     project: OpenProject, session: str, workflows: Sequence[Workflow], text: str, agent: str, begun: bool
 ) -> tuple[Workflow, Phase] | tuple[None, None]:
     """Return the phase an agent is launched for, with its workflow. A phase the text names beats the agent's name."""
-    from holdfast.workflow import assignments
-
     if len(workflows) > 1:
         unnamed = [assignments.named(each, text, agent) is None for each in workflows]
         workflows = [each for _, each in sorted(zip(unnamed, workflows, strict=True), key=lambda pair: pair[0])]
@@ -311,8 +291,6 @@ def _meant_of(
     project: OpenProject, session: str, workflow: Workflow, text: str, agent: str, begun: bool
 ) -> Phase | None:
     """Return the phase an agent is launched for, if a launch may still move it, or at least the agent's end."""
-    from holdfast.workflow import assignments, registry
-
     phase = registry.of_agents(workflow.format).match_phase(workflow, text, agent)
     if phase and phase.status == "completed" and (workflow.finished or not begun):
         return None
@@ -323,8 +301,6 @@ def _meant_of(
 
 def _launches_for(project: OpenProject, session: str, agent_id: str, workflow: Workflow) -> list[Agent]:
     """Return the launches that may have started an agent, if all were for a workflow: its phases, or itself by name."""
-    from holdfast.sessions.agents import attribution
-
     found = attribution.candidates(project, session, agent_id)
     names = (workflow.id.casefold(), workflow.title.casefold())
     said = [_text(each.description, each.prompt).casefold() for each in found]
@@ -366,10 +342,6 @@ def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
 
 def _joined(project: OpenProject, workflows: Sequence[Workflow], text: str, agent: str) -> Workflow | None:
     """Return the first workflow that lists an agent which was launched for none of its phases; None for none."""
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-    from holdfast.workflow.adapter import ListsOverseers, able
-
     for workflow in workflows:
         keeper = registry.of_agents(workflow.format)
         if able(keeper, ListsOverseers):
@@ -381,10 +353,6 @@ def _joined(project: OpenProject, workflows: Sequence[Workflow], text: str, agen
 
 def _left(project: OpenProject, session: str, due: Agent) -> None:
     """Tell a workflow that an agent which it lists for none of its phases has ended."""
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-    from holdfast.workflow.adapter import ListsOverseers, able
-
     for workflow in _all_mine(project, session, paused=True):
         keeper = registry.of_agents(workflow.format)
         if workflow.key == due.workflow and able(keeper, ListsOverseers):
@@ -394,16 +362,11 @@ def _left(project: OpenProject, session: str, due: Agent) -> None:
 
 
 def _no_result(workflow: Workflow, phase: Phase) -> Moved:
-    from holdfast.workflow import verbs
-
     return Moved(workflow, phase, _NO_RESULT.format(verbs.completing(workflow, phase)))
 
 
 def _is_unreadable(project: OpenProject, key: str) -> bool:
     """Return whether the file of the workflow with this key exists and can't be read."""
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-
     name, _, place = key.partition(":")
     path = project.root / place.rpartition("#")[0]
     return any(each.path == path for each in registry.get(name).candidates(Workspace.of(project), {key}).problems)
@@ -429,13 +392,6 @@ def _finish(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) 
 
 def _credit(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) -> None:
     """Tell the format what an agent did, if it keeps that and the transcript is known."""
-    from pathlib import Path
-
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-    from holdfast.workflow.adapter import CreditsWork, able
-    from holdfast.workflow.model import AgentWork
-
     keeper = registry.of_agents(workflow.format)
     if not due.transcript or not able(keeper, CreditsWork):
         return
@@ -450,9 +406,6 @@ def _credit(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) 
 
 def _judge(project: OpenProject, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
     """Move a phase. A refused move is reported, with the workflow as it is."""
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-
     keeper = registry.of_agents(workflow.format)
     try:
         workflow, changed, said, notes = keeper.judge(Workspace.of(project), workflow, phase_id, status, words)

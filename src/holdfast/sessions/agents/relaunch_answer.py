@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.frozen import NamedTuple
 from holdfast.workflow.wording import Message
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.sessions.agents import agent_relaunch, script_relaunch
 from holdfast.sessions.agents.relaunch_answer import PASSED, Relaunch
 
 if TYPE_CHECKING:
@@ -25,9 +26,5 @@ def relaunch(event: Call, context: Context) -> Relaunch:
     if context.config.agents == "off" or context.project.ledger.problem:
         return PASSED
     if event.tool_name == "Workflow":
-        from holdfast.sessions.agents import script_relaunch
-
         return script_relaunch.judge(event, context)
-    from holdfast.sessions.agents import agent_relaunch
-
     return agent_relaunch.judge(event, context)

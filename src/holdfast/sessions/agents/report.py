@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.agents import agent_status, lifecycle, progress
+from holdfast.sessions.agents import agent_status, lifecycle, progress, todolists
+from holdfast.sessions.compaction import hints
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry, verbs, wording
+from holdfast.workflow import registry, todos, verbs, views, wording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,8 +70,6 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
     workflow = progress.session_workflow(project, session)
     if workflow is None or workflow.finished:
         return []
-    from holdfast.sessions.compaction import hints
-
     key, step = workflow.key, verbs.step(workflow)
     due = next((each for each in workflow.phases if step and each.number == step.number), None)
     if due is None or hints.was_told(project, session, _UNMOVED, key):
@@ -88,8 +87,6 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
 
 def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:
     """Return lines that say what comes next, with the prompt for its agent (R000-35), and what else can begin."""
-    from holdfast.workflow import views
-
     at_work = agent_status.at_work(context.project, session)
     running = {launch.phase: launch for launch in at_work if launch.workflow == workflow.key}
     phase = next((each for each in workflow.phases if each.number == step.number), None)
@@ -142,9 +139,6 @@ def _sentence(moved: Moved) -> str:
 
 
 def _wanted_list(session: str, context: Context, workflow: Workflow, moved: bool) -> list[wording.Message]:
-    from holdfast.sessions.agents import todolists
-    from holdfast.workflow import todos
-
     if context.config.todos == "off" or workflow.status == "pending":
         return []
     project, key = context.project, workflow.key

@@ -10,9 +10,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.sessions.agents import agent_status, lifecycle, script_runs
+from holdfast.sessions.agents import agent_status, lifecycle, script_relaunch, script_runs
+from holdfast.sessions.compaction import session_guidance
 from holdfast.sessions.ownership import sessions
-from holdfast.workflow import wording
+from holdfast.sessions.reading import required_files
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import registry, wording
 from holdfast.workflow.wording import Message, one_line, quoted
 
 if TYPE_CHECKING:
@@ -103,8 +106,6 @@ def unused(context: Context, session: str, transcript: str) -> list[ScriptRun]:
 def _scripts(event: Event, context: Context) -> Iterator[str]:
     found = unused(context, event.session_id, event.transcript_path)
     for run in found:
-        from holdfast.sessions.agents import script_relaunch
-
         script_relaunch.carry(run, event.transcript_path, run.run)
         who, results = _script(run), _results(run)
         if run.status == "running":
@@ -124,10 +125,6 @@ def _is_known(run: ScriptRun) -> bool:
 
 
 def _has_workflow(project: OpenProject, session: str) -> bool:
-    from holdfast.sessions.reading import required_files
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-
     owned = registry.owned(Workspace.of(project), session)
     return required_files.session_workflow(project, session, owned) is not None
 
@@ -149,8 +146,6 @@ def _teammates(event: Event, context: Context) -> Iterator[str]:
 
 def _agents(event: Event, context: Context) -> Iterator[str]:
     """Name the agents of sessions that are over, and this session's own where no workflow's guidance names them."""
-    from holdfast.sessions.compaction import session_guidance
-
     project, session = context.project, event.session_id
     mates = {agent.tool_use_id for _, agent in lifecycle.teammates(project, session, script_runs.process(context))}
     own = [each for each in agent_status.waiting(project, session) if each.tool_use_id not in mates]

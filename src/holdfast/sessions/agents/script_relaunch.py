@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.sessions.agents import askings, script_runs
 from holdfast.sessions.agents.relaunch_answer import PASSED, Relaunch, said
+from holdfast.sessions.compaction import hints
 from holdfast.workflow.wording import Message, one_line
 
 if TYPE_CHECKING:
@@ -126,8 +127,6 @@ def _twin(context: Context, event: Call, earlier: ScriptRun) -> Relaunch:
 
 
 def _unknown(context: Context, event: Call, earlier: ScriptRun) -> Relaunch:
-    from holdfast.sessions.compaction import hints
-
     if hints.was_told(context.project, event.session_id, _UNKNOWN):
         return PASSED
     text = f"can't resume run {earlier.run}: the client hides its script, or its journal has an unknown format."

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.agents import agent_status, lifecycle
+from holdfast.sessions.agents import (
+    agent_relaunch,
+    agent_status,
+    askings,
+    attribution,
+    lifecycle,
+    notices,
+    progress,
+    script_relaunch,
+    script_runs,
+)
+from holdfast.sessions.ownership import owners, session_lineage, sessions
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import briefs, registry
+from holdfast.workflow.wording import Message
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -13,7 +27,6 @@ if TYPE_CHECKING:
     from holdfast.sessions.agents.lifecycle import State
     from holdfast.sessions.hook import Call, Context, Event, Returned
     from holdfast.workflow.model import Phase, Workflow
-    from holdfast.workflow.wording import Message
 
 
 def start_agent(event: Event, context: Context) -> list[Message]:
@@ -26,15 +39,9 @@ def start_agent(event: Event, context: Context) -> list[Message]:
     project, session, agent = context.project, event.session_id, event.agent_id
     if not agent or not event.agent_type:
         return []
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import briefs, registry
-    from holdfast.workflow.wording import Message
-
     lifecycle.reported(project, session, agent, event.agent_type, "running")
     continued = agent_status.of_run(project, session, agent)
     if continued and continued.since != continued.launched_at and continued.verdict in (None, agent_status.UNWRITTEN):
-        from holdfast.sessions.agents import progress
-
         progress.restart(project, session, continued)
     if lifecycle.reminded(project, session, agent):
         return []
@@ -58,8 +65,6 @@ def note_agent(event: Event, context: Context, state: State, words: str, *, tran
     """
     if event.agent_id:
         if transcript:
-            from holdfast.sessions.agents import script_runs
-
             script_runs.note_agent(context.project, event.session_id, event.agent_id, transcript)
         agent = (event.agent_id, event.agent_type or "", state, words)
         lifecycle.reported(context.project, event.session_id, *agent, transcript=transcript)
@@ -72,8 +77,6 @@ def note_prompt(event: Event, context: Context) -> None:
         event: a `UserPromptSubmit` of a person, not one that the client made itself.
         context: its context.
     """
-    from holdfast.sessions.agents import askings
-
     askings.note_prompt(event, context.project)
 
 
@@ -85,8 +88,6 @@ def carry_runs(event: Event, context: Context, prompt: str) -> None:
         context: its context.
         prompt: what the person said.
     """
-    from holdfast.sessions.agents import script_relaunch
-
     if context.config.agents != "off":
         script_relaunch.carry_named(event, context, prompt)
 
@@ -100,11 +101,7 @@ def begin_again(event: Event, context: Context) -> None:
         event: a `SessionStart` after a compaction or `/clear`, or of a session that is resumed.
         context: its context.
     """
-    from holdfast.sessions.agents import askings
-
     if getattr(event, "source", "") == "clear":
-        from holdfast.sessions.ownership import session_lineage
-
         session_lineage.continue_cleared(event, context)
     askings.begin(event, context.project)
 
@@ -116,8 +113,6 @@ def note_script_run(event: Returned, context: Context) -> None:
         event: the `PostToolUse` of the Workflow tool.
         context: its context.
     """
-    from holdfast.sessions.agents import script_runs
-
     script_runs.launched(event, context)
 
 
@@ -132,8 +127,6 @@ def note_result(event: Returned, context: Context, result: Result) -> None:
     call = lifecycle.call_id(event.tool_use_id, event.tool_input)
     lifecycle.returned(context.project, event.session_id, call, result)
     if event.tool_input.get("name"):
-        from holdfast.sessions.agents import agent_relaunch
-
         agent_relaunch.note_teammate(event, context.project)
 
 
@@ -156,8 +149,6 @@ def note_notice(event: Event, context: Context, notice: Notice) -> None:
         context: its context.
         notice: the notification (`event.task_notification`).
     """
-    from holdfast.sessions.agents import notices, script_runs
-
     if script_runs.note_notice(event, context.project, notice):
         return
     told = (notice.task_id, notice.tool_use_id, notice.status, notice.words, notice.output_file)
@@ -172,9 +163,6 @@ def rest(event: Event, context: Context, listed: Collection[str] | None) -> None
         context: its context.
         listed: the ids of the background tasks that the client lists; None if the client doesn't list them.
     """
-    from holdfast.sessions.agents import notices, script_runs
-    from holdfast.sessions.ownership import sessions
-
     project, session = context.project, event.session_id
     sessions.rest(project, session)
     waiting = agent_status.waiting(project, session)
@@ -193,12 +181,8 @@ def end_agents(event: Event, context: Context) -> None:
         event: the `SessionStart` that resumes the session, before `join` notes the new process.
         context: its context.
     """
-    from holdfast.sessions.ownership import sessions
-
     project, session = context.project, event.session_id
     if sessions.process_gone(project, session):
-        from holdfast.sessions.agents import agent_relaunch, notices
-
         if agent_relaunch.broke_off(project, session):
             agent_relaunch.free_calls(project, session)
         notices.catch_up(project, session, event.transcript_path)
@@ -207,11 +191,6 @@ def end_agents(event: Event, context: Context) -> None:
 
 def _worked_for(event: Event, context: Context, agent: str) -> tuple[Workflow | None, Phase | None]:
     """Return the workflow an agent was launched for, with its phase; else the only one its session owns, if any."""
-    from holdfast.sessions.agents import attribution
-    from holdfast.sessions.ownership import owners
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-
     project, session = context.project, event.session_id
     found = [each for each in registry.candidates(Workspace.of(project), session).workflows if each.resumable]
     meant = attribution.candidates(project, session, agent)

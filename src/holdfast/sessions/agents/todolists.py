@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
-from holdfast.frozen import NamedTuple
+from holdfast.files.redact import redact
+from holdfast.sessions.agents import progress
+from holdfast.workflow import todos, wording
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject
@@ -33,9 +35,6 @@ def correct_todos(event: Call, context: Context) -> Corrected | None:
     Returns:
         The corrected list for `change_input`; None if nothing needs correcting.
     """
-    from holdfast.sessions.agents import progress
-    from holdfast.workflow import todos, wording
-
     workflow = progress.session_workflow(context.project, event.session_id)
     given = event.tool_input.get("todos")
     if workflow is None or not isinstance(given, list):
@@ -106,8 +105,6 @@ def tell(project: OpenProject, session: str, workflow: str, digest: str) -> None
 
 def remember_task(project: OpenProject, session: str, task_id: str, subject: str) -> None:
     """Store a task of the client's Task tools: its opaque id and its subject, which names the phase, secrets masked."""
-    from holdfast.files.redact import redact
-
     project.ledger.run(
         "INSERT INTO todo_tasks (project, session, task_id, worktree, host, client, subject, status, changed_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, task_id)"
@@ -119,8 +116,6 @@ def remember_task(project: OpenProject, session: str, task_id: str, subject: str
 
 def change_task(project: OpenProject, session: str, task_id: str, *, subject: str | None, status: str | None) -> None:
     """Store what TaskUpdate changed in a known task; the status `deleted` removes it."""
-    from holdfast.files.redact import redact
-
     task = (project.key, session, task_id)
     if status == "deleted":
         project.ledger.run("DELETE FROM todo_tasks WHERE project = ? AND session = ? AND task_id = ?", *task)

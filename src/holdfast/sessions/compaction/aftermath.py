@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from holdfast import clock
-from holdfast.frozen import frozen
 from holdfast.sessions.compaction import deliveries, losses, snapshots
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ _AT_ONCE_S = 60.0  # seconds after a compaction in which a SessionStart's guidan
 _NEAR_S = 600.0  # seconds that may lie between a compaction and the report of its summary
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Compaction:
     """One compaction, or the announcement of one.
 

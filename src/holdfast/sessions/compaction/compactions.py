@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock
+from holdfast.files.redact import beginning
 from holdfast.sessions.agents import agent_status
+from holdfast.sessions.compaction import deliveries, losses
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,10 +52,6 @@ def report_losses(event: Event, context: Context, text: str) -> None:
         context: its context.
         text: the summary.
     """
-    from holdfast.sessions.compaction import deliveries, losses
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-
     project, session = context.project, event.session_id
     last = next(iter(deliveries.recent(project, 1, session)), None)
     if last is None or compacts_agent(event, context):
@@ -65,8 +65,6 @@ def report_losses(event: Event, context: Context, text: str) -> None:
 
 def note_summary(project: OpenProject, session: str, text: str) -> None:
     """Keep what a session's summary says, without secrets, in place of an earlier one that nobody took."""
-    from holdfast.files.redact import beginning  # here, for few events note one
-
     project.ledger.run(
         "INSERT INTO summaries (project, session, said, said_at) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (project, session) DO UPDATE SET said = excluded.said, said_at = excluded.said_at",

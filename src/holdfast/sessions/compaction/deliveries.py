@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
-from holdfast.frozen import frozen
+from holdfast.files.redact import redact
 from holdfast.ledger.database import new_id
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -41,7 +41,7 @@ ABANDONED = timedelta(minutes=1)  # after this, another process may take over a 
 PATIENCE = timedelta(days=1)  # after this, nobody looks for a confirmation any more
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """One piece of guidance.
 
@@ -120,8 +120,6 @@ def begin(
     Returns:
         The delivery's id.
     """
-    from holdfast.files.redact import redact  # imported here, because most events deliver nothing
-
     delivery, now = new_id(), clock.stamp()
     _look_again(project, session)
     with project.ledger.transaction():
@@ -195,8 +193,6 @@ def refuse(project: OpenProject, session: str, *, event: str, workflows: Sequenc
         event: the event.
         workflows: the workflows that were refused.
     """
-    from holdfast.files.redact import redact  # imported here, because most events deliver nothing
-
     now = clock.stamp()
     with project.ledger.transaction():
         for workflow in workflows[:NAMED]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import clock
-from holdfast.workflow import manyfiles, wording
+from holdfast import clock, formats
+from holdfast.sessions.history import removed_state
+from holdfast.sessions.ownership import former_ledger as former
+from holdfast.sessions.ownership import owners
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import definitions, guidance, manyfiles, registry, wording
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -56,10 +60,6 @@ def news(event: Event, context: Context) -> list[Message]:
     keys = pending_keys(project, session, GIVEN)
     if not keys or event.in_subagent:
         return []
-    from holdfast.sessions.ownership import owners
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import guidance, registry
-
     found = [
         each
         for each in registry.candidates(Workspace.of(project), session).workflows
@@ -80,8 +80,6 @@ def former_ledger(context: Context) -> list[Message]:
     """Tell the user about the ledger that the project had before its `project.id` had to be trusted."""
     if context.project.untrusted_ledger is None:
         return []
-    from holdfast.sessions.ownership import former_ledger as former
-
     notice = former.notice(context.project)
     return [wording.Message(f"Holdfast: {notice}", to_user=True)] if notice else []
 
@@ -91,9 +89,6 @@ def untrusted(context: Context) -> list[Message]:
 
     The project's handlers that are not trusted are named by `install.upkeep`.
     """
-    from holdfast import formats
-    from holdfast.workflow import definitions
-
     root = context.project.root
     found = definitions.untrusted(root, formats.trusting())
     lines = [
@@ -137,9 +132,6 @@ def omitted(event: Event, context: Context, found: Found) -> list[Message]:
 
 def left_alone(event: Event, context: Context) -> list[Message]:
     """Tell the user, once in a session, about other programs' files that Holdfast works on after a command."""
-    from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow import registry
-
     project, session = context.project, event.session_id
     if was_told(project, session, _LEFT_ALONE):
         return []
@@ -164,8 +156,6 @@ def vanished(event: Event, context: Context) -> list[Message]:
     keys = pending_keys(project, session, GONE)
     if not keys:
         return []
-    from holdfast.sessions.history import removed_state
-
     return [
         once(project, session, GONE, [key], wording.Message(f"Holdfast: {line}", to_user=True))
         for key in keys

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast import capture, clock
 from holdfast.files.redact import MASK, beginning, redact, secret_name
-from holdfast.frozen import frozen
 from holdfast.ledger.database import new_id
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -31,7 +30,7 @@ LIMIT_CHARS = 80  # characters of a lost fact
 _READ_LIMIT_CHARS = 4_096  # characters of a fact that are looked at
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Loss:
     """What the summary of one compaction kept of a workflow.
 

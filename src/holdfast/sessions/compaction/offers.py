@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, command_line
-from holdfast.patterns import regex
-from holdfast.sessions.compaction import hints
+from holdfast.sessions.compaction import hints, save
+from holdfast.sessions.history import generations
+from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import wording
+from holdfast.workflow import guidance, registry, typed_names, verbs, wording
 from holdfast.workflow.wording import Message
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ _WORDS = {  # by whether they are plans and whether they are several: before and
 }
 _LOST = "Another session continues this workflow now."
 _BACK = "Leave it alone unless the user asks. `holdfast resume NAME --anyway` takes it back."
-_MARK = regex(wording.OPEN.replace(wording.UNMARKED, "([0-9a-f]{12})"))
+_MARK = re.compile(wording.OPEN.replace(wording.UNMARKED, "([0-9a-f]{12})"))
 
 
 def greet(event: Event, context: Context) -> list[Message]:
@@ -48,9 +50,6 @@ def greet(event: Event, context: Context) -> list[Message]:
         event: a `SessionStart`.
         context: its context.
     """
-    from holdfast.sessions.compaction import save
-    from holdfast.workflow import guidance, registry
-
     project = Workspace.of(context.project)
     plans = save.take_over(project, event.session_id)
     found = registry.candidates(project, event.session_id)
@@ -80,14 +79,10 @@ def renewed(event: Event, context: Context) -> list[Message]:
         event: a `UserPromptSubmit`.
         context: its context.
     """
-    from holdfast.sessions.ownership import owners
-
     project, session = Workspace.of(context.project), event.session_id
     changed = owners.changes_since(project, session, hints.OFFERED)
     if not changed:
         return []
-    from holdfast.workflow import guidance, registry
-
     among = registry.with_keys(project, changed).workflows
     found = [each for each in among if each.key in changed]
     holders = owners.holders(project, found)
@@ -114,9 +109,6 @@ def received(event: Event, context: Context, prompt: str) -> None:
     keys = [key for mark in marks for key in hints.pending_keys(context.project, mark, hints.PRINTED)]
     if not keys:
         return
-    from holdfast.sessions.ownership import owners
-    from holdfast.workflow import registry
-
     for each in registry.with_keys(Workspace.of(context.project), keys).workflows:
         if each.key in keys and not each.finished:
             owners.own(context.project, each, event.session_id)
@@ -124,9 +116,6 @@ def received(event: Event, context: Context, prompt: str) -> None:
 
 def _waiting(project: Workspace, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
     """Return the unfinished workflows to tell a session of: its own or, if it has none, those of no live session."""
-    from holdfast.sessions.history import generations
-    from holdfast.sessions.ownership import owners, sessions
-
     unfinished = [each for each in owners.by_rank(workflows) if each.resumable]
     holders = owners.holders(project, unfinished)
     if own := [each for each in unfinished if holders[each.key] == session]:
@@ -140,8 +129,6 @@ def _waiting(project: Workspace, session: str, workflows: Sequence[Workflow]) ->
 
 def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message:
     """Return the message about workflows, which are named as `among` the project's, or the paths of plans."""
-    from holdfast.workflow import guidance, verbs
-
     first, several = work[0], len(work) > 1
     lines = [each if isinstance(each, str) else guidance.line(each) for each in work]
     lead, ways = _WORDS[isinstance(first, str), several]
@@ -162,6 +149,4 @@ def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message
 
 def _command(verb: str, workflow: Workflow, among: Sequence[Workflow]) -> str:
     """Return a command about one workflow, which holds while there are others."""
-    from holdfast.workflow import typed_names
-
     return command_line(verb, min(typed_names.short(workflow, among), workflow.id, key=len))

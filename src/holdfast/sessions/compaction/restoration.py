@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.sessions.compaction import compactions, deliveries, hints
-from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.agents import attribution
+from holdfast.sessions.compaction import compactions, deliveries, hints, session_guidance, snapshots
+from holdfast.sessions.history import history
+from holdfast.sessions.ownership import arbitration, owners, sessions
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry, wording
+from holdfast.trail import text as trail
+from holdfast.workflow import briefs, guidance, registry, wording
 from holdfast.workflow.wording import Message, units
 
 if TYPE_CHECKING:
@@ -48,9 +51,6 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
         event: a `SessionStart` of which `compacts_agent` holds.
         context: its context.
     """
-    from holdfast.sessions.agents import attribution
-    from holdfast.workflow import briefs
-
     project, session, agent = Workspace.of(context.project), event.session_id, event.agent_id
     if not event.in_subagent:
         compactions.take_summary(project, session)  # the agent's
@@ -68,10 +68,6 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
 
 
 def _restored(event: Event, context: Context, known: bool) -> list[Message]:
-    from holdfast.sessions.compaction import snapshots
-    from holdfast.sessions.history import history
-    from holdfast.sessions.ownership import arbitration
-
     project, session = Workspace.of(context.project), event.session_id
     found = registry.candidates(project, session)
     history.observe_all(project, found.workflows)
@@ -83,8 +79,6 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
         for line in hints.pending_keys(project, session, hints.UNSAVED)
     ]
     if verdict.full is not None:
-        from holdfast.sessions.compaction import session_guidance
-
         notes = [hints.problem(project, each) for each in found.problems]
         notes += _skipped(context)
         workflow = _compacted(event, context, verdict.full)
@@ -120,9 +114,6 @@ def _trail(event: Event, context: Context, snapshot: Snapshot | None = None) -> 
     project, session = context.project, event.session_id
     if not context.config.trail:
         return []
-    from holdfast.sessions.compaction import session_guidance
-    from holdfast.trail import text as trail
-
     found = session_guidance.trail(project, event, snapshot)
     text = trail.text(found, branch=project.branch, root=context.root)
     if not text:
@@ -165,8 +156,6 @@ def _blind(context: Context) -> list[Message]:
 
 def _mention(others: tuple[Workflow, ...]) -> list[Message]:
     """Where nothing is restored, say in a line each what is there."""
-    from holdfast.workflow import guidance
-
     lines = [guidance.line(other) for other in others if other.resumable]
     if not lines:
         return []

@@ -10,7 +10,7 @@ from holdfast.sessions.compaction import compactions, hints, snapshots
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.ownership import arbitration, owners
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry
+from holdfast.workflow import guidance, registry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,8 +48,6 @@ def save(event: Event, context: Context, trigger: str) -> str:
     # the snapshot of another session's compaction.
     had = [snapshots.of(workflow) for workflow in mine]
     snapshots.leave(project, session, trigger or "unknown", had, event.transcript_path)
-    from holdfast.workflow import guidance
-
     return guidance.summary(mine)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import capture
 from holdfast.files.redact import redact
-from holdfast.frozen import NamedTuple
-from holdfast.sessions.agents import agent_status
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions.agents import agent_status, notices, todolists
+from holdfast.sessions.compaction import compactions, deliveries, hints, losses, snapshots
+from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.reading import required_files
 from holdfast.workflow import guidance, wording
+from holdfast.workflow.todos import digest
 from holdfast.workflow.wording import Message, units
 
 if TYPE_CHECKING:
@@ -110,10 +111,6 @@ def give(
         notes: further notes about it, a line each.
         compacted: whether a compaction is the reason.
     """
-    from holdfast.sessions.agents import notices
-    from holdfast.sessions.compaction import compactions, deliveries, hints, losses
-    from holdfast.sessions.ownership import owners
-
     project, session = context.project, event.session_id
     branch = owners.branch(project, workflow)
     owners.own(project, workflow, session)
@@ -148,10 +145,6 @@ def give(
         losses.note(project, session, workflow, recap)
 
     def delivered() -> None:
-        from holdfast.sessions.agents import todolists
-        from holdfast.sessions.compaction import snapshots
-        from holdfast.workflow.todos import digest
-
         deliveries.written(project, delivery)
         if unread:
             hints.tell(project, session, hints.UNREAD, workflow.key)

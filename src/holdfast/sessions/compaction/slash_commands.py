@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from holdfast.errors import command_line
-from holdfast.patterns import regex
-from holdfast.sessions.compaction import hints
+from holdfast.sessions.compaction import hints, session_guidance
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.ownership.arbitration import Verdict
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, wording
 from holdfast.workflow.wording import Message, quoted
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.hook import Context, Event
     from holdfast.workflow.model import Workflow
 
-_COMMAND = regex(r"\s*/(?:[\w.-]{1,64}:)?([\w.-]{1,64})[ \t]+([^\n]{1,4000})")
+_COMMAND = re.compile(r"\s*/(?:[\w.-]{1,64}:)?([\w.-]{1,64})[ \t]+([^\n]{1,4000})")
 _ASKED = "asked"  # the hint that a workflow was given to a session that asked for it
 LISTED = 10  # workflows that are listed
 
@@ -52,8 +53,5 @@ def _given(event: Event, context: Context, project: Workspace, workflow: Workflo
         move = command_line("resume", workflow.id, "--session", session[:8], "--anyway")
         whose = f"{quoted(workflow.title)} belongs to session {str(owner)[:8]}, which is live"
         return [Message(f"Holdfast: {whose}; `{move}` moves it here.", to_user=True)]
-    from holdfast.sessions.compaction import session_guidance
-    from holdfast.sessions.ownership.arbitration import Verdict
-
     given = session_guidance.give(event, context, workflow, Verdict(workflow), (), compacted=False)
     return [hints.once(project, session, _ASKED, [workflow.key], given)]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
-from holdfast.frozen import NamedTuple, frozen
+from holdfast.files.redact import redact
 from holdfast.ledger.database import new_id
-from holdfast.sessions.compaction import deliveries
+from holdfast.sessions.compaction import deliveries, hints
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.wording import quoted
 
@@ -28,7 +28,7 @@ LASTING = timedelta(days=1)  # the compaction of an older snapshot of another se
 KEPT = 200  # snapshots per project; the oldest go
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SavedWorkflow:
     """A workflow as a snapshot records it: its key, its title, its phase, and the SHA-256 of its file's content."""
 
@@ -38,7 +38,7 @@ class SavedWorkflow:
     digest: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """The snapshot that a PreCompact left.
 
@@ -95,8 +95,6 @@ def lost(event: Event, context: Context) -> Lost | None:
 
 def of(workflow: Workflow) -> SavedWorkflow:
     """Return a workflow as a snapshot records it."""
-    from holdfast.files.redact import redact  # imported here, because most events leave no snapshot
-
     phase = redact(f"{workflow.position} {workflow.current_name}".strip())
     return SavedWorkflow(workflow.key, redact(workflow.title), phase, hashlib.sha256(workflow.raw).hexdigest())
 
@@ -208,8 +206,6 @@ def not_restored(project: OpenProject, snapshot: Snapshot) -> str:
         return ""
     if any(row["state"] == "refused" for row in rows):
         return "it could belong to another live session"
-    from holdfast.sessions.compaction import hints  # imported here, because no event asks this
-
     places = [each.key.partition(":")[2].rpartition("#")[0] for each in snapshot.workflows]
     for path in hints.unread_files(project, snapshot.claimed_by):
         if place := next((each for each in places if each and f"/{path}".endswith(f"/{each}")), ""):

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import log
+from holdfast import clock, log
 from holdfast.errors import HoldfastError
 from holdfast.files import cache
 from holdfast.formats import RECORDS
-from holdfast.frozen import frozen
 from holdfast.sessions.forget import agent_rows, ledger_rows
 from holdfast.sessions.history import recordings
 from holdfast.sessions.ownership import owners
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Forgotten:
     """What was erased, or would be.
 
@@ -167,8 +166,6 @@ def _reports(project: Workspace, roots: Sequence[Path]) -> Iterator[Path]:
 
 
 def _changed_in(scope: Scope, file: Path) -> bool:
-    from holdfast import clock
-
     return _within(scope, clock.stamp(clock.from_mtime(file.lstat().st_mtime)))
 
 

@@ -7,11 +7,11 @@ table has; the columns that name a session (`SESSIONS`); `workflow`; and the col
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import StateError
-from holdfast.frozen import frozen
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.forget import agent_rows
 from holdfast.sessions.history import extracts, generations
@@ -30,7 +30,7 @@ SHORTEST_CHARS = 4  # a shorter name of a workflow is in a text by chance
 MOMENTS = ("at", "since", "first_seen", "last_seen")  # columns that hold a time and don't end in `_at`
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Scope:
     """What to forget: everything, one session, one workflow, agents, or a span of time.
 
@@ -59,7 +59,7 @@ class Scope:
         return [each for each in (*names, *sorted({each for _, each in self.agents})) if len(each) >= SHORTEST_CHARS]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Cut:
     """The rows of a table that a condition selects."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,8 +124,6 @@ def _bury_hidden(project: OpenProject, row: Mapping[str, Any]) -> None:
 
 
 def _hidden(project: OpenProject, name: str) -> str:
-    import hashlib
-
     return _HIDDEN + hashlib.sha256(f"{project.key} {name}".encode("utf-8", "surrogatepass")).hexdigest()
 
 

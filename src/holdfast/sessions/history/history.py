@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock, log
 from holdfast.errors import LedgerError
 from holdfast.files.redact import beginning
 from holdfast.formats import RECORDS
-from holdfast.frozen import NamedTuple, frozen
 from holdfast.sessions.history import archive, timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 
@@ -30,7 +29,7 @@ _LAST = f"{_OF_WORKFLOW} AND phase = ? AND number = (SELECT MAX(number) FROM att
 _ERROR_LIMIT_CHARS = 2_000  # characters of an error's text
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PhaseHistory:
     """What the ledger saw of one phase.
 
@@ -51,7 +50,7 @@ class PhaseHistory:
     error: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class History:
     """What the ledger saw of a workflow: its phases by id, its first start, its end, and the seconds between.
 

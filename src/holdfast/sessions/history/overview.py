@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import LedgerError, StateError
 from holdfast.files import document
 from holdfast.formats import RECORDS
-from holdfast.frozen import frozen
 from holdfast.sessions.agents import agent_status, todolists
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
@@ -44,7 +43,7 @@ _RESULT = (
 _BEFORE = "before "  # how the reason begins of a generation that a write found in the file (`statefile.write`)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Save:
     """The last time that a workflow's content was saved.
 
@@ -63,7 +62,7 @@ class Save:
     current: bool = True
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Restore:
     """The last time that a workflow was restored after a compaction.
 
@@ -78,7 +77,7 @@ class Restore:
     saved_at: str | None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Recipient:
     """A session that knows a to-do list of the workflow, since when (UTC stamp), and whether the list is current."""
 
@@ -87,7 +86,7 @@ class Recipient:
     current: bool
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Session:
     """The session that owns a workflow: whether it is live, and its last event (UTC stamp, empty if never seen)."""
 
@@ -96,7 +95,7 @@ class Session:
     last_seen: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Known:
     """What the ledger knows of a workflow. If it can't be read, all is empty and `problem` says why."""
 
@@ -111,7 +110,7 @@ class _Known:
     problem: str = ""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Overview:
     """Everything that is known about a workflow.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,6 @@ from holdfast import capture, clock, paths
 from holdfast.errors import ChangedError, StateError
 from holdfast.files import atomic
 from holdfast.files.redact import redact_value
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.hook import Context, Event
 
 _TRIES = 20  # attempts to change a file that somebody keeps writing to
-_SAFE = regex(r"[A-Za-z0-9_-]{1,64}")
+_SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def folder(project: OpenProject) -> Path:
@@ -123,6 +124,4 @@ def file_name(session: str) -> str:
     """Return the name of a session's file without suffix, as in `read`."""
     if _SAFE.fullmatch(session):
         return session
-    import hashlib
-
     return hashlib.sha256(session.encode(errors="surrogatepass")).hexdigest()[:32]

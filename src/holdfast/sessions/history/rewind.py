@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, SchemaMismatch, StateError, command_line
 from holdfast.files import document
 from holdfast.files.lock import locked
-from holdfast.frozen import frozen
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import selection
 from holdfast.workflow import places, registry, statefile, typed_names
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NOW = "now"  # in place of a generation's number: the file's present content
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Content:
     """A content of a state file: its name in a diff, and its bytes."""
 

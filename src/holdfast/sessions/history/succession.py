@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
-from holdfast.frozen import frozen
 from holdfast.sessions.history import archive, overview
 from holdfast.sessions.ownership import owners, selection
 from holdfast.workflow import places, registry
@@ -23,7 +22,7 @@ _BUCKET_S = 30  # seconds after which everything is read again: sessions end sil
 _PAUSE_S = 60  # seconds before an unusable ledger is tried again
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Sight:
     """What a project shows at one moment.
 

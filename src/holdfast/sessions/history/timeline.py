@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from holdfast import clock
 from holdfast.files.redact import redact, redact_value
-from holdfast.frozen import NamedTuple
 from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.history import archive, generations, history, timeline_event
 from holdfast.sessions.history.timeline_event import Asked, TimelineEvent
@@ -52,8 +52,6 @@ def happened(
     Raises:
         LedgerError: the ledger cannot be read.
     """
-    from holdfast import clock
-
     asked = Asked(
         limit,
         clock.stamp(since) if since else "",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import TYPE_CHECKING, Any
-
-from holdfast.frozen import NamedTuple, frozen
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +11,7 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TimelineEvent:
     """One thing that happened.
 

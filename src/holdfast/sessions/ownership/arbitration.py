@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from holdfast.frozen import frozen
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.ownership import owners, session_lineage, sessions
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What may be restored into a session.
 

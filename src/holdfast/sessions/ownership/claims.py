@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, command_line
-from holdfast.frozen import frozen
 from holdfast.sessions.compaction import hints
 from holdfast.sessions.ownership import owners, selection, sessions
 from holdfast.workflow import registry
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Claim:
     """What a claim did.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import LedgerError
+from holdfast.files.redact import redact
 from holdfast.ledger.database import new_id
 from holdfast.sessions.history import generations, timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -209,8 +210,6 @@ def _change(row: Mapping[str, Any]) -> str:
 
 
 def _note(project: OpenProject, workflow: Workflow, session: str, before: str) -> None:
-    from holdfast.files.redact import redact  # imported here, because owners rarely change
-
     project.ledger.run(
         "INSERT INTO ownings (id, project, worktree, host, client, workflow, title, session, before, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

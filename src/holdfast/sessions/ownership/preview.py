@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.frozen import frozen
 from holdfast.sessions.ownership import arbitration, owners, sessions
 from holdfast.workflow.wording import quoted
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Prospect:
     """What an unfinished workflow gets after a compaction.
 

@@ -7,9 +7,8 @@ import hashlib
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from holdfast.frozen import NamedTuple
 from holdfast.workflow import outside_reading
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.frozen import NamedTuple
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.reading import file_contents, reads
 

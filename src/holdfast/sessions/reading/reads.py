@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import LedgerError
-from holdfast.frozen import NamedTuple
+from holdfast.sessions.compaction import deliveries
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
@@ -76,8 +76,6 @@ def reminder_due(event: Event, context: Context) -> str:
     Returns:
         The period for which reading counts, in words; empty if no reminder is due.
     """
-    from holdfast.sessions.compaction import deliveries
-
     project, session = context.project, event.session_id
     if not sessions.is_idle(project, session):  # the guidance and this prompt reach the model in one request
         return ""

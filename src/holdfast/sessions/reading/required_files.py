@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import capture
 from holdfast.errors import LedgerError
-from holdfast.frozen import NamedTuple
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.reading import file_contents, read_results, reads
 from holdfast.workflow import facts, wording

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from holdfast import formats, paths
 from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
 from holdfast.files import tomlfile
-from holdfast.frozen import frozen
-from holdfast.pydantic_plugins import unplugged
 from holdfast.sessions.history import archive
 from holdfast.workflow import registry, typed_names
 from holdfast.workflow.wording import missing
@@ -54,7 +52,7 @@ class _File(BaseModel):
     context: dict[str, Any] = Field(default={}, alias="set")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Template:
     """A pattern for a new workflow.
 
@@ -162,8 +160,7 @@ def row(template: Template) -> dict[str, Any]:
 
 def _from_file(file: Path, within: Path | None) -> Template:
     try:
-        with unplugged():
-            said = _File.model_validate(tomlfile.load(file, within=within))
+        said = _File.model_validate(tomlfile.load(file, within=within))
     except MissingError:
         raise
     except ValidationError as error:

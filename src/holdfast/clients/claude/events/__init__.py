@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -112,7 +113,5 @@ def example(function: str) -> str:
     Raises:
         KeyError: there is no such hook.
     """
-    import inspect
-
     _, _, code = (inspect.getdoc(import_module(EVENTS[HOOK_NAMES[function]])) or "").partition("Example::\n\n")
     return inspect.cleandoc(code) + "\n"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
-
-from holdfast.frozen import NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 _ERROR = "Error: "  # how `toolUseResult` begins if a tool failed
 _ERROR_MARKS = ("is_error", "isError", "error", "errorStatus", "error_status")

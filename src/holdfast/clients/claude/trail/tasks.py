@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude.entries import mapping, mappings, tag, text
 from holdfast.files.transcript import Job, Run, Todo
-from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,9 +16,9 @@ SHELLS = frozenset({"Bash", "PowerShell"})
 STOPPERS = frozenset({"TaskStop", "KillShell", "KillBash"})
 
 _GOING_ON = frozenset({"", "running", "pending"})
-_NOTIFICATIONS = regex(r"<task-notification>(.*?)(?:</task-notification>|\Z)", re.DOTALL)
-_OUTPUT = regex(r"Output is being written to: (\S+?)\.?(?:\s|\Z)")
-_SENT = regex(r" (?:\||&>|\d?>)")
+_NOTIFICATIONS = re.compile(r"<task-notification>(.*?)(?:</task-notification>|\Z)", re.DOTALL)
+_OUTPUT = re.compile(r"Output is being written to: (\S+?)\.?(?:\s|\Z)")
+_SENT = re.compile(r" (?:\||&>|\d?>)")
 _EXIT = ("Exit code ", "Error: Exit code ")
 
 

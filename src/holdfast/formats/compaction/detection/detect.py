@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.formats.compaction.detection import memory, plans
 from holdfast.formats.compaction.detection.extract import Candidate, Detection, Extract
+from holdfast.formats.compaction.save import existing
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -58,8 +59,6 @@ def _chosen(
     clear = [plan for plan in fresh if len(fresh) == 1 or plan.source == written]
     if clear or not fresh:
         return next(iter(clear), None)
-    from holdfast.formats.compaction.save import existing  # here, for few projects have several
-
     own = [plan for plan in fresh if (entry := existing(project, plan)) and project.owner(entry.workflow) == session]
     if len(own) == 1:
         return own[0]

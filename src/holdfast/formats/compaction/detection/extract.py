@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+import hashlib
+import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-from holdfast.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ NEXT_STEP = "next_step"
 Source = Literal["memory", "plan", "memory+plan"]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Extract:
     """The values that were really found. None and empty collections mean that nothing was found (I001-6).
 
@@ -69,15 +69,12 @@ class Extract:
 
         A plan that merely added reading doesn't count, or else a change in it would revive a completed workflow.
         """
-        import hashlib
-        import json
-
         content = (self.basis or self).content
         text = json.dumps(content, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A file that was looked at, whether it names an active workflow, and why or why not (R001-27).
 
@@ -98,7 +95,7 @@ class Candidate:
     warnings: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Detection:
     """What was found in the files that people keep.
 

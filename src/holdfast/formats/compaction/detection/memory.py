@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from holdfast.formats.compaction.detection import memoryblocks, memoryphases
 from holdfast.formats.compaction.detection.extract import NEXT_STEP, Candidate, Extract
 from holdfast.formats.compaction.detection.memoryphases import position
-from holdfast.patterns import regex
 from holdfast.workflow import markdown, prose, statuses
 from holdfast.workflow.wording import quoted
 
@@ -26,10 +26,10 @@ __all__ = ["FILE", "look", "position", "state"]
 
 FILE = "CLAUDE.local.md"
 
-_IN_QUOTES = regex(r"@?([\"'])(?P<path>[^\"'@]*[./][^\"'@]*)\1")
-_REMARK = regex(r"\s+(?:[(–—]|-\s).*")
+_IN_QUOTES = re.compile(r"@?([\"'])(?P<path>[^\"'@]*[./][^\"'@]*)\1")
+_REMARK = re.compile(r"\s+(?:[(–—]|-\s).*")
 _WORDS = 8  # the most words of a path with spaces
-_PAIR = regex(r"[*_`]{0,3}(\w[\w .-]{0,80}?)[*_`]{0,3}\s*[:=][*_`]{0,3}\s*(.+)")
+_PAIR = re.compile(r"[*_`]{0,3}(\w[\w .-]{0,80}?)[*_`]{0,3}\s*[:=][*_`]{0,3}\s*(.+)")
 
 
 def look(path: Path) -> tuple[Candidate, Extract | None]:

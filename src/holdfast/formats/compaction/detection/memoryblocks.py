@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from itertools import dropwhile, islice, takewhile, zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.formats.compaction.detection import memoryphases
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
 from holdfast.workflow import markdown, scanner, statuses
 from holdfast.workflow.wording import quoted
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.formats.compaction.detection.memoryphases import Note
     from holdfast.workflow.markdown import Line
 
-_MARKER = regex(
+_MARKER = re.compile(
     r"\bworkflow[\s-]+state\b(?!\s+(?:management|machine|files?|formats?|schema|handling|tracking|persistence|docs?"
     r"|documentation|rules?|system|diagram|transitions?|restoration|director(?:y|ies)|folders?|json|handlers?))",
     re.IGNORECASE,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.formats.compaction.detection import phaselist
 from holdfast.formats.compaction.detection.phaselist import PhaseList
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
 from holdfast.workflow import markdown, statuses
 from holdfast.workflow.model import LABEL
 
@@ -33,11 +31,11 @@ _FIELDS = {
 _MEANINGS = {words: meaning for meaning, several in _FIELDS.items() for words in several.split(", ")}
 _OF = ("", "required", "key", "workflow")  # words that may come before a topic
 _TOPICS = {"reading": "reading", "reminder": "reminders", "reminders": "reminders", "context": "context"}
-_COUNT = regex(
+_COUNT = re.compile(
     rf"(?:phase\s+)?#?(?P<label>{LABEL})(?:\s*(?:/|of)\s*(?P<total>\d{{1,9}}))?(?P<gap>\s*[-–—:.)]+\s*|\s+|$)(?P<title>.*)",
     re.IGNORECASE,
 )
-_NOTHING = regex(
+_NOTHING = re.compile(
     r"[\s!-/:-@\[-`{-~–—…]*"
     r"|\W*(?:none|nothing|nil|null|n/?a|no|not applicable|unknown|tbd|todo|idle)\b\W*"
     r"(?:\b(?:an?|the|formal|active|current(?:ly)?|at|moment|right|now|yet|running|workflows?|is|are|in|progress|set"
@@ -45,7 +43,7 @@ _NOTHING = regex(
     r"|see\s+(?:also\s+)?(?:above|below|the\b.*|[@`\[]?[\w./-]+\.md.*)",
     re.IGNORECASE,
 )
-_PLACEHOLDER = regex(
+_PLACEHOLDER = re.compile(
     r"[*_`\"'\s]*(?:<[^<>]*>|\{+[^{}]*\}+|\$\{?\w+\}?|\.{3}|…|[xX]{3}|NAME"
     r"|\[(?:[^\[\]]*\b(?i:name|title|your|insert|fill|workflow|phase|tbd|todo|none)\b[^\[\]]*|[\s.…]*)\])[*_`\"'\s]*"
 )

@@ -8,10 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from dataclasses import field as attribute
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
 from holdfast.workflow import markdown, scanner, statuses
 from holdfast.workflow.model import LABEL
 
@@ -20,15 +18,15 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.markdown import Line
 
-_PHASE = regex(
+_PHASE = re.compile(
     rf"(?P<before>\W*)(?:\d{{1,3}}[.)]\s+)?phase\s+#?(?P<label>{LABEL})(?!\.?\w|\s?[-–]\s?\d)"
     r"(?:\s*(?:/|\b(?:of|von)\b)\s*\d{1,4})?(?P<rest>.*)",
     re.IGNORECASE,
 )
-_MARKED = regex(r"(?<!\w)(\*\*|__|\*|_)(?=\S)([^*_]+)(?<=\S)\1(?!\w)")  # emphasis inside a title
-_NUMBERED = regex(r"(?P<label>\d{1,4}(?:\.\d{1,3})*[A-Za-z]?)[.):]?(?:\s+(?P<title>.*)|$)")
-_LINK = regex(r"\[([^\[\]]*)\]\([^()\s]*\)")
-_ASIDE = regex(r"^\([^()]*\)(?=[*_]{0,2}\s?[:–—-])")  # "Phase 1 (week 2): Build"
+_MARKED = re.compile(r"(?<!\w)(\*\*|__|\*|_)(?=\S)([^*_]+)(?<=\S)\1(?!\w)")  # emphasis inside a title
+_NUMBERED = re.compile(r"(?P<label>\d{1,4}(?:\.\d{1,3})*[A-Za-z]?)[.):]?(?:\s+(?P<title>.*)|$)")
+_LINK = re.compile(r"\[([^\[\]]*)\]\([^()\s]*\)")
+_ASIDE = re.compile(r"^\([^()]*\)(?=[*_]{0,2}\s?[:–—-])")  # "Phase 1 (week 2): Build"
 _SEPARATORS = ":.)–—-"
 _TICKS = "xX✓✔✅"
 _HALVES = "~/>🔄⏳"  # in the box of an item that is in progress

@@ -11,7 +11,6 @@ from holdfast import clock
 from holdfast.errors import command_line
 from holdfast.formats.compaction.detection import plantext
 from holdfast.formats.compaction.detection.extract import Candidate, Extract
-from holdfast.patterns import regex
 from holdfast.workflow import manyfiles, prose
 from holdfast.workflow.wording import one_line, quoted
 
@@ -59,7 +58,7 @@ def active(root: Path, since: float, written: Path | None = None) -> list[Extrac
 
 def names(text: str, plan: Extract) -> bool:
     """Return whether a path or another text names the folder of a plan."""
-    return regex(rf"{re.escape(f'{FOLDER}/{plan.source.parent.name}')}(?![\w-])").search(text) is not None
+    return re.compile(rf"{re.escape(f'{FOLDER}/{plan.source.parent.name}')}(?![\w-])").search(text) is not None
 
 
 def aged(plan: Extract) -> str:

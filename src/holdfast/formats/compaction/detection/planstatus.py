@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.frozen import NamedTuple
-from holdfast.patterns import regex
 from holdfast.workflow import markdown, scanner, statuses
 from holdfast.workflow.wording import quoted
 
@@ -23,13 +21,13 @@ _STATUS = {
 }  # label -> the whole that it is the status of
 _STATE = ("state", "current state", "overall state", "plan state")
 _OF = rf"(?:(?P<of>{'|'.join(statuses.WHOLES)})\s+|plan\s+)?status"
-_UNSIGNED = regex(
+_UNSIGNED = re.compile(
     rf"{markdown.OPENING}(?P<bold>[*_`]{{0,3}}){_OF}(?:[*_`]{{0,3}}(?:\s+[–—-]{{1,2}}\s+|\s*=\s*)|(?P<end>[*_`]{{1,3}})\s+)"
     r"(?P<value>\S.*)",
     re.IGNORECASE,
 )  # a label without a colon: a dash, an equals sign, or nothing where it is bold
-_HEADING = regex(rf"\W*{_OF}\b(?:\s+(?:tracking|update|report))?(?P<rest>.*)", re.IGNORECASE)
-_SIGNED = regex(r"[✅⬜🔄❌⏳🚫⏸☐☑]\ufe0f?[\s*_`]*[A-Za-z]+(?:[\s_-]+[A-Za-z]+)?")
+_HEADING = re.compile(rf"\W*{_OF}\b(?:\s+(?:tracking|update|report))?(?P<rest>.*)", re.IGNORECASE)
+_SIGNED = re.compile(r"[✅⬜🔄❌⏳🚫⏸☐☑]\ufe0f?[\s*_`]*[A-Za-z]+(?:[\s_-]+[A-Za-z]+)?")
 _STATEMENTS = 1000  # lines with "status" or "state" in them that are looked at
 _UNDER = 12  # lines under a heading "Status" that are looked at
 _BELOW = 4  # lines of text among them, one of which may be the status

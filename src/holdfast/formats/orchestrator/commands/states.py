@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,10 +15,8 @@ from holdfast.formats.orchestrator import check as checks
 from holdfast.formats.orchestrator import commit, evidence, queries, restoration, schema, store
 from holdfast.formats.orchestrator import repair as repairs
 from holdfast.formats.orchestrator.commands.change import opened
+from holdfast.formats.orchestrator.run import Run
 from holdfast.workflow import values
-
-if TYPE_CHECKING:
-    from holdfast.formats.orchestrator.run import Run
 
 _REPAIR = "`holdfast orchestrator repair` repairs it"
 
@@ -93,10 +92,6 @@ def repair(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
         done[:] = repairs.repair(project, run)
 
     if dry_run:
-        import copy
-
-        from holdfast.formats.orchestrator.run import Run
-
         _, run = store.current(project)
         edit(Run(copy.deepcopy(run.data), copy.deepcopy(run.notes)))
     else:

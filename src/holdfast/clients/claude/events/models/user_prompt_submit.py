@@ -14,12 +14,8 @@ Example::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from holdfast.clients.claude.events.agents import TaskNotification
 from holdfast.clients.claude.events.event import Event
-
-if TYPE_CHECKING:
-    from holdfast.clients.claude.events.agents import TaskNotification
 
 
 class UserPromptSubmit(Event):
@@ -49,6 +45,4 @@ class UserPromptSubmit(Event):
         """The notification this prompt consists of; `None` for a prompt in a person's words."""
         if not self.prompt.lstrip().startswith("<task-notification>"):
             return None
-        from holdfast.clients.claude.events.agents import TaskNotification
-
         return TaskNotification.read(self.prompt)
