@@ -60,7 +60,7 @@ from holdfast.ledger.patience import Patience
 schema.NEWEST += 1
 sound = schema.statements
 schema.statements = lambda section: MIGRATION if section == f"migration {schema.NEWEST}" else sound(section)
-MIGRATION = ["INSERT INTO sessions (id, project) VALUES ('migrated', 'p')"]
+MIGRATION = ["INSERT INTO summaries VALUES ('p', 'migrated', '', '')"]
 ready, go = os.pipe()
 children = []
 for number in range(12):
@@ -80,7 +80,7 @@ def test_many_processes_adopt_a_ledger_once(file: Path, run_python: RunPython) -
     """Whoever comes second finds it done, so no migration runs twice."""
     run_python(ADOPT, file)
     with closing(sqlite3.connect(file)) as raw:
-        assert raw.execute("SELECT id FROM sessions ORDER BY id").fetchall() == [("migrated",)]
+        assert raw.execute("SELECT session FROM summaries").fetchall() == [("migrated",)]
     assert marks(file) == (schema.APPLICATION_ID, schema.VERSION)
     assert migrations(file) == [*range(2, NEWEST + 2)]
 
