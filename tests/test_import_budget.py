@@ -120,34 +120,3 @@ def test_an_event_stays_within_its_budget(place: Place, name: str, budget: int) 
 
     assert {"holdfast.dispatch.calls", "holdfast.dispatch.isolation"} <= ours
     assert budget - 6 <= len(ours) <= budget, sorted(ours)
-
-
-@pytest.mark.parametrize("name", BUDGETS)
-def test_no_event_searches_the_installed_packages(place: Place, name: str) -> None:
-    """Neither Holdfast nor pydantic for it looks for other packages' entry points, nor has it what that takes."""
-    as_installed(place)
-
-    loaded = loaded_anywhere(place, place.payload(name))
-
-    assert "pydantic" in loaded
-    assert not {*SEARCH, "pydantic.plugin._loader", "click", "rich"} & loaded
-
-
-def test_a_handlers_own_models_find_their_plugins(place: Place) -> None:
-    """What is left out for our models is there for those that a handler defines."""
-    place.user_handler(
-        "own",
-        """\
-        from holdfast import *
-        @hookimpl
-        def on_pre_tool_use(event):
-            import sys
-            from pydantic import BaseModel
-            class Own(BaseModel):
-                name: str
-            Own(name="x")
-            return advise(str(hasattr(sys.modules["pydantic.plugin._loader"], "entry_points")))
-        """,
-    )
-
-    assert place.fire(place.payload("PreToolUse-Bash")).advice == "True"

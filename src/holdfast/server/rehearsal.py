@@ -26,7 +26,6 @@ from holdfast import config, engine, log, paths
 from holdfast.config import Config
 from holdfast.dispatch import calls, conclusion, costs, duplicates, faults, intake, isolation
 from holdfast.dispatch.calls import Caller
-from holdfast.errors import StateError
 from holdfast.files.redact import redact
 from holdfast.formats import OURS, RECORDS, module
 from holdfast.ledger.database import Ledger
@@ -36,7 +35,6 @@ from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import scan
 from holdfast.process.child import Child, write
 from holdfast.project import OpenProject
-from holdfast.pydantic_plugins import LOADER, unplugged
 from holdfast.server import handlers_child
 
 if TYPE_CHECKING:
@@ -56,7 +54,6 @@ _ENGINE = (
     "dispatch.budget",
     "dispatch.costs",
     "files.trust",
-    "config_model",  # for those whose file has values
     "project",
     "ledger.database",
     "ledger.connection",
@@ -98,8 +95,6 @@ def warm_up() -> None:
     for name in wanted:
         _load(name)
     _build_models()
-    if any(_names_pydantic(file) for file in files if file.place == "user"):
-        _load(LOADER)  # models of a handler search for plugins in each event
     prepare()
     loader.preload()
     of_engine()
@@ -111,12 +106,6 @@ def _known_handlers() -> list[HandlerFile]:
     """Return the shipped and the user's handlers that run, as the user's configuration has it."""
     project = OpenProject(_NOWHERE, config.load(None, trusted=False).config, client=engine.CLIENT)
     return [each for each in loader.find(engine.CLIENT, project) if each.active]
-
-
-def _names_pydantic(file: HandlerFile) -> bool:
-    with suppress(StateError):
-        return b"pydantic" in file.source
-    return False
 
 
 def imported(file: Path) -> list[str]:
@@ -150,10 +139,9 @@ def _modules(folder: str) -> Iterator[str]:
 
 def _build_models() -> None:
     """Finish every pydantic model now; otherwise each child process would do so at first use."""
-    with unplugged():  # as events build them
-        for model in _subclasses(BaseModel):
-            if model.__module__.partition(".")[0] == "holdfast":
-                model.model_rebuild()
+    for model in _subclasses(BaseModel):
+        if model.__module__.partition(".")[0] == "holdfast":
+            model.model_rebuild()
 
 
 def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:

@@ -14,7 +14,6 @@ from holdfast import formats, paths
 from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
 from holdfast.files import tomlfile
 from holdfast.frozen import frozen
-from holdfast.pydantic_plugins import unplugged
 from holdfast.sessions.history import archive
 from holdfast.workflow import registry, typed_names
 from holdfast.workflow.wording import missing
@@ -162,8 +161,7 @@ def row(template: Template) -> dict[str, Any]:
 
 def _from_file(file: Path, within: Path | None) -> Template:
     try:
-        with unplugged():
-            said = _File.model_validate(tomlfile.load(file, within=within))
+        said = _File.model_validate(tomlfile.load(file, within=within))
     except MissingError:
         raise
     except ValidationError as error:

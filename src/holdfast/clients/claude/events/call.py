@@ -6,7 +6,6 @@ from pydantic import Field
 
 from holdfast.clients.claude.events.event import Event
 from holdfast.clients.claude.events.record import Identifier, Record
-from holdfast.pydantic_plugins import unplugged
 
 AGENT_TOOLS = frozenset({"Agent", "Task"})  # `Task` before client 2.1.63 (client fact §3.4)
 
@@ -67,5 +66,4 @@ class ToolEvent(Event):
         items = self.tool_input.get("todos") if self.tool_name == "TodoWrite" else None
         if not isinstance(items, list):
             return ()
-        with unplugged():
-            return tuple(Todo.model_validate(item) for item in items if isinstance(item, dict))
+        return tuple(Todo.model_validate(item) for item in items if isinstance(item, dict))

@@ -7,7 +7,6 @@ from pydantic import ValidationError
 
 from holdfast.clients.claude.events.record import Record
 from holdfast.errors import EventError
-from holdfast.pydantic_plugins import unplugged
 
 
 class Effort(Record):
@@ -91,8 +90,7 @@ class Event(Record):
             EventError: a required field is missing or of a wrong type.
         """
         try:
-            with unplugged():
-                return cls.model_validate(dict(payload))
+            return cls.model_validate(dict(payload))
         except ValidationError as problem:
             raise EventError(cls._complaint(payload, problem)) from problem
 
