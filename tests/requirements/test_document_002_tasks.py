@@ -295,7 +295,6 @@ def test_blocked_tasks_wait_for_somebody(workflows: Workflows, folder: Path) -> 
         "active": [],
         "ready": [],
         "reason": "no task can be begun (blocked: IMPL-1); `holdfast wfs task start ID` begins a blocked one again",
-        "reason": "no task can be begun (blocked: IMPL-1); `holdfast wfs task start ID` begins a blocked one again",
     }
     workflows.run("task", "start", "IMPL-1")
     assert workflows.task(folder, "IMPL-1")["status"] == "active"
