@@ -28,7 +28,7 @@ def main():
                 raise
             root = beside(__file__)
             relay = load(root)
-        return relay["main"](__file__, root, argument, None)  # type: ignore  # earlier versions take a fourth argument
+        return relay["main"](__file__, root, argument, None)  # type: ignore  # an older relay needs `note`
     except BaseException as error:
         return refuse(root, argument, "%s: %s" % (type(error).__name__, error))
 

@@ -206,7 +206,7 @@ PLANTED = (
 VERBATIM = {"generations": ("content",), "archive": ("content", "said")}  # the ledger's columns that hold files
 SHOWING = (
     *(["log", "--limit", "9999"], ["log", "--json", "--limit", "9999"], ["status"], ["status", "--json"]),
-    *(["report", "-o", "-"], ["export"], ["cost"]),
+    *(["report", "-"], ["export"], ["cost"]),
 )
 """The commands that tell people and programs what happened."""
 

@@ -142,7 +142,7 @@ def test_bad_patterns_are_named_and_the_others_count(tmp_path: Path) -> None:
     loaded = config.load(None, trusted=False)
     assert (loaded.config.exclude, loaded.config.exclude_patterns) == (["a"], ["ok"])
     globs, patterns = loaded.problems
-    assert "key 'exclude': '' names no file; the others count" in globs
+    assert "key 'exclude': string should match pattern '[^/ ]', got ''; the others count" in globs
     assert "key 'exclude_patterns': '(' isn't a regular expression: missing )" in patterns
     paths.user_config().write_text("exclude_patterns = ['x*']\n", "utf-8")
     (problem,) = config.load(None, trusted=False).problems

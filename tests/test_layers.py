@@ -24,8 +24,6 @@ FOUNDATIONS = frozenset(
         "capture",
         "clock",
         "config",
-        "config_keys",
-        "config_model",
         "errors",
         "frozen",
         "log",
@@ -33,7 +31,7 @@ FOUNDATIONS = frozenset(
         "project",
         "relay",
     )
-) | {"pydantic_plugins", "version"}
+) | {"version"}
 CALLED_BY_NAME = frozenset(("__main__", "cli", "engine", "events", "testing", "workflows"))
 GROUND = frozenset(("files", "ledger", "process", "records"))
 # Each folder, and those it may import from beside itself, the foundations and the ground. The two wings are
@@ -66,7 +64,7 @@ ONLY_IN = {
     "rich": ("cli", "commands.*", "formats.*.commands*"),
     "pluggy": ("plugins.markers", "plugins.hookspecs", "dispatch.calls"),
     "pydantic": (
-        *("config_model", "server.rehearsal", "sessions.templates"),
+        *("config", "server.rehearsal", "sessions.templates"),
         *("clients.claude.events.*", "clients.claude.settings_schema"),
     ),
     "pytest": ("testing",),

@@ -132,7 +132,7 @@ def test_no_id_is_another_projects_place(repository: Path, tmp_path: Path, inner
     declare(tmp_path, f"{repository / '.git'}{inner}")
 
     assert Workspace.open(tmp_path, trusted=True).identity == str(tmp_path)
-    assert "cannot begin with" in log.tail(1)[0]
+    assert "string should match pattern" in log.tail(1)[0]
 
 
 def by_folder(evil: Path, victim: Path) -> None:

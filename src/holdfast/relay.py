@@ -74,7 +74,7 @@ def main(entry: str, root: str, argument: str | None, note: object = None) -> in
         entry: the entrypoint's path.
         root: the folder that holds the package.
         argument: the event's name on the command line, if any, or one of `PROGRAMS`.
-        note: not used; the launchers of earlier versions pass a function.
+        note: not used; an installed launcher may pass anything.
 
     Returns:
         The exit code.

@@ -65,7 +65,7 @@ def report(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest
 def write(days: Days, page: Path) -> Path:
     """Play days of work, write their report, and return where it lies."""
     days.play()
-    holdfast("report", "--output", str(page), root=days.project.root)
+    holdfast("report", str(page), root=days.project.root)
     return page
 
 

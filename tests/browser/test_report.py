@@ -328,7 +328,7 @@ def pages(
     written = {name: tmp_path / f"{name}.html" for name in roots}
     for name, root in roots.items():
         since = ("--since", "2026-03-05T09:00:00Z") if name == "short" else ()
-        holdfast("report", "--output", str(written[name]), *since, root=root)
+        holdfast("report", str(written[name]), *since, root=root)
     return written | {"days": report}
 
 

@@ -71,8 +71,9 @@ def test_a_handler_that_cannot_run_is_a_problem(root: Path, mine: Path, text: st
 def test_a_handler_that_failed_lately_is_a_problem(root: Path, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What failed long ago may never fail again; a changed file has not failed yet."""
     write(mine)
-    (file,) = (each for each in loader.find(claude, Workspace.open(root)) if each.path == mine)
-    faults.remember("Stop", file, "raised KeyError")
+    project = Workspace.open(root)
+    (file,) = (each for each in loader.find(claude, project) if each.path == mine)
+    faults.remember("Stop", file, "raised KeyError", project)
     found = only("handlers", root, "problem")
     assert f"{mine} failed when it ran: Stop: raised KeyError (once, last at" in found.text
 

@@ -116,23 +116,6 @@ def test_one_that_is_closed(
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_tables_of_an_earlier_version_get_their_columns(root: Path, file: Path) -> None:
-    """What they hold stays."""
-    with closing(sqlite3.connect(file)) as ledger:
-        ledger.execute("DROP TABLE migrations")
-        ledger.execute("ALTER TABLE sessions DROP COLUMN resting")
-        ledger.execute("ALTER TABLE seals DROP COLUMN claimed_at")
-
-    found = only("ledger", root, "notice")
-
-    assert "sessions.resting" in found.text
-    assert "seals.claimed_at" in found.text
-    obey(found, root)
-    healthy("ledger", root)
-    assert remembered(root) == ["s1"]
-    assert mend("ledger", root) == []
-
-
 def test_a_ledger_that_is_busy_is_not_damaged(root: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is set aside."""
     monkeypatch.setattr(check, "_LOCK_TIMEOUT_S", 0.05)

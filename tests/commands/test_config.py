@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from holdfast import config, paths
-from holdfast.plugins import config_schema
 from tests.commandline import holdfast
 
 
@@ -52,7 +50,7 @@ def test_show_prints_the_values_in_force_as_toml(
         "# Not used until you trust .claude/holdfast.toml: exclude, reading",
         "# Read that file, then run: holdfast handlers trust",
     ]
-    values = asdict(config.load(tmp_path, trusted=False).config)
+    values = config.load(tmp_path, trusted=False).config.model_dump()
     del values["project"]
     assert tomllib.loads(shown) == values
 
@@ -70,7 +68,7 @@ def test_show_for_programs(user_file: Path, tmp_path: Path, monkeypatch: pytest.
     rows = {row.pop("key"): row for row in shown["keys"]}
 
     assert (shown["problems"], shown["untrusted"]) == ([], [])
-    assert list(rows) == list(config.KEYS)
+    assert list(rows) == list(config.FIELDS)
     assert rows["trail"] == {"value": False, "default": True, "files": [str(user_file)], "variable": None}
     assert rows["server"]["value"] is False
     assert rows["server"]["variable"] == "HOLDFAST_SERVER"
@@ -117,4 +115,4 @@ def test_check_of_named_files(user_file: Path, tmp_path: Path, monkeypatch: pyte
 
 def test_schema_prints_the_schema(tmp_path: Path) -> None:
     """As JSON, and nothing else."""
-    assert holdfast("config", "schema", root=tmp_path).json == json.loads(config_schema.text())
+    assert holdfast("config", "schema", root=tmp_path).json == json.loads(config.schema())

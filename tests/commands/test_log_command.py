@@ -87,7 +87,7 @@ def test_show_prints_a_generation_to_a_pipe_byte_for_byte(project: HoldfastProje
     done = run(project, "show", str(number))
 
     assert (done.returncode, done.stdout) == (0, odd)
-    assert run(project, "show", "1", "--of", HYBRID).stdout == kept(project, hybrid)[1]
+    assert run(project, "show", "1", "--workflow", HYBRID).stdout == kept(project, hybrid)[1]
     assert run(project, "show", "now").stdout == odd
     there = Workspace.open(project.root)
     generations.keep(there, hybrid, b"no UTF-8: \xff\x00", why="odder")
@@ -105,7 +105,7 @@ def test_a_generation_that_is_not_there_is_named_with_those_that_are(project: Ho
         assert f"'{wrong}' isn't the number of a generation; to name a workflow: --workflow {wrong}\n" in said.err
     assert (
         'no workflow is named "nothing"'
-        in holdfast("log", "show", "1", "--of", "nothing", root=project.root, code=1).err
+        in holdfast("log", "show", "1", "--workflow", "nothing", root=project.root, code=1).err
     )
 
 
@@ -132,7 +132,7 @@ def test_a_workflow_whose_file_is_gone_comes_back(project: HoldfastProject) -> N
     assert not workflow.path.parent.exists()
     first = min(kept(project, workflow.path))
 
-    holdfast("log", "restore", str(first), "--of", "Release", root=project.root)
+    holdfast("log", "restore", str(first), "--workflow", "Release", root=project.root)
 
     assert workflow.path.read_bytes() == whole
     there = Workspace.open(project.root)
@@ -164,7 +164,7 @@ def test_a_file_of_another_tool_is_left_alone(project: HoldfastProject, hybrid: 
     """JSON of another schema, or another kind of JSON, is never overwritten."""
     for theirs in (b'{"jobs": []}', b"[1, 2]"):
         hybrid.write_bytes(theirs)
-        said = holdfast("log", "restore", "1", "--of", HYBRID, root=project.root, code=1)
+        said = holdfast("log", "restore", "1", "--workflow", HYBRID, root=project.root, code=1)
         assert HYBRID in said.err
         assert hybrid.read_bytes() == theirs
 
@@ -178,19 +178,19 @@ def test_a_workflow_whose_file_holds_no_state_comes_back_by_its_id(project: Hold
     before = path.read_bytes()
     path.write_text("{}")
 
-    refused = holdfast("log", "restore", "1", "--of", row["id"], root=project.root, code=1)
+    refused = holdfast("log", "restore", "1", "--workflow", row["id"], root=project.root, code=1)
     named = doctoring.only("states", project.root, "notice" if format_ == "hybrid" else "problem")
-    restored = holdfast("log", "restore", "1", "--replace", "--of", row["id"], root=project.root)
+    restored = holdfast("log", "restore", "1", "--replace", "--workflow", row["id"], root=project.root)
 
     assert refused.code == 1
-    assert f"holdfast log restore 1 --replace --of {path}" in refused.err
-    assert named.remedy == f"holdfast log restore 1 --replace --of {path}"
+    assert f"holdfast log restore 1 --replace --workflow {path}" in refused.err
+    assert named.remedy == f"holdfast log restore 1 --replace --workflow {path}"
     assert restored.code == 0
     assert "kept next to it as" in restored.out
     assert path.read_bytes() == before
     assert [each.read_text() for each in path.parent.glob(f"{path.stem}*.corrupt-*")] == ["{}"]
     path.unlink()
-    assert holdfast("log", "restore", "1", "--of", row["id"], root=project.root).code == 0
+    assert holdfast("log", "restore", "1", "--workflow", row["id"], root=project.root).code == 0
     assert path.read_bytes() == before
 
 
@@ -200,7 +200,7 @@ def test_a_broken_file_is_kept_beside_and_then_put_right(project: HoldfastProjec
     os.utime(hybrid, (1, 1))
     before = kept(project, hybrid)
 
-    said = holdfast("log", "restore", "3", "--of", HYBRID, root=project.root)
+    said = holdfast("log", "restore", "3", "--workflow", HYBRID, root=project.root)
 
     (aside,) = hybrid.parent.glob("*.corrupt-*")
     assert aside.name in said.out
@@ -215,7 +215,7 @@ def test_no_link_is_followed(project: HoldfastProject, hybrid: Path, tmp_path: P
     outside.write_bytes(hybrid.read_bytes())
     hybrid.unlink()
     hybrid.symlink_to(outside)
-    said = holdfast("log", "restore", "1", "--of", HYBRID, root=project.root, code=1)
+    said = holdfast("log", "restore", "1", "--workflow", HYBRID, root=project.root, code=1)
     assert "symbolic link" in said.err
     assert outside.read_bytes() == kept(project, hybrid)[3]
 
@@ -226,7 +226,7 @@ def test_what_lies_elsewhere_is_not_put_back(project: HoldfastProject, hybrid: P
     there = Workspace.open(project.root)
     generations.keep(there, copy, hybrid.read_bytes(), why="odd")
     there.close()
-    said = holdfast("log", "restore", "1", "--of", "docs/workflow.json", root=project.root, code=1)
+    said = holdfast("log", "restore", "1", "--workflow", "docs/workflow.json", root=project.root, code=1)
     assert "isn't a workflow's state" in said.err
     assert not copy.exists()
 

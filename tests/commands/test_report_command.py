@@ -52,27 +52,27 @@ def test_it_is_written_into_our_folder_and_said_where(project: HoldfastProject) 
 
 @pytest.mark.parametrize("text", ["mine", "<!doctype html>\n<title>Our test run</title>", ""])
 def test_a_page_of_somebody_else_is_not_overwritten(project: HoldfastProject, text: str) -> None:
-    """Unless `--output` names it; what to do is said."""
+    """Unless FILE names it; what to do is said."""
     page = project.root / PLACE
     page.parent.mkdir(exist_ok=True)
     page.write_text(text, "utf-8")
 
     said = holdfast("report", root=project.root, code=1).err
 
-    assert f"{page} isn't a report of Holdfast; name another file with --output" in said
+    assert f"{page} isn't a report of Holdfast; name another file, or move it away" in said
     assert page.read_text("utf-8") == text
-    holdfast("report", "--output", str(page), root=project.root)
+    holdfast("report", str(page), root=project.root)
     assert "Calculator" in page.read_text("utf-8")
 
 
 def test_only_what_is_asked_for_is_in_it(project: HoldfastProject) -> None:
     """One session, named by the beginning of its id; a span of time; a number of happenings."""
-    one = holdfast("report", "--session", "2222", "-o", "-", root=project.root).out
+    one = holdfast("report", "--session", "2222", "-", root=project.root).out
     assert (ME in one, OTHER in one, "Calculator" in one) == (False, True, False)
-    none = holdfast("report", "--since", "2999-01-01", "-o", "-", root=project.root).out
+    none = holdfast("report", "--since", "2999-01-01", "-", root=project.root).out
     assert "Claude Code compacts a session when" in none
     assert ME not in none
-    few = holdfast("report", "--limit", "1", "-o", "-", root=project.root).out
+    few = holdfast("report", "--limit", "1", "-", root=project.root).out
     assert "Older events are left out" in few
 
 
@@ -82,7 +82,7 @@ def test_only_what_is_asked_for_is_in_it(project: HoldfastProject) -> None:
         (("--session", "999"), "no session of this project begins with '999'", 1),
         (("--since", "whenever"), "'whenever' is not a time", 2),
         (("--limit", "0"), "0 is not in the range", 2),
-        (("-o", "/dev/null/report.html"), "/dev/null/report.html: cannot be written: ", 1),
+        (("/dev/null/report.html",), "/dev/null/report.html: cannot be written: ", 1),
     ],
 )
 def test_a_mistake_is_named(project: HoldfastProject, arguments: tuple[str, ...], words: str, code: int) -> None:

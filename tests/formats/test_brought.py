@@ -81,7 +81,7 @@ def test_the_commands_of_everybody(project: HoldfastProject, name: str) -> None:
     for command in ("show", "explain", "log", "status", "export"):
         assert TITLE in run(command), command
     run("cost")
-    run("report", "--output", str(project.root / "report.html"))
+    run("report", str(project.root / "report.html"))
     assert TITLE in (project.root / "report.html").read_text()
     run("resume", TITLE)
     healthy = checks.run(opened := Workspace.open(project.root), ("states", "packages"))
@@ -109,7 +109,7 @@ def test_a_broken_file_is_put_back_by_the_command_that_is_named(project: Holdfas
     told = project.fire("SessionStart", "SessionStart-startup").reply["systemMessage"]
     assert f"{STATE} could not be read: is not UTF-8; `holdfast doctor` says what to do." in told
     (found,) = [each for each in examine("states", project.root) if each.level != "ok"]
-    assert found.remedy == f"holdfast log restore 1 --of {state}"
+    assert found.remedy == f"holdfast log restore 1 --workflow {state}"
     obey(found, project.root)
 
     assert state.read_bytes() == whole

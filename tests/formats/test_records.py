@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SOURCE = ROOT / "src" / "holdfast"
 # What still names a format outside its folder. It goes when the format offers what is asked for there.
 EXCEPTIONS = {
-    "config_keys.py",  # the default
+    "config.py",  # the default
 }
 # Words that are a format's name and mean something else here: where they do.
 OTHERS = {

@@ -200,15 +200,15 @@ def test_a_state_file_that_was_removed_is_missed_once(project: HoldfastProject) 
     said = user(told)
     assert '"Page Orchestration" (phase 4/10) is not restored, because its state file was removed.' in said
     assert "What names it elsewhere is ignored until it changes." in said
-    assert f"`holdfast log restore 1 --of {place}`" in said
-    assert f"`holdfast log restore 1 --of {place}`" in holdfast("explain", root=project.root).out
+    assert f"`holdfast log restore 1 --workflow {place}`" in said
+    assert f"`holdfast log restore 1 --workflow {place}`" in holdfast("explain", root=project.root).out
     again = restored(project)
     assert "state file" not in f"{user(again)}{again.context}"
     project.fire("SessionEnd", "SessionEnd-other")
     project.fire("SessionStart", "SessionStart-startup-tui", session_id=OTHER)
-    assert f"`holdfast log restore 1 --of {place}`" in user(restored(project, OTHER)), "another session's user"
+    assert f"`holdfast log restore 1 --workflow {place}`" in user(restored(project, OTHER)), "another session's user"
 
-    holdfast("log", "restore", "1", "--of", place, root=project.root)
+    holdfast("log", "restore", "1", "--workflow", place, root=project.root)
     assert "Phase: 4/10" in restored(project, OTHER).context
 
 
@@ -226,7 +226,7 @@ def test_a_workflow_of_the_command_line_is_missed_too(project: HoldfastProject, 
     assert "removed" not in told.context, "the model may have done it to complete the workflow"
     said = user(told)
     assert '"Tide"' in said
-    assert f"`holdfast log restore 1 --of {workflow.place}`" in said
+    assert f"`holdfast log restore 1 --workflow {workflow.place}`" in said
 
 
 def test_of_nobodys_workflows_only_the_newest_becomes_the_sessions(

@@ -101,7 +101,7 @@ def test_a_file_that_hangs_is_interrupted(project: Workspace, monkeypatch: pytes
 def test_faults_of_the_past_are_told(project: Workspace) -> None:
     """What a handler did when it ran, until its content changes."""
     path = user_handler("good")
-    faults.remember("PreToolUse", the_file(project, "good"), "raised KeyError: 'command'")
+    faults.remember("PreToolUse", the_file(project, "good"), "raised KeyError: 'command'", project)
 
     ((name, said),) = complaints(project)
     assert name == "good"

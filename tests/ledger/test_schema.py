@@ -51,20 +51,6 @@ def contents(file: Path) -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in file.parent.glob(f"{file.name}*")}
 
 
-def unnumbered(file: Path) -> None:
-    """Make a ledger as they were before they had a version."""
-    change(file, "PRAGMA journal_mode = WAL", SESSIONS, "INSERT INTO sessions VALUES ('old', 'p')")
-
-
-def test_a_ledger_without_a_version_is_adopted(file: Path) -> None:
-    """With what it holds."""
-    unnumbered(file)
-    with Ledger.open(file) as opened:
-        assert opened.problem is None
-        assert opened.rows("SELECT id FROM sessions") == [{"id": "old"}]
-    assert marks(file) == (schema.APPLICATION_ID, schema.VERSION)
-
-
 ADOPT = """
 import os, sys
 from pathlib import Path
@@ -74,7 +60,7 @@ from holdfast.ledger.patience import Patience
 schema.NEWEST += 1
 sound = schema.statements
 schema.statements = lambda section: MIGRATION if section == f"migration {schema.NEWEST}" else sound(section)
-MIGRATION = ["INSERT INTO sessions (id, project) VALUES ('migrated', 'p')"]
+MIGRATION = ["INSERT INTO summaries VALUES ('p', 'migrated', '', '')"]
 ready, go = os.pipe()
 children = []
 for number in range(12):
@@ -92,10 +78,9 @@ sys.exit(any([os.waitpid(child, 0)[1] for child in children]))
 
 def test_many_processes_adopt_a_ledger_once(file: Path, run_python: RunPython) -> None:
     """Whoever comes second finds it done, so no migration runs twice."""
-    unnumbered(file)
     run_python(ADOPT, file)
     with closing(sqlite3.connect(file)) as raw:
-        assert raw.execute("SELECT id FROM sessions ORDER BY id").fetchall() == [("migrated",), ("old",)]
+        assert raw.execute("SELECT session FROM summaries").fetchall() == [("migrated",)]
     assert marks(file) == (schema.APPLICATION_ID, schema.VERSION)
     assert migrations(file) == [*range(2, NEWEST + 2)]
 
@@ -154,11 +139,6 @@ def later(file: Path) -> None:
     change(file, "PRAGMA user_version = 99")
 
 
-def later_before_we_marked_it(file: Path) -> None:
-    unnumbered(file)
-    change(file, "PRAGMA user_version = 99")
-
-
 def later_and_unreadable(file: Path) -> None:
     """Its tables say what our SQLite does not understand, which it calls malformed."""
     later(file)
@@ -179,7 +159,7 @@ def later_that_crashed(file: Path) -> None:
     crashed(file, schema.APPLICATION_ID, 99)
 
 
-@pytest.mark.parametrize("made", [later, later_before_we_marked_it, later_and_unreadable, later_that_crashed, negative])
+@pytest.mark.parametrize("made", [later, later_and_unreadable, later_that_crashed, negative])
 def test_a_later_ledger_is_left_as_it_is(file: Path, made: object) -> None:
     """One sentence names the file, both versions and what to do; the run goes on in memory."""
     assert callable(made)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,11 +17,6 @@ if TYPE_CHECKING:
 
 GUARD = Route("PreToolUse", "on_pre_tool_use", "Bash", 2.0, strict=True, tryfirst=True, line=4)
 KNOWN = Route("PreToolUse", "on_pre_tool_use", "Bash", strict=True)
-
-
-def legacy() -> Path:
-    """Return where versions up to 0.1 kept the memory."""
-    return paths.state_dir() / "strict.json"
 
 
 def user(name: str) -> Path:
@@ -90,22 +83,6 @@ def test_single_lines_that_are_broken_cost_only_themselves(tmp_path: Path) -> No
         file.write("PreToolUse\tBash\t*")
 
     assert strictness.recall(tmp_path / "guard.py") == (KNOWN,)
-
-
-# --- what versions up to 0.1 remembered ---------------------------------------------------------------------------
-
-
-def test_the_memory_of_an_earlier_version_counts(tmp_path: Path) -> None:
-    """It is read where it is, and moves into the lines at the first look at a guard."""
-    guard, second = tmp_path / "guard.py", tmp_path / "second.py"
-    paths.ensure_private(paths.state_dir())
-    legacy().write_text(json.dumps({str(guard): [asdict(GUARD)], str(second): [asdict(GUARD)]}))
-
-    assert strictness.recall(guard) == (KNOWN,)
-    strictness.remember(guard, [GUARD])
-    assert not legacy().exists()
-    assert strictness.recall(guard) == strictness.recall(second) == (KNOWN,)
-    assert strictness.memory_file().read_text().count("PreToolUse\tBash") == 2
 
 
 # --- who guards ---------------------------------------------------------------------------------------------------

@@ -352,9 +352,8 @@ def test_a_task_edited_by_the_model_is_followed(workflows: Workflows, folder: Pa
     )
     assert "- [x] **IMPL-1.1**" in workflows.todo(folder)
     assert workflows.state(folder)["progress"] == {"completed_phases": ["PLAN"], "current_tasks": ["IMPL-1.2"]}
-    kept = holdfast(
-        "log", "diff", "1", "now", "--of", ".workflow/WFS-user-auth-system/.task/IMPL-1.1.json", root=workflows.root
-    )
+    task = ".workflow/WFS-user-auth-system/.task/IMPL-1.1.json"
+    kept = holdfast("log", "diff", "1", "now", "--workflow", task, root=workflows.root)
     assert '+  "status": "completed",' in kept.out
 
     path.write_text("{")
@@ -371,7 +370,7 @@ def test_a_generation_of_a_task_is_put_back(workflows: Workflows, folder: Path) 
     before = (workflows.root / place).read_bytes()
     workflows.run("task", "complete", "IMPL-1.1")
     assert "- [x] **IMPL-1.1**" in workflows.todo(folder)
-    holdfast("log", "restore", "1", "--of", place, root=workflows.root)
+    holdfast("log", "restore", "1", "--workflow", place, root=workflows.root)
     assert (workflows.root / place).read_bytes() == before
     assert "- [ ] **IMPL-1.1**" in workflows.todo(folder)
 

@@ -303,7 +303,7 @@ def test_a_task_of_the_log_is_put_back(workflows: Workflows, folder: Path) -> No
     """The message names the file; state and list follow."""
     workflows.run("task", "start", "IMPL-1")
     said = holdfast(
-        "log", "restore", "1", "--of", f".workflow/{folder.name}/.task/IMPL-1.json", root=workflows.root
+        "log", "restore", "1", "--workflow", f".workflow/{folder.name}/.task/IMPL-1.json", root=workflows.root
     ).out
     assert f".workflow/{folder.name}/.task/IMPL-1.json" in said and "0/2 tasks completed" in said
     assert workflows.task(folder, "IMPL-1")["status"] == "pending"

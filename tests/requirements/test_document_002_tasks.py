@@ -73,7 +73,8 @@ def test_a_list_of_somebodys_own_stays(workflows: Workflows, folder: Path) -> No
     workflows.run("todo", "--anyway")
     assert "**IMPL-3**" in workflows.todo(folder) and "green" not in workflows.todo(folder)
     place = ".workflow/WFS-user-auth-system/TODO_LIST.md"
-    assert "-- 12:30 the build is green" in holdfast("log", "diff", "1", "now", "--of", place, root=workflows.root).out
+    changes = holdfast("log", "diff", "1", "now", "--workflow", place, root=workflows.root).out
+    assert "-- 12:30 the build is green" in changes
 
     (folder / "TODO_LIST.md").write_text("任务清单\n")
     workflows.add("Celebrate")
@@ -294,7 +295,6 @@ def test_blocked_tasks_wait_for_somebody(workflows: Workflows, folder: Path) -> 
         "active": [],
         "ready": [],
         "reason": "no task can be begun (blocked: IMPL-1); `holdfast wfs task start ID` begins a blocked one again",
-        "why": "no task can be begun (blocked: IMPL-1); `holdfast wfs task start ID` begins a blocked one again",
     }
     workflows.run("task", "start", "IMPL-1")
     assert workflows.task(folder, "IMPL-1")["status"] == "active"
@@ -706,7 +706,7 @@ def test_a_summary_is_neither_lost_nor_required_twice(workflows: Workflows, fold
     workflows.run("task", "reopen", "IMPL-1")
     workflows.run("task", "complete", "IMPL-1", "--summary", "Better.")
     place = f".workflow/{folder.name}/.summaries/IMPL-1-summary.md"
-    assert "-It works." in holdfast("log", "diff", "1", "now", "--of", place, root=workflows.root).out
+    assert "-It works." in holdfast("log", "diff", "1", "now", "--workflow", place, root=workflows.root).out
 
 
 @pytest.mark.parametrize("phase", ["PLAN", "", None, "SHIP"])

@@ -268,7 +268,7 @@ def test_both_schemas_of_the_document_go_there_and_back(scene: Scene, name: str)
 def test_histories_have_the_documents_events(scene: Scene) -> None:
     """R004-23 and I004-20: each thing that happens is an event of its own, and none ever goes."""
     scene.tdd()
-    scene.run("tdd", "red", "--test-file", "t.rs", "--test-name", "test_login", "--reason", "not implemented")
+    scene.run("tdd", "red", "--file", "t.rs", "--test-name", "test_login", "--reason", "not implemented")
     scene.run("tdd", "green", "--passing", "test_login")
     assert [each["event"] for each in scene.state()["history"]] == [
         *("workflow_started", "phase_started", "test_written", "failure_confirmed", "tests_run"),

@@ -207,7 +207,7 @@ def test_what_was_completed_can_be_restored(handmade: Callable[..., Handmade]) -
     made = handmade("tdd")
     made.run("skills", "phase", "red")
     made.run("skills", "complete", "--all")
-    made.run("log", "restore", "1", "--of", str(made.file))
+    made.run("log", "restore", "1", "--workflow", str(made.file))
     assert "active" in made.run("list")
     assert not (made.root / TOP / "completed" / made.file.name).exists()
 

@@ -217,4 +217,4 @@ def test_a_completed_workflow_is_said_to_be_buried(project: Workspace, put: Put,
     assert explain.explain(project)["would_save"]["action"] == "buried"
     text = explain.text(explain.explain(project))
     assert ("this workflow is completed" in text) is everything
-    assert ("the state file was removed" in text and "`holdfast log restore 1 --of " in text) is not everything
+    assert ("the state file was removed" in text and "`holdfast log restore 1 --workflow " in text) is not everything

@@ -353,7 +353,7 @@ def by_folder_link(clone: Path, victim: Path) -> None:
 WAYS = (by_id, by_path, by_git_file, by_git_link, by_claude_link, by_folder_link)
 LOOKING = (
     *(("list",), ("list", "--archive", "--json"), ("show",), ("show", f"{SECRET} old"), ("status",), ("explain",)),
-    *(("resume",), ("log",), ("cost",), ("report", "-o", "-"), ("export",), ("list", "--templates")),
+    *(("resume",), ("log",), ("cost",), ("report", "-"), ("export",), ("list", "--templates")),
 )
 
 

@@ -8,12 +8,12 @@ import re
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin
 
 import click
 
 import holdfast
-from holdfast import cli, config_model
+from holdfast import cli, config
 from holdfast.clients.claude import events
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def outcome_table() -> str:
 def configuration_table() -> str:
     """Return the table of all keys of `holdfast.toml`."""
     lines = ["| key | values | default | meaning |", "|---|---|---|---|"]
-    for key, field in config_model.fields().items():
+    for key, field in config.FIELDS.items():
         default = _default(field.get_default())
         lines.append(f"| `{key}` | {_values(field.annotation)} | {default} | {field.description} |")
     return "\n".join(lines) + "\n"
@@ -102,11 +102,11 @@ def _values(annotation: Any) -> str:
         float: "number",
         int: "whole number",
         str: "a format's name",  # the only setting that is a plain text
-        list[str]: "list of texts",
+        list: "list of texts",
         str | None: "text",
-        dict[str, config_model.PRICE]: "a table for each model",  # type: ignore[valid-type]
+        dict[str, config.Price]: "a table for each model",
     }
-    return words[annotation]
+    return words[list if get_origin(annotation) is list else annotation]
 
 
 def _default(default: object) -> str:

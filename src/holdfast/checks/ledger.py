@@ -1,4 +1,4 @@
-"""Check that the project's ledger opens, is undamaged and is of this version."""
+"""Check that the project's ledger opens and is undamaged."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.files import access, document
 from holdfast.files.lock import locked
-from holdfast.ledger.connection import inspect, is_busy, is_damaged, is_lost, memory
-from holdfast.ledger.database import Ledger
-from holdfast.ledger.schema import RefusedError, columns, complete, is_current, recognize
-from holdfast.workflow.wording import count
+from holdfast.ledger.connection import inspect, is_busy, is_damaged, is_lost
+from holdfast.ledger.schema import RefusedError, recognize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +76,6 @@ def _content(file: Path) -> Iterator[Finding]:
         with _reader(file) as ledger:
             recognize(ledger, file)
             said = [str(row[0]) for row in ledger.execute("PRAGMA quick_check")]
-            lacking = _lacking(ledger, file) if said == ["ok"] else []
     except RefusedError as error:  # Holdfast never writes to such a file
         name = shlex.quote(str(file))
         yield problem(str(error), "upgrade Holdfast" if error.later else f"mv {name} {name}.aside")
@@ -95,14 +92,7 @@ def _content(file: Path) -> Iterator[Finding]:
         else:
             yield notice(f"{file} couldn't be checked now: {error}", "holdfast doctor")
         return
-    if said != ["ok"]:
-        yield _damaged(file, said[0])
-        return
-    if lacking:
-        text = f"{file} is from an earlier version and lacks {', '.join(lacking)}"
-        yield notice(text, "holdfast doctor --fix", partial(_upgrade, file))
-    else:
-        yield ok(f"{file} is sound")
+    yield ok(f"{file} is sound") if said == ["ok"] else _damaged(file, said[0])
 
 
 def _damaged(file: Path, why: str) -> Finding:
@@ -132,32 +122,8 @@ def _open(shut: list[Path]) -> str:
     return f"made {' and '.join(map(str, shut))} readable and writable for you"
 
 
-def _upgrade(file: Path) -> str:
-    with _reader(file) as ledger:
-        lacking = _lacking(ledger, file)
-    with Ledger.open(file) as opened:  # this migrates it
-        done = lacking and opened.problem is None
-    return f"added {count(len(lacking), 'column')} to {file}" if done else ""
-
-
 def _reader(file: Path) -> closing[sqlite3.Connection]:
     return closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=_LOCK_TIMEOUT_S))
-
-
-def _lacking(ledger: sqlite3.Connection, file: Path) -> list[str]:
-    """Return the columns (`table.column`) that a ledger of an earlier version lacks."""
-    if is_current(ledger, file):
-        return []
-    with closing(memory()) as scratch:
-        complete(scratch)
-        wanted, present = columns(scratch), columns(ledger)
-    return [
-        f"{table}.{column}"
-        for table in wanted
-        if table in present
-        for column in wanted[table]
-        if column not in present[table]
-    ]
 
 
 def _left_over(file: Path) -> Iterator[Finding]:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import config, config_model, paths, relay
+from holdfast import config, paths, relay
 from holdfast.commands import options
 from holdfast.files import access, trust
-from holdfast.plugins import config_schema
 
 if TYPE_CHECKING:
     from holdfast.config import Loaded
-    from holdfast.config_keys import Price
 
 _COLUMN = 36  # where the sources begin, if the value leaves room
 
@@ -48,7 +45,7 @@ def show(as_json: bool, project_dir: str | None) -> None:
     """
     root = options.open_project(project_dir, tell=False).root
     loaded = config.load(root, trusted=trust.config_trusted(root))
-    rows = [_row(key, field.get_default(), loaded) for key, field in config_model.fields().items()]
+    rows = [_row(key, field.get_default(), loaded) for key, field in config.FIELDS.items()]
     if as_json:
         options.print_json({"keys": rows, "problems": loaded.problems, "untrusted": loaded.ignored})
         return
@@ -104,7 +101,7 @@ def schema() -> None:
     Example:
       holdfast config schema > .claude/holdfast.schema.json
     """
-    click.echo(config_schema.text(), nl=False)
+    click.echo(config.schema(), nl=False)
 
 
 def _row(key: str, default: Any, loaded: Loaded) -> dict[str, Any]:
@@ -112,7 +109,7 @@ def _row(key: str, default: Any, loaded: Loaded) -> dict[str, Any]:
     table, _, name = key.rpartition(".")
     value = getattr(getattr(loaded.config, table) if table else loaded.config, name)
     if key == "prices":
-        value = {model: _set_values(price) for model, price in value.items()}
+        value = {model: price.model_dump(exclude_unset=True) for model, price in value.items()}
     off = key == "server" and relay.off(os.environb)
     return {
         "key": key,
@@ -121,10 +118,6 @@ def _row(key: str, default: Any, loaded: Loaded) -> dict[str, Any]:
         "files": [str(file) for file in loaded.sources.get(key, ())],
         "variable": "HOLDFAST_SERVER" if off else None,
     }
-
-
-def _set_values(price: Price) -> dict[str, Any]:
-    return {each.name: said for each in fields(price) if (said := getattr(price, each.name)) != each.default}
 
 
 def _toml(value: Any) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from holdfast import paths
-from holdfast.commands import deprecated_keys, options
+from holdfast.commands import options
 from holdfast.dispatch import faults
 from holdfast.files import atomic
 from holdfast.files.redact import redact_value
@@ -16,7 +16,7 @@ from holdfast.sessions.history import export
 
 
 @click.command(name="export")
-@options.output_option("The same as FILE, or - for the screen, which is the default.")
+@options.output_argument
 @click.option("--verbatim", is_flag=True, help="Leave secrets in. Otherwise they are masked.")
 @options.project_option
 def command(output: Path | None, verbatim: bool, project_dir: str | None) -> None:
@@ -38,7 +38,7 @@ def command(output: Path | None, verbatim: bool, project_dir: str | None) -> Non
     if output is None or output == Path("-"):
         options.print_json(whole)
         return
-    text = f"{json.dumps(deprecated_keys.with_earlier(whole), indent=2)}\n"
+    text = f"{json.dumps(whole, indent=2)}\n"
     atomic.write(output.absolute(), text.encode(), mode=0o600)
     output.chmod(0o600)  # an existing file would keep its mode
     click.echo(f"Wrote {paths.shown(str(output))}. Only you can read it.", err=True)

@@ -14,7 +14,7 @@ from holdfast.commands.targets import of_options, target_options
 from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document
 from holdfast.install import format_index, installer, registrations, settingsfile, wanted_events
-from holdfast.plugins import config_schema
+from holdfast.plugins import switches
 from holdfast.project import Project
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def command(
         _warn_of_faults(target)
         for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)
-        config_schema.refresh()
+        switches.refresh_schema()
         compile_package()
         click.echo(paths.shown(_test(target)))
         click.echo(_NEXT)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 
-of_option = options.workflow_option("--workflow", "--of", help="The workflow, if it isn't the current one.")
+of_option = options.workflow_option("--workflow", help="The workflow, if it isn't the current one.")
 
 
 def _file(project: Workspace, wanted: str | None, *numbers: str | None) -> Path:

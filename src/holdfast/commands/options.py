@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import re
@@ -15,7 +14,6 @@ from click.shell_completion import CompletionItem
 
 from holdfast import clock, paths
 from holdfast.clients import claude
-from holdfast.commands import deprecated_keys
 from holdfast.errors import HoldfastError
 from holdfast.files import trust
 from holdfast.formats import RECORDS
@@ -116,21 +114,9 @@ def content_options(command: Command) -> Command:
     return command
 
 
-def output_option(help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds the file to write, as `FILE` or as `--output FILE`; the command gets `output`."""
-    kind = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
-
-    def added(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def merged(*, file: Path | None, output: Path | None, **rest: Any) -> None:
-            if file is not None and output is not None:
-                raise click.UsageError("name the file once, as FILE or with --output")
-            command(output=file if output is None else output, **rest)
-
-        as_option = click.option("--output", "-o", "output", type=kind, metavar="FILE", help=help)(merged)
-        return click.argument("file", metavar="[FILE]", required=False, type=kind)(as_option)
-
-    return added
+output_argument = click.argument(
+    "output", metavar="[FILE]", required=False, type=click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+)
 
 
 def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
@@ -270,4 +256,4 @@ def say(text: str) -> None:
 
 def print_json(value: object) -> None:
     """Print a value as JSON for programs."""
-    click.echo(json.dumps(deprecated_keys.with_earlier(value), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="report")
-@options.output_option(
-    f"The same as FILE, or - for the screen; by default {ownfolder.place(Path(), ownfolder.REPORT)} in the project."
-)
+@options.output_argument
 @click.option("--open", "opens", is_flag=True, help="Open it in the browser.")
 @options.session_option
 @click.option("--since", type=options.Moment(), metavar="TIME", help="Not before this time or age: 30m, 2h, 3d.")
@@ -39,7 +37,9 @@ def command(
     limit: int,
     project_dir: str | None,
 ) -> None:
-    """Write what happened as one HTML page, to FILE if it is given.
+    """Write what happened as one HTML page to FILE, or to .claude/holdfast/report.html in the project.
+
+    If FILE is -, the page goes to the screen.
 
     It shows a timeline of sessions, compactions, agents and phases, and the log.
     The page loads nothing and runs no scripts. Secrets are masked. Times are UTC.
@@ -48,7 +48,7 @@ def command(
     \b
     Examples:
       holdfast report --open
-      holdfast report --since 2d --output report.html
+      holdfast report --since 2d report.html
     """
     project = options.open_project(project_dir)
     session = sessions.resolve(project, session_id) if session_id else ""
@@ -70,7 +70,7 @@ def _write(project: Workspace, output: Path | None, data: bytes) -> Path:
     if output is None:
         place = ownfolder.report_place(project.root, project.ledger_file)
         if os.path.lexists(place) and not ownfolder.wrote(place):
-            raise HoldfastError(f"{place} isn't a report of Holdfast; name another file with --output, or move it away")
+            raise HoldfastError(f"{place} isn't a report of Holdfast; name another file, or move it away")
         if place.is_relative_to(project.root):
             ownfolder.put(project.root, place, data)
             return place

@@ -33,26 +33,25 @@ _TOLD_AT_ONCE = 5  # faults in one message
 _TELL_PATIENCE_S = 0.2  # shorter, because the reply waits
 
 
-def remember(event: str, file: HandlerFile, fault: str, project: Project | None = None) -> None:
+def remember(event: str, file: HandlerFile, fault: str, project: Project) -> None:
     """Remember a handler file's latest fault, with secrets masked, and count faults since its content last changed.
 
     Args:
         event: the event on which it failed.
         file: the handler file.
         fault: what it did, as a sentence without a subject.
-        project: where it happened; None if unknown.
+        project: where it happened.
     """
     from holdfast.files.redact import beginning
 
     said = beginning(fault, _LIMIT_CHARS)
-    where = {"project": project.key} if project else {}
     try:
         with lock.locked(paths.ensure_private(paths.state_dir()), timeout=LOCK_TIMEOUT_S):
             known = _load(_file())
             before = known.pop(str(file.path), {})
             count = before.get("count", 0) + 1 if before.get("digest") == file.digest else 1
             latest = {"digest": file.digest, "event": event, "fault": said, "at": clock.stamp(), "count": count}
-            known[str(file.path)] = latest | where
+            known[str(file.path)] = latest | {"project": project.key}
             kept = dict(list(known.items())[-_KEPT:])
             atomic.write(_file(), json.dumps(kept, indent=2).encode(), mode=0o600)
     except (HoldfastError, OSError) as error:
@@ -85,7 +84,7 @@ def within(project: Project) -> dict[str, dict[str, Any]]:
 
 
 def forget(project: Project, *, dry: bool = False) -> int:
-    """Forget the faults of a project (`within`), and those that an earlier version recorded without a project.
+    """Forget the faults of a project (`within`).
 
     Args:
         project: the project.
@@ -98,24 +97,17 @@ def forget(project: Project, *, dry: bool = False) -> int:
         HoldfastError: another process holds the lock for too long.
         OSError: the file can't be written.
     """
-    count = len(_to_go(project))
+    count = len(within(project))
     if count and not dry:
         with lock.locked(paths.ensure_private(paths.state_dir()), timeout=LOCK_TIMEOUT_S):
-            gone = _to_go(project)
+            gone = within(project)
             kept = {path: entry for path, entry in _load(_file()).items() if path not in gone}
             atomic.write(_file(), json.dumps(kept, indent=2).encode(), mode=0o600)
             count = len(gone)
     return count
 
 
-def _to_go(project: Project) -> set[str]:
-    mine = within(project)
-    return {path for path, entry in _load(_file()).items() if path in mine or "project" not in entry}
-
-
-def note_unusable(
-    event: str, files: Sequence[HandlerFile], project: Project | None = None, session: object = None
-) -> None:
+def note_unusable(event: str, files: Sequence[HandlerFile], project: Project, session: object = None) -> None:
     """Log files with faults in their text, once for each content, and queue a message for the session's user."""
     for file in files:
         if file.active and file.faults and not of(file):
@@ -234,7 +226,7 @@ def key(file: HandlerFile) -> str:
     return f"{file.path} {file.digest}"
 
 
-def note_answers(event: Event, plan: Sequence[Call], answers: Sequence[Answer], project: Project | None = None) -> None:
+def note_answers(event: Event, plan: Sequence[Call], answers: Sequence[Answer], project: Project) -> None:
     """Log and remember the faults of handlers, and log what was dropped; called after the reply was written."""
     files = {call.label: call.file for call in plan}
     for given in answers:
@@ -247,9 +239,7 @@ def note_answers(event: Event, plan: Sequence[Call], answers: Sequence[Answer], 
                 remember(event.hook_event_name, files[given.label], given.fault, project)
 
 
-def note_conflicts(
-    event: Event, plan: Sequence[Call], answers: Sequence[Answer], project: Project | None = None
-) -> None:
+def note_conflicts(event: Event, plan: Sequence[Call], answers: Sequence[Answer], project: Project) -> None:
     """Log and remember a handler that overrides another's value unseen: an environment variable or a worktree."""
     files = {call.label: call.file for call in plan}
     first: dict[str, tuple[str, object]] = {}
@@ -272,9 +262,7 @@ def _single_values(answers: Sequence[Answer]) -> Iterator[tuple[str, str, object
                 yield given.label, "worktree()", outcome.text
 
 
-def note_printed(
-    event: Event, plan: Sequence[Call], printed: Mapping[str, bytearray], project: Project | None = None
-) -> None:
+def note_printed(event: Event, plan: Sequence[Call], printed: Mapping[str, bytearray], project: Project) -> None:
     """Log and remember handlers that print; it never reaches the client, which would read it as a reply."""
     for call in plan:
         text = printed.get(call.label, bytearray()).decode(errors="replace").strip()

@@ -184,7 +184,7 @@ def _install(row: Any) -> Install | None:
             allowed=tuple(row["allowed"]),
             skill=Path(row["skill"]) if row["skill"] else None,
             skill_digest=row["skill_digest"],
-            status_line=bool(row.get("status_line")),  # records of earlier versions have none
+            status_line=bool(row["status_line"]),
             projects={
                 root: tuple((event, match) for event, match in wanted) for root, wanted in row["projects"].items()
             },

@@ -20,14 +20,6 @@ APPLICATION_ID = 0x486F6C64  # "Hold"; in the file's header, where programs such
 VERSION = 1  # the last migration that earlier versions can't work with; 1 is a ledger before any such migration
 NEWEST = 6  # the last migration
 LOG = "for the log"  # the section of `schema.sql` with the indexes that only the log needs
-# The tables of ledgers from before files had a version; each has a column `project`.
-_UNNUMBERED = frozenset(
-    (
-        *("agent_heirs", "archive", "attempts", "costs", "deliveries", "extracts", "generations", "launches"),
-        *("losses", "owners", "ownings", "phases_seen", "readers", "reads", "runs", "seals", "sessions"),
-        *("step_runs", "summaries", "todo_lists", "todo_tasks", "tombstones"),
-    )
-)
 
 
 class RefusedError(Exception):
@@ -63,7 +55,7 @@ def stays_current(connection: sqlite3.Connection) -> bool:
 
 
 def recognize(connection: sqlite3.Connection, file: Path) -> bool:
-    """Return whether a ledger is marked with this version; False for an empty file and an unmarked ledger.
+    """Return whether a ledger is marked with this version; False for an empty file.
 
     Raises:
         RefusedError: it has a later version or is no ledger.
@@ -78,7 +70,7 @@ def recognize(connection: sqlite3.Connection, file: Path) -> bool:
     if application == 0 and _is_foreign(connection, later=later):
         if _value(connection, "application_id") != 0:  # another process has created it in between
             return recognize(connection, file)
-        whose = "an SQLite database without any table of Holdfast's"
+        whose = "an SQLite database that isn't Holdfast's"
         raise RefusedError(f"{file} is {whose}, so nothing is remembered until you move it away")
     if later:
         raise RefusedError(
@@ -180,14 +172,10 @@ def _rows(connection: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]]:
 
 
 def _is_foreign(connection: sqlite3.Connection, *, later: bool) -> bool:
-    """Return whether a database without an application id has tables, but none of an unnumbered ledger."""
+    """Return whether a database without an application id has tables."""
     try:
-        names = {name for (name,) in _rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return bool(_rows(connection, "SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 1"))
     except sqlite3.Error:
         if later:  # this SQLite need not understand its tables
             return False
         raise
-    return bool(names) and not any(
-        any(column[1] == "project" for column in _rows(connection, f"PRAGMA table_info({name})"))
-        for name in names & _UNNUMBERED
-    )

@@ -7,10 +7,8 @@ project root (`*` for a user's own handler), handler file, function. `%` and con
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast import log, paths
@@ -54,7 +52,7 @@ def remember(path: Path, routes: Iterable[Route]) -> None:
     If the memory can't be written, that is logged. The guard still works, but would be forgotten if its file broke.
     """
     strict = tuple(Route(each.event, each.function, each.match, strict=True) for each in routes if each.strict)
-    if recall(path) == strict and not _legacy_file().exists():
+    if recall(path) == strict:
         return
     try:
         with lock.locked(paths.ensure_private(paths.state_dir()), timeout=LOCK_TIMEOUT_S):
@@ -63,8 +61,6 @@ def remember(path: Path, routes: Iterable[Route]) -> None:
             if strict:
                 entries[str(path)] = strict
             atomic.write(memory_file(), _text(entries), mode=0o600)
-            with suppress(OSError):
-                _legacy_file().unlink()
     except (HoldfastError, OSError) as error:
         log.write("warning", f"the strict handlers of {path} couldn't be recorded: {error}")
 
@@ -141,11 +137,6 @@ def memory_file() -> Path:
     return paths.state_dir() / "strict"
 
 
-def files() -> tuple[Path, ...]:
-    """Return the paths of all files that say which handlers are strict; none need exist."""
-    return memory_file(), _legacy_file()
-
-
 def selects(hooks: Hooks, route: Route, event: str, value: str | None) -> bool:
     """Return whether a route is for an event; a strict one with an invalid matcher is for every value."""
     if route.event != event:
@@ -176,9 +167,7 @@ def _for_change() -> Memory:
     try:
         return dict(_read(memory_file()))
     except ValueError:
-        for file in (memory_file(), _legacy_file()):
-            if file.exists():
-                document.set_aside(file)
+        document.set_aside(memory_file())
         return {}
 
 
@@ -192,7 +181,7 @@ def _load(file: Path) -> Memory:
 
 
 def _read(file: Path) -> Memory:
-    """Read the memory or, if it doesn't exist, the file of an earlier version.
+    """Read the memory; empty if it doesn't exist.
 
     Raises:
         OSError: it exists and can't be read, or it or its folder belongs to another user.
@@ -203,7 +192,7 @@ def _read(file: Path) -> Memory:
             paths.check_own(each)
         text = file.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
-        return _legacy()
+        return {}
     entries: Memory = {}
     for line in text.split("\n"):
         fields = [_unescaped(field) for field in line.split("\t")]
@@ -214,24 +203,6 @@ def _read(file: Path) -> Memory:
     if text.strip() and not entries and not text.startswith("#"):
         raise ValueError("no line of it is a strict handler's")
     return entries
-
-
-def _legacy() -> Memory:
-    """Read `strict.json`, which versions up to 0.1 wrote; the next change moves its content into the memory."""
-    try:
-        content = json.loads(_legacy_file().read_bytes())
-        return {
-            path: tuple(Route(row["event"], row["function"], row["match"], strict=True) for row in rows)
-            for path, rows in content.items()
-        }
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{_legacy_file()}: {error}") from error
-
-
-def _legacy_file() -> Path:
-    return paths.state_dir() / "strict.json"
 
 
 def _escaped(text: str) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast import paths
+from holdfast import config, paths
 from holdfast.errors import MissingError, StateError, because
-from holdfast.files import atomic, document, lock
-from holdfast.plugins import config_schema
+from holdfast.files import access, atomic, document, lock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tomlkit import TOMLDocument
+
+# Beside the file and by a relative path: an editor finds it without a network, and it moves with your dotfiles.
+SCHEMA_LINE = "#:schema ./holdfast.schema.json"
+"""The first line of a `holdfast.toml` whose schema lies beside it, as taplo, Even Better TOML and tombi read it."""
 
 
 def set_listed(name: str, **lists: bool) -> bool:
@@ -36,16 +40,35 @@ def set_listed(name: str, **lists: bool) -> bool:
     except OSError as error:
         raise StateError(file.parent, f"can't be created: {because(error)}") from error
     with lock.locked(folder):
-        config = _read(file)
-        before = tomlkit.dumps(config)
+        content = _read(file)
+        before = tomlkit.dumps(content)
         for key, there in lists.items():
-            _put(file, config, key, name, there=there)
-        text = tomlkit.dumps(config)
+            _put(file, content, key, name, there=there)
+        text = tomlkit.dumps(content)
         if text != before:
             atomic.write(file, text.encode(), mode=0o600, follow=True)
-            if text.startswith(config_schema.LINE):
-                config_schema.write()
+            if text.startswith(SCHEMA_LINE):
+                write_schema()
     return text != before
+
+
+def schema_file() -> Path:
+    """Return where the copy of the schema beside the user's file lies."""
+    return paths.config_dir() / "holdfast.schema.json"
+
+
+def write_schema() -> None:
+    """Write the schema beside the user's file. Where that can't be written, an editor only lacks its help."""
+    with suppress(StateError, OSError):
+        made = config.schema().encode()
+        if not access.is_there(schema_file()) or document.read(schema_file())[0] != made:
+            atomic.write(schema_file(), made)
+
+
+def refresh_schema() -> None:
+    """Write the copy of the schema again, if there is one: the installed formats may have changed."""
+    if access.is_there(schema_file()):
+        write_schema()
 
 
 def _read(file: Path) -> TOMLDocument:
@@ -55,23 +78,23 @@ def _read(file: Path) -> TOMLDocument:
     try:
         return tomlkit.parse(document.read(file)[0].decode("utf-8-sig"))
     except MissingError:
-        return tomlkit.parse(f"{config_schema.LINE}\n\n")
+        return tomlkit.parse(f"{SCHEMA_LINE}\n\n")
     except (TOMLKitError, ValueError, RecursionError) as error:
         raise StateError(file, f"is not TOML: {error}; correct it, then try again") from error
 
 
-def _put(file: Path, config: TOMLDocument, key: str, name: str, *, there: bool) -> None:
+def _put(file: Path, content: TOMLDocument, key: str, name: str, *, there: bool) -> None:
     """Add a name to a list of the `[handlers]` table, or remove it; a list is created only to add a name."""
     import tomlkit
 
-    handlers = config.get("handlers", {})
+    handlers = content.get("handlers", {})
     listed = handlers.get(key, []) if isinstance(handlers, dict) else None
     if not isinstance(listed, list):
         raise StateError(file, f"'handlers.{key}' is not a list; correct it, then try again")
     if there == (name in listed):
         return
     if there:
-        config.setdefault("handlers", tomlkit.table()).setdefault(key, tomlkit.array()).append(name)
+        content.setdefault("handlers", tomlkit.table()).setdefault(key, tomlkit.array()).append(name)
     else:
         while name in listed:
             listed.remove(name)

@@ -54,7 +54,6 @@ _ENGINE = (
     "dispatch.budget",
     "dispatch.costs",
     "files.trust",
-    "config_model",  # for those whose file has values
     "project",
     "ledger.database",
     "ledger.connection",

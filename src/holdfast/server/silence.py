@@ -138,7 +138,7 @@ def _seen(root: str, project: OpenProject) -> dict[str, tuple[int, ...] | None] 
     """Return the stamps of all files that decide which handlers run; None for too many."""
     ours = f"{root}/.claude"
     files = [
-        *(str(each) for each in (paths.user_config(), trust.file(), duplicates.folder(), *strictness.files())),
+        *(str(each) for each in (paths.user_config(), trust.file(), duplicates.folder(), strictness.memory_file())),
         *(ours, f"{ours}/{paths.project_config(project.root).name}"),
     ]
     for folder in (paths.shipped("handlers"), paths.user_handlers(), f"{ours}/handlers"):

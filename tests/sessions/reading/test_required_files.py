@@ -428,5 +428,5 @@ def test_what_is_excluded_from_capture_is_never_inlined(project: Workspace) -> N
     read(project)
     reads.compacted(project, ME)
     assert inlinable(project, "@docs/a.md")
-    hidden = replace(project, config=replace(project.config, exclude=["docs/a.md"]))
+    hidden = replace(project, config=project.config.model_copy(update={"exclude": ["docs/a.md"]}))
     assert inlinable(hidden, "@docs/a.md") == []

@@ -14,7 +14,7 @@ from holdfast.formats.orchestrator import amounts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdfast.config_keys import Config, Price
+    from holdfast.config import Config, Price
     from holdfast.files.transcript import Tokens
 
 TAKEN = "2026-11-25"

@@ -77,7 +77,7 @@ def news(event: Event, context: Context) -> list[Message]:
 
 
 def former_ledger(context: Context) -> list[Message]:
-    """Tell the user about the ledger that the project had before its `project.id` had to be trusted."""
+    """Tell the user about the ledger that the project had while its `project.id` was trusted."""
     if context.project.untrusted_ledger is None:
         return []
     notice = former.notice(context.project)

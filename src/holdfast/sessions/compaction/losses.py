@@ -42,7 +42,7 @@ class Loss:
             for word, and how many there are. Values of fewer than `SHORTEST_CHARS` characters aren't counted.
         noted_at: UTC stamp.
         lost: by kind, the facts that the summary doesn't have: at most `LISTED`, each one line of at most `LIMIT_CHARS`
-            characters, with secrets and excluded text masked. Empty in reports of earlier versions.
+            characters, with secrets and excluded text masked.
     """
 
     session: str
@@ -157,7 +157,7 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
 
 
 def _read(row: Mapping[str, Any]) -> Loss:
-    counts, gone = json.loads(row["counts"]), json.loads(row.get("lost") or "{}")  # earlier versions wrote no `lost`
+    counts, gone = json.loads(row["counts"]), json.loads(row["lost"])
     return Loss(
         *(row["session"], row["workflow"], row["title"]),
         counts={kind: tuple(pair) for kind, pair in counts.items()},

@@ -23,7 +23,6 @@ KEPT = 1_000  # workflows of one project; the oldest go
 
 _OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
 _APART = ("path", "raw", "root")  # not JSON: stored in columns of their own, or known anyway
-_PAUSED = "resting"  # the key of `paused` in all rows so far
 _TUPLES = ("reading", "reminders", "warnings", "remarks", "due", "needs")
 
 
@@ -40,7 +39,6 @@ def keep(project: OpenProject, workflow: Workflow, at: str) -> None:
     if not capture.allowed(project.config, workflow.path):
         return
     said = {each.name: getattr(workflow, each.name) for each in fields(workflow) if each.name not in _APART}
-    said |= {_PAUSED: said.pop("paused"), "unit": workflow.unit}  # earlier versions of Holdfast read the unit
     said["phases"] = [phase._asdict() for phase in workflow.phases]
     project.ledger.run(
         "INSERT INTO archive (project, worktree, workflow, host, client, path, said, content, completed_at)"
@@ -113,13 +111,12 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
 
 def _workflow(row: dict[str, Any]) -> Workflow:
     known = {each.name for each in fields(Workflow)}
-    written = json.loads(row["said"])
-    said = {name: value for name, value in written.items() if name in known}
+    said = {name: value for name, value in json.loads(row["said"]).items() if name in known}
     root = Path(row["worktree"])
     return Workflow(
         **said
         | {name: tuple(said.get(name) or ()) for name in _TUPLES}
-        | {"phases": tuple(_phase(phase) for phase in said["phases"]), "paused": bool(written.get(_PAUSED))},
+        | {"phases": tuple(_phase(phase) for phase in said["phases"])},
         path=root / row["path"],
         raw=bytes(row["content"]),
         root=root,

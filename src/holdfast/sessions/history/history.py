@@ -155,7 +155,7 @@ def _error(row: Mapping[str, Any]) -> str:
 
 def _begun(row: Mapping[str, Any]) -> bool:
     """Return whether a phase was seen to begin. A phase that was passed over was only seen to be over."""
-    return row.get("begun") != 0  # rows of earlier versions have no `begun`
+    return bool(row["begun"])
 
 
 def _in_a_moment(row: Mapping[str, Any]) -> bool:

@@ -47,4 +47,4 @@ def way(project: OpenProject, path: Path) -> str:
     except LedgerError:
         return ""
     place = path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
-    return f"`{command_line('log', 'restore', str(kept[0]['number']), '--of', one_line(place))}`" if kept else ""
+    return f"`{command_line('log', 'restore', str(kept[0]['number']), '--workflow', one_line(place))}`" if kept else ""

@@ -159,7 +159,7 @@ def _clear(project: Workspace, name: str, path: Path, number: str, *, replace: b
 
 def putting_back(path: Path, number: str) -> str:
     """Return the command that restores a generation over a file that is no workflow's state."""
-    return command_line("log", "restore", number, "--replace", "--of", str(path))
+    return command_line("log", "restore", number, "--replace", "--workflow", str(path))
 
 
 def _formerly(project: Workspace, wanted: str | None) -> Path | None:

@@ -1,4 +1,4 @@
-"""The ledger that a project used through its `project.id` before that setting had to be trusted."""
+"""The ledger that a project used through its `project.id` while its configuration was trusted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PATIENCE_S = 0.5  # seconds to wait for a lock; short, because an event waits for the answer
-# The tables with an index on `worktree`, and `sessions`, which earlier versions may not have indexed. Rows of the other
-# tables belong to a session, so their worktrees are in `sessions`.
+# The tables with an index on `worktree`. Rows of the other tables belong to a session, so their worktrees are in
+# `sessions`.
 _TABLES = (
-    "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'sessions'"
-    " UNION SELECT tables.name FROM sqlite_master AS tables, pragma_index_list(tables.name) AS indexes,"
+    "SELECT DISTINCT tables.name FROM sqlite_master AS tables, pragma_index_list(tables.name) AS indexes,"
     " pragma_index_info(indexes.name) AS columns"
     " WHERE tables.type = 'table' AND columns.seqno = 1 AND columns.name = 'worktree'"
 )

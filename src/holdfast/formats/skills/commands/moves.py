@@ -116,14 +116,7 @@ def task(
 
 @click.command()
 @click.argument("part", type=click.Choice(PARTS))
-@click.option(
-    "--test-file",
-    "--file",
-    "file",
-    default="",
-    metavar="FILE",
-    help="The file of the test; in green, the file of the code.",
-)
+@click.option("--file", default="", metavar="FILE", help="The file of the test; in green, the file of the code.")
 @click.option("--test-name", "name", default="", metavar="NAME", help="The name of the test.")
 @click.option("--reason", default="", metavar="TEXT", help="Why the test fails.")
 @click.option("--command", "ran", default="", metavar="COMMAND", help="The command that ran the tests.")

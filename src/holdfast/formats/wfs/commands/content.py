@@ -40,7 +40,7 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--after", **many, metavar="ID", help="A task that has to be completed before. Repeat it."),
         click.option("--accept", **many, metavar="TEXT", help="How to tell that the task is done. Repeat it."),
         click.option("--focus", **many, metavar="PATH", help="A path to work on. Repeat it."),
-        click.option("--require", "--requirement", "require", **many, metavar="TEXT", help="A requirement. Repeat it."),
+        click.option("--require", "require", **many, metavar="TEXT", help="A requirement. Repeat it."),
         click.option("--agent", metavar="@NAME", help="Who works on it. Default: see `holdfast wfs task add --help`."),
         click.option(
             "--type", type=click.Choice(choice.TYPES), help="The type of task. Default for a new task: by its title."
@@ -97,7 +97,6 @@ def _artifact(text: str) -> dict[str, Any]:
 def removal(text: str) -> tuple[str, str | None]:
     """Return what `--remove` names: a name of `edit.REMOVABLE`, and the value to remove; None for all values."""
     name, sign, entry = text.partition("=")
-    name = {"requirement": "require"}.get(name, name)
     if name not in edit.REMOVABLE:
         known = ", ".join(edit.REMOVABLE)
         raise click.BadParameter(f"{name!r} is not one of {known}", param_hint="--remove")
