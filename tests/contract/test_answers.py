@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import processes
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 from tests.signals import Agent
@@ -105,6 +107,70 @@ def of_another_session(project: HoldfastProject) -> None:
     start(project, "Book", session=OTHER)
 
 
+def in_another_worktree(project: HoldfastProject) -> None:
+    """A workflow that was completed in another worktree of the repository."""
+    other = project.root.with_name("other")
+    git = ["git", "-C", str(project.root), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in ("init -q", "commit -qm x --allow-empty", f"worktree add -q {other}"):
+        subprocess.run([*git, *command.split()], check=True, capture_output=True)
+    for command in ("start Book --phase Draft", "next", "done --all"):
+        holdfast(*command.split(), root=other)
+
+
+def in_a_submodule(project: HoldfastProject) -> None:
+    """A workflow in a submodule, whose git folder lies in the repository around it."""
+    folder = project.root.with_name("around.git") / "modules/project"
+    files = {"HEAD": "ref: refs/heads/main\n", "config": f"[core]\n\tworktree = {project.root}\n"}
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    project.write({".git": f"gitdir: {folder}\n"})
+    start(project, "Book")
+
+
+def advised(project: HoldfastProject) -> None:
+    """A handler of the project has advised the model once."""
+    text = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event):\n    return advise('😀 careful')\n"
+    project.write({".claude/handlers/guard.py": text})
+    project.trust()
+    project.fire("PreToolUse", "PreToolUse-Bash")
+
+
+def changed_by_hand(project: HoldfastProject) -> None:
+    """A state file that a person changed, and a command after that."""
+    start(project, "Tool", "--format", "hybrid")
+    project.write({STATE: (project.root / STATE).read_text().replace('"Review"', '"Reread"')})
+    holdfast("next", root=project.root)
+
+
+def misconfigured(project: HoldfastProject) -> None:
+    """A configuration of the project with a wrong value, and a value that counts only once it is trusted."""
+    project.write({".claude/holdfast.toml": 'reading = "never"\n[handlers]\noff = ["save_workflow"]\n'})
+
+
+def over_the_clients_settings(project: HoldfastProject) -> None:
+    """A format without code that has the client's settings for its state file."""
+    text = (processes.ROOT / "examples/formats/progress.toml").read_text()
+    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "holdfast/formats"
+    folder.mkdir(parents=True)
+    for number, place in enumerate((".claude/settings.json", ".claude/settings.local.json", "../x.json")):
+        changed = re.sub(r"(?m)^files = .*", f'files = ["{place}"]', text)
+        (folder / f"mine{number}.toml").write_text(changed)
+
+
+def installed(project: HoldfastProject) -> None:
+    """Holdfast was installed beside a person's own status line, and a handler wants an event that is too new."""
+    start(project, "Book")
+    settings = Path.home() / ".claude/settings.json"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text('{"statusLine": {"type": "command", "command": "~/mine.sh"}}')
+    holdfast("install", "--statusline", root=project.root)
+    project.write(
+        {".claude/handlers/new.py": "from holdfast import *\n@hookimpl\ndef on_pre_model_switch(event): ...\n"}
+    )
+    project.trust()
+
+
 def hostile(project: HoldfastProject) -> None:
     """A stranger's state file, whose texts steer terminals, mark up text and are no UTF-8."""
     start(project, "Tool", "--format", "hybrid", session=ME)
@@ -147,6 +213,8 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "log diff": NO_NEXT,
         "next": NO_NEXT,
         "done": NO_NEXT,
+        "log restore 1 --of X": (1, 'no workflow is named "X"'),
+        "install --statusline --dry-run": (0, '+ "statusLine": {'),
         "list --archive --templates": (2, "--archive and --templates are two lists; choose one"),
     },
     at_work: {
@@ -214,6 +282,8 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         ),
         "agents list": (0, "a0000000000000002 finished general-purpose: Look", "a0000000000000001 running"),
         "agents show a0000000000000002": (0, "All is well."),
+        "report -o -": (0, "; its result was not used"),
+        "agents rerun a0000000000000002": (0, "a0000000000000002 won't be used again"),
         "agents show a0": (1, "several agents or runs begin with 'a0'"),
         "log": (0, "agent stopped: general-purpose: All is well.", 'phase began: "Tool", phase 1 "Draft"'),
         "cost": (0, "SessionStart shipped/restore_workflow", "Total:"),
@@ -250,6 +320,34 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "next": TAKEN,
         "done": TAKEN,
         "resume book": (0, "still belongs to session 22222222, which is live. To take it, add --anyway."),
+    },
+    in_another_worktree: {
+        "show": (1, "there is no workflow in this project, and none was completed here"),
+        "list --archive": (0, "1/1 Book"),
+    },
+    in_a_submodule: {
+        "list": (0, "1/2 Book - Draft"),
+    },
+    advised: {
+        "cost": (0, "project/guard 10 characters, about 3 tokens"),
+        "cost --since 2100-01-01": (0, "nothing was put into a model's context"),
+    },
+    changed_by_hand: {
+        "log": (0, "generation 3 kept"),
+    },
+    misconfigured: {
+        "config check": (1, "key 'reading': input should be 'off', 'remind' or 'hold'"),
+        "list": (0, NONE),
+    },
+    over_the_clients_settings: {
+        "formats list": (
+            *(0, "'.claude/settings.json' may be a file of the client", "'../x.json' must lie below the project's"),
+            "'.claude/settings.local.json' may be a file of the client",
+        ),
+    },
+    installed: {
+        "handlers list": (0, "not registered: "),
+        "doctor --verbose": (0, "the status line is a program of your own"),
     },
     hostile: {
         "list": (0, HARMLESS),
@@ -312,3 +410,18 @@ def test_a_reader_that_goes_away_costs_no_traceback(holdfast_project: Callable[.
     done = subprocess.run(["sh", "-c", command], cwd=project.root, capture_output=True, timeout=500, check=False)
 
     assert (done.stdout, done.stderr) == (b"Book\n", b"")
+
+
+def test_forgetting_reaches_the_reports_of_all_checkouts(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """Each tells of the whole project."""
+    mine, other = holdfast_project({}), holdfast_project({}).root.with_name("other")
+    for root in (mine.root, other):
+        (root / ".claude").mkdir(parents=True, exist_ok=True)
+        (root / ".claude/holdfast.toml").write_text('[project]\nid = "shared"\n')
+        holdfast("handlers", "trust", "--yes", root=root)
+        holdfast("start", "Shared", "--phase", "One", root=root, session=ME)
+        holdfast("report", root=root)
+
+    holdfast("forget", "--session", ME, "--yes", root=mine.root)
+
+    assert [(root / ".claude/holdfast/report.html").exists() for root in (mine.root, other)] == [False, False]

@@ -8,11 +8,17 @@ A compaction brings `FULL + LINE + LINE`: the workflow restored in full, then th
 from __future__ import annotations
 
 import json
+import os
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from holdfast.testkit.agent import Agent as Launch
+from tests import processes
 from tests.commandline import holdfast
 from tests.signals import Agent
 from tests.tables import each_row
@@ -20,9 +26,8 @@ from tests.tables import each_row
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pytest
-
     from holdfast.testing import Fired, HoldfastProject
+    from tests.processes import Ended
 
 TRANSCRIPTS = Path(__file__).parents[1] / "sessions" / "transcripts"
 RECORDED = {"worked": "worked-2.1.329-tasks", "fork": "fork-2.1.329", "clear": "clear-2.1.329"}
@@ -90,7 +95,9 @@ class Scene:
 
     def current(self, who: str) -> str:
         """Show the workflow that a command without a name is about."""
-        said = holdfast("show", "--json", root=self.project.root, session=session_id(who), code=None)
+        said = holdfast(
+            "show", "--json", root=self.project.root, session="" if who == "person" else session_id(who), code=None
+        )
         return str(said.json["title"]) if said.code == 0 else "refused"
 
     def moves(self, who: str, title: str = "") -> str:
@@ -200,6 +207,8 @@ SCENES = {
     " C current -> refused",
     "what is paused gives way to what isn't": "A starts_paused Paused; A current -> Paused; A starts Open;"
     " A current -> Open; A restores -> Open + Paused",
+    "for a person, too": "person starts_paused Paused; person current -> Paused; person starts Open;"
+    " person current -> Open",
     "a session is told of what it could go on with": "A starts Mine; A ends; B begins -> Mine",
     "and not of another live session's": "A begins; A starts Mine; B begins -> -",
     "it hears of it once": "person starts Free; A begins -> Free; A begins resume -> -",
@@ -255,3 +264,45 @@ def test_agents_stay_with_a_session_whose_id_changes_twice(
         assert f"({agent.run}) has finished; its result is still unused" in second
         assert words in second
     assert late.run not in scene.fire("B", "SessionStart-compact").context
+
+
+@pytest.mark.slow
+def test_after_clear_a_running_agent_goes_on_and_an_ended_one_may_run_again(tmp_path: Path) -> None:
+    """A person starts over in the same process, under another id: only the launch of what runs is refused."""
+    place = processes.make(tmp_path)
+    (place.home / ".config/holdfast/holdfast.toml").unlink()
+    environ = place.environ(CLAUDE_PID=str(os.getpid()))
+
+    def fire(who: str, name: str, **changes: Any) -> Ended:
+        payload = place.payload(name, session_id=session_id(who), **changes)
+        return place.fire(payload, environ=environ)
+
+    def calls(who: str, begins: str, number: int) -> list[Launch[Ended]]:
+        fire(who, f"SessionStart-{begins}")
+        fire(who, "UserPromptSubmit", prompt="Do it.", prompt_id=who)
+        asked = [{"description": each, "prompt": each, "subagent_type": "builder"} for each in ("Design", "Look")]
+        send = partial(fire, who)
+        return [Launch(send, send, each, f"a{n}", f"toolu_{n}") for n, each in enumerate(asked, number)]
+
+    running, ended = calls("A", "startup", 1)
+    for each in (running, ended):
+        each.asked["run_in_background"] = True  # type: ignore[index]
+        each.about_to()
+        each.launched()
+        each.started()
+    ended.stopped("There is nothing to see.")
+    fire("A", "SessionEnd-clear")
+
+    same, again = calls("B", "clear", 11)
+    assert "is running already: builder a1" in same.about_to().specific.get("permissionDecisionReason", "")
+    assert "permissionDecision" not in again.about_to().specific
+
+
+def test_a_script_that_never_ran_is_launched(holdfast_project: Callable[[], HoldfastProject], tmp_path: Path) -> None:
+    """Nothing is said of it, by no handler."""
+    (tmp_path / "session.jsonl").touch()
+    asked = {"script": "export const meta = {name: 'review', description: 'x'}\nawait agent('Look at it.')\n"}
+    project = holdfast_project()
+    path = str(tmp_path / "session.jsonl")
+    fired = project.fire("PreToolUse", tool_name="Workflow", tool_input=asked, tool_use_id="t1", transcript_path=path)
+    assert (fired.stdout, fired.faults) == ("", [])

@@ -195,6 +195,19 @@ def test_todos_never_move_the_workflow(calculator: Calculator) -> None:
     assert calculator.read(STATE) == before
 
 
+def test_todos_of_phases_with_one_title_are_corrected_in_their_order(calculator: Calculator) -> None:
+    """R000-31: a finished check doesn't finish the next one of the same name; the model is told what was corrected."""
+    calculator.create(phases=[("Run QA", "a"), ("Fix", "b"), ("Run QA", "a")])
+    calculator.update("phase_0", "completed")
+    claims = [
+        {"content": title, "status": "completed", "activeForm": title} for title in ("Run QA", "Run QA", "Buy milk")
+    ]
+    fired = calculator.project.fire("PreToolUse", "PreToolUse-TodoWrite", tool_input={"todos": claims})
+
+    assert [each["status"] for each in fired.specific["updatedInput"]["todos"]] == ["completed", "pending", "completed"]
+    fired.assert_advised("Holdfast set the status of these to-dos", "- Run QA\n")
+
+
 def test_the_list_is_told_at_the_start_and_when_phases_complete(calculator: Calculator) -> None:
     """R000-32: the orchestrator's first list is `hybrid todos`; the hook tells it again when a phase completes."""
     calculator.create()
@@ -412,6 +425,19 @@ def test_any_sign_of_failure_beats_completed(calculator: Calculator, sign: dict[
     fired.assert_advised("2 tests FAILED")
 
 
+@pytest.mark.parametrize("content", [None, [], [{"type": "text", "text": " "}]])
+def test_an_agent_that_returns_nothing_completes_nothing(calculator: Calculator, content: list[Any] | None) -> None:
+    """I000-14: no words show no work; the model is told how to complete the phase."""
+    calculator.create()
+    agent = Agent(calculator.project, CREATE)
+    agent.about_to()
+    said: dict[str, Any] = {"status": "completed", "agentId": agent.run, "content": content}
+    if content is None:
+        del said["content"]
+    agent.returned(tool_response=said).assert_advised("its agent returned no result", "`holdfast done ")
+    assert calculator.statuses == ["active", "pending"]
+
+
 def test_agent_that_moved_nothing_is_told_once_how_to(calculator: Calculator) -> None:
     """I000-15: caution costs nothing where the model is told the words."""
     calculator.create()
@@ -447,6 +473,7 @@ def test_the_model_may_not_reopen_unasked(calculator: Calculator, monkeypatch: p
     calculator.run("install", "--scope", "project", "--allow-cli")
     allowed = json.loads(calculator.read(".claude/settings.json"))["permissions"]["allow"]
 
+    assert (calculator.root / ".claude/skills/holdfast/SKILL.md").is_file()
     assert any("holdfast hybrid phase" in rule for rule in allowed)
     assert not any("reopen" in rule or rule.startswith("Bash(holdfast hybrid:") for rule in allowed)
 

@@ -329,6 +329,23 @@ def test_only_a_compaction_puts_guidance_into_the_context(desk: Desk, source: st
     assert RESTORED in desk.begin("compact").context
 
 
+def test_a_rule_of_long_ago_is_told_before_later_requests(desk: Desk) -> None:
+    """Without a workflow, the session's own transcript: first and last requests, those that set a rule, then others."""
+    asked = [f"request {number:02} {'x' * 150}" for number in range(40)]
+    asked[7] = "Always use tabs."
+    shape = {"type": "user", "promptSource": "user", "timestamp": "2026-01-01T00:00:00Z", "isSidechain": False}
+    entries = [
+        shape | {"uuid": f"{n}", "message": {"role": "user", "content": [{"type": "text", "text": each}]}}
+        for n, each in enumerate(asked)
+    ]
+    path = desk.put("session.jsonl", "".join(f"{json.dumps(each)}\n" for each in entries))
+
+    told = desk.begin(transcript_path=str(path)).context
+
+    assert_order(told, ["- request 39", "- request 00", "- Always use tabs.", "- request 38"])
+    assert "- request 08" not in told
+
+
 def test_a_compaction_that_never_announced_itself_is_restored(desk: Desk) -> None:
     """I001-12: PreCompact sometimes does not fire; the live state is read."""
     desk.run("start", "A", "--phase", "One", "--phase", "Two", session=ME)
