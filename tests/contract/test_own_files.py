@@ -138,6 +138,15 @@ def test_config_check_ends_with_0_only_where_all_is_right(tmp_path: Path, home: 
     assert "key 'reading'" in holdfast("config", "check", root=tmp_path, code=1).out
 
 
+def test_a_linked_configuration_is_changed_where_it_lies(tmp_path: Path, home: Path) -> None:
+    """As dotfiles are; the link stays."""
+    dotfile = put(home / "dotfiles/holdfast.toml", 'reading = "hold"\n')
+    (home / CONFIG).parent.mkdir(parents=True, exist_ok=True)
+    (home / CONFIG).symlink_to(dotfile)
+    holdfast("handlers", "off", "sync_todos", root=tmp_path)
+    assert (home / CONFIG).is_symlink() and "sync_todos" in dotfile.read_text()
+
+
 def test_a_folder_in_your_home_is_no_part_of_your_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Your own ~/.claude makes no project of all that is yours."""
     (home / ".claude").mkdir(exist_ok=True)
@@ -252,3 +261,18 @@ def test_a_session_that_compacts_leaves_its_story(
     assert re.search(r"guidance given.*[1-9]\d* characters with SessionStart", log) and "went silent" not in log
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T11:00:00Z")
     assert "session went silent" in holdfast("log", root=project.root).out
+
+
+def test_the_log_of_a_session_can_be_limited_to_a_time(
+    holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the beginning of its id as well."""
+    project = holdfast_project({})
+    for hour, title in ((9, "Book"), (11, "Song")):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T{hour:02}:00:00Z")
+        project.fire("SessionStart", "SessionStart-startup-tui", session_id=ME)
+        holdfast("start", title, "--phase", "Draft", root=project.root, session=ME)
+        holdfast("done", "--all", root=project.root, session=ME)
+    for session in (ME, ME[:8]):
+        out = holdfast("log", "--session", session, "--since", "2026-03-01T10:00", root=project.root).out
+        assert "Song" in out and "Book" not in out, out
