@@ -729,6 +729,16 @@ def test_a_server_that_dies_or_stops_opens_no_guard(place: Scratch) -> None:
     report(found)
 
 
+def test_a_server_that_you_switch_off_answers_no_more(place: Scratch) -> None:
+    """From the next event on."""
+    serve(place)
+    config = place.home / ".config/holdfast/holdfast.toml"
+    with changed(config, f"server = false\n{config.read_text()}"):
+        process, chain = watched(place)
+        process.communicate(timeout=processes.PATIENCE)
+    assert process.pid in chain
+
+
 def test_a_stopped_process_refuses_when_its_time_is_up() -> None:
     """The process that answers an event is stopped for good: the relay refuses, if the event is guarded at all."""
     made = scratch.make(config="timeout = 1.0\ndeadline = 1.0\n")
