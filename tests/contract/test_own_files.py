@@ -71,6 +71,34 @@ def test_an_event_is_registered_from_the_clients_version_on(
     assert ("PreSkillShellCommand" in hooks) is registered
 
 
+def test_an_event_waits_until_the_last_older_client_was_used_30_days_ago(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older client calls a settings file with an event that it doesn't know invalid."""
+    put(home / ".config/holdfast/handlers/skills.py", NEEDS_NEW_CLIENT)
+    for day, version, registered in (("01", "2.1.331", False), ("05", "2.1.333", False), ("30", "2.1.333", True)):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-{'04' if registered else '03'}-{day}T09:00:00Z")
+        monkeypatch.setenv("AI_AGENT", f"claude-code_{version.replace('.', '-')}_harness")
+        holdfast("install", root=tmp_path)
+        hooks = json.loads((home / ".claude/settings.json").read_text())["hooks"]
+        assert ("PreSkillShellCommand" in hooks) is registered, day
+
+
+def test_a_sessions_start_changes_no_settings_of_the_team(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """What a new handler wants besides is said with the command that registers it."""
+    project = holdfast_project({})
+    holdfast("install", "--scope", "project", root=project.root)
+    settings = project.root / ".claude/settings.json"
+    before = settings.read_bytes()
+    wants = "from holdfast import hookimpl\n@hookimpl\ndef on_setup(event): ...\n"
+    put(project.root / ".claude/handlers/ours.py", wants)
+    holdfast("handlers", "trust", "--yes", root=project.root)
+    assert settings.read_bytes() == before
+    replies = [project.fire(*event) for event in (("SessionStart", "SessionStart-startup-tui"), ("UserPromptSubmit",))]
+    assert "holdfast install" in "".join(str(each) for each in replies)
+    assert settings.read_bytes() == before
+
+
 def test_install_renews_the_schema_of_an_earlier_version(tmp_path: Path, home: Path) -> None:
     """It lies beside your configuration, for your editor."""
     holdfast("handlers", "off", "sync_todos", root=tmp_path)
