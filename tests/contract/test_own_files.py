@@ -71,6 +71,34 @@ def test_an_event_is_registered_from_the_clients_version_on(
     assert ("PreSkillShellCommand" in hooks) is registered
 
 
+def test_an_event_waits_until_the_last_older_client_was_used_30_days_ago(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older client calls a settings file with an event that it doesn't know invalid."""
+    put(home / ".config/holdfast/handlers/skills.py", NEEDS_NEW_CLIENT)
+    for day, version, registered in (("01", "2.1.331", False), ("05", "2.1.333", False), ("30", "2.1.333", True)):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-{'04' if registered else '03'}-{day}T09:00:00Z")
+        monkeypatch.setenv("AI_AGENT", f"claude-code_{version.replace('.', '-')}_harness")
+        holdfast("install", root=tmp_path)
+        hooks = json.loads((home / ".claude/settings.json").read_text())["hooks"]
+        assert ("PreSkillShellCommand" in hooks) is registered, day
+
+
+def test_a_sessions_start_changes_no_settings_of_the_team(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """What a new handler wants besides is said with the command that registers it."""
+    project = holdfast_project({})
+    holdfast("install", "--scope", "project", root=project.root)
+    settings = project.root / ".claude/settings.json"
+    before = settings.read_bytes()
+    wants = "from holdfast import hookimpl\n@hookimpl\ndef on_setup(event): ...\n"
+    put(project.root / ".claude/handlers/ours.py", wants)
+    holdfast("handlers", "trust", "--yes", root=project.root)
+    assert settings.read_bytes() == before
+    replies = [project.fire(*event) for event in (("SessionStart", "SessionStart-startup-tui"), ("UserPromptSubmit",))]
+    assert "holdfast install" in "".join(str(each) for each in replies)
+    assert settings.read_bytes() == before
+
+
 def test_install_renews_the_schema_of_an_earlier_version(tmp_path: Path, home: Path) -> None:
     """It lies beside your configuration, for your editor."""
     holdfast("handlers", "off", "sync_todos", root=tmp_path)
@@ -136,6 +164,15 @@ def test_config_check_ends_with_0_only_where_all_is_right(tmp_path: Path, home: 
     assert "every key is valid" in holdfast("config", "check", root=tmp_path).out
     put(home / CONFIG, 'reading = "hol"\n')
     assert "key 'reading'" in holdfast("config", "check", root=tmp_path, code=1).out
+
+
+def test_a_linked_configuration_is_changed_where_it_lies(tmp_path: Path, home: Path) -> None:
+    """As dotfiles are; the link stays."""
+    dotfile = put(home / "dotfiles/holdfast.toml", 'reading = "hold"\n')
+    (home / CONFIG).parent.mkdir(parents=True, exist_ok=True)
+    (home / CONFIG).symlink_to(dotfile)
+    holdfast("handlers", "off", "sync_todos", root=tmp_path)
+    assert (home / CONFIG).is_symlink() and "sync_todos" in dotfile.read_text()
 
 
 def test_a_folder_in_your_home_is_no_part_of_your_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,3 +289,18 @@ def test_a_session_that_compacts_leaves_its_story(
     assert re.search(r"guidance given.*[1-9]\d* characters with SessionStart", log) and "went silent" not in log
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T11:00:00Z")
     assert "session went silent" in holdfast("log", root=project.root).out
+
+
+def test_the_log_of_a_session_can_be_limited_to_a_time(
+    holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the beginning of its id as well."""
+    project = holdfast_project({})
+    for hour, title in ((9, "Book"), (11, "Song")):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T{hour:02}:00:00Z")
+        project.fire("SessionStart", "SessionStart-startup-tui", session_id=ME)
+        holdfast("start", title, "--phase", "Draft", root=project.root, session=ME)
+        holdfast("done", "--all", root=project.root, session=ME)
+    for session in (ME, ME[:8]):
+        out = holdfast("log", "--session", session, "--since", "2026-03-01T10:00", root=project.root).out
+        assert "Song" in out and "Book" not in out, out

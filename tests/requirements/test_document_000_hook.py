@@ -476,6 +476,8 @@ def test_the_model_may_not_reopen_unasked(calculator: Calculator, monkeypatch: p
     assert (calculator.root / ".claude/skills/holdfast/SKILL.md").is_file()
     assert any("holdfast hybrid phase" in rule for rule in allowed)
     assert not any("reopen" in rule or rule.startswith("Bash(holdfast hybrid:") for rule in allowed)
+    of_people = ("handlers", "install", "uninstall", "forget", "config", "restore", "log restore", "formats")
+    assert not [rule for rule in allowed for name in of_people if rule.startswith(f"Bash(holdfast {name}")]
 
 
 def test_the_project_is_the_payloads_not_the_directorys(

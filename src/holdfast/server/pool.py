@@ -139,7 +139,7 @@ class Workers:
         if len(self._spares) < SPARES and time.monotonic() >= self._tries_at:
             pid = self._fork()
             if pid:
-                self._spares.append(None)
+                self._spares.append(pid)
             else:
                 self._pause()
         if self._spares:
