@@ -19,6 +19,15 @@ def test_the_context_gives_project_configuration_and_environment(author: Authors
     assert made.bash(cwd="/elsewhere").context == f"a.py {made.root} hybrid 1"
 
 
+def test_a_printed_context_does_not_show_the_environment(author: Authors) -> None:
+    """The environment holds secrets, and handlers print and log what they get."""
+    made = author({"a": handler("return advise(f'{context} {context.environ[\"CLAUDECODE\"]}')")})
+
+    shown = made.bash().context
+    assert "handler='a.py'" in shown and shown.endswith(" 1")
+    assert "CLAUDECODE" not in shown
+
+
 def test_a_handler_writes_to_the_log_under_its_name(author: Authors) -> None:
     """A line has the handler's file name, its level and the fields, without secrets."""
     made = author({"a": handler("context.log('seen', level='warning', count=3, token='abcd1234efgh')")})
