@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from tests.conftest import RunPython
     from tests.processes import Place
 
-SEARCH = frozenset({"importlib.metadata", "importlib_metadata", "pkg_resources"})  # for other packages' entry points
-NEVER = SEARCH | frozenset({"click", "rich", "markdown_it", "sqlite3", "subprocess", "asyncio", "pytest", "logging"})
+NEVER = frozenset({"click", "rich", "markdown_it", "sqlite3", "subprocess", "asyncio", "pytest", "logging"})
 MODELS = frozenset(EVENTS.values())
 # The modules of ours that an event of the shipped handlers may load in a project with a workflow, in whichever process.
 # A few more than it does: what goes beyond was imported at the top of a module and belongs where it is used.
