@@ -25,7 +25,6 @@ FOUNDATIONS = frozenset(
         "clock",
         "config",
         "errors",
-        "frozen",
         "log",
         "paths",
         "project",
