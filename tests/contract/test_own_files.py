@@ -280,7 +280,7 @@ def test_a_session_that_compacts_leaves_its_story(
     """`holdfast log` tells what the model got, with how many characters, and that nothing was heard of it since."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T09:00:00Z")
     project = holdfast_project({})
-    assert "<html" in holdfast("report", "-o", "-", root=project.root).out
+    assert "<html" in holdfast("report", "-", root=project.root).out
     project.fire("SessionStart", "SessionStart-startup-tui", session_id=ME)
     holdfast("start", "Book", "--phase", "Draft", root=project.root, session=ME)
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)

@@ -134,7 +134,7 @@ COMMANDS = (
     *("status", "list", "show", "log", "explain", "cost", "doctor", "handlers list", "handlers check", "export"),
     *("status --json", "list --json", "show --json", "log --json", "explain --json", "handlers list --json"),
     *(
-        "report -o -",
+        "report -",
         "log diff 1 now",
         "resume",
         "next",

@@ -321,7 +321,7 @@ LEDGERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "locked": (lambda file: None, "another process has locked the ledger"),
 }
 RECORDS = ("log", "cost", "export", "list --archive", "forget --everything --yes", "forget --everything --dry-run")
-VIEWS = ("status", "list", "show", "explain", "resume", "next", "report -o -")
+VIEWS = ("status", "list", "show", "explain", "resume", "next", "report -")
 
 
 @pytest.mark.slow
