@@ -79,7 +79,7 @@ def test_where_none_runs(place: Warm) -> None:
         == "No server runs. The next event of a session starts one, if Holdfast is installed.\n"
     )
     relay = {"relay": "", "relay_reason": "holdfast is not installed"}
-    assert holdfast("server", "status", "--json").json == {"disabled_by": "", "off": "", **relay, "servers": []}
+    assert holdfast("server", "status", "--json").json == {"disabled_by": "", **relay, "servers": []}
     assert not place.folder.exists(), "asking made a folder"
 
 
@@ -114,7 +114,6 @@ def test_one_that_runs_is_named_with_all_there_is_to_know(warm: Warm) -> None:
         "pid": warm.pid,
         "answers": True,
         "launcher": str(warm.entry),
-        "entry": str(warm.entry),
     }
     assert shown == expected | {"answered": 0, "answering": 0, "waiting": 0}
 
