@@ -78,7 +78,7 @@ class Stage:
         """Where the relay looks for its server."""
         entry = relays.entry(self.kind, self.top / "run")
         environ = {os.fsencode(name): os.fsencode(value) for name, value in self.environ.items()}
-        return Path(os.fsdecode(relay.address(str(entry), environ)))
+        return Path(os.fsdecode(protocol.address(str(entry), environ)))
 
     def guard(self, *events: str) -> None:
         """Have a strict handler be known for events."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
 from holdfast.install import launcher
-from holdfast.server import servers
+from holdfast.server import control
 from tests import processes, relays, waiting
 from tests.processes import ENTRYPOINT, INTERPRETER, Place
 
@@ -101,7 +101,7 @@ class Warm(Place):
     def sockets(self) -> list[Path]:
         """Where a server listens that runs."""
         places = [lock.with_suffix("") for lock in self.folder.glob("*.lock")]
-        return [place for place in places if servers.holder(place)]
+        return [place for place in places if control.holder(place)]
 
     @property
     def socket(self) -> Path:
@@ -112,14 +112,14 @@ class Warm(Place):
     @property
     def pid(self) -> int:
         """The one server's process id."""
-        return servers.holder(self.socket)
+        return control.holder(self.socket)
 
     def warm_up(self) -> None:
         """Have an event start a server, and wait until that answers."""
         for mark in self.folder.glob("*.tried"):
             mark.unlink()
         self.fire(self.call(), "PreToolUse")
-        self.until(lambda: bool(self.sockets) and servers.ask(self.socket) is not None)
+        self.until(lambda: bool(self.sockets) and control.ask(self.socket) is not None)
 
     @staticmethod
     def until(true: Callable[[], bool]) -> None:
@@ -169,7 +169,7 @@ def murderer(home: Path, pause: float = 0.4) -> Iterator[list[int]]:
     def run() -> None:
         while not over.wait(pause):
             for lock in folder.glob("*.lock"):
-                pid = servers.holder(lock.with_suffix(""))
+                pid = control.holder(lock.with_suffix(""))
                 with suppress(OSError):
                     if pid > 0:
                         os.kill(pid, signal.SIGKILL)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.server import servers
+from holdfast.server import control
 from tests import warmth
 from tests.doctoring import healthy, mend, only
 from tests.warmth import gone
@@ -33,7 +33,7 @@ def hanging(place: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
     """The same, with a server that doesn't answer."""
     place.warm_up()
     os.kill(place.pid, signal.SIGSTOP)
-    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
+    monkeypatch.setattr(servers, "ask", partial(control.ask, patience=0.3))
     return place
 
 

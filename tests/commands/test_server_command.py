@@ -17,7 +17,7 @@ import pytest
 
 from holdfast import clock, paths
 from holdfast.install import launcher
-from holdfast.server import servers
+from holdfast.server import control
 from tests import processes, warmth
 from tests.commandline import holdfast
 from tests.processes import SOURCE
@@ -65,7 +65,7 @@ def second(warm: Warm) -> Warm:
     root = str(warm.entry.parent / "patient")
     other = replace(warm, entry=processes.copy_of_entrypoint(warm.entry.with_name("other"), root))
     other.fire(other.call(), "PreToolUse")
-    warm.until(lambda: [each.answers for each in servers.running_servers()] == [True, True])
+    warm.until(lambda: [each.answers for each in control.running_servers()] == [True, True])
     return other
 
 
@@ -149,7 +149,7 @@ def test_start_replaces_one_that_hangs(ready: Warm, monkeypatch: pytest.MonkeyPa
     """It is ended, and a new one says that it runs."""
     holdfast("server", "start")
     pid = ready.pid
-    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.5))
+    monkeypatch.setattr(servers, "ask", partial(control.ask, patience=0.5))
     monkeypatch.setattr("holdfast.commands.server._START_TIMEOUT_S", 60.0)
     os.kill(pid, signal.SIGSTOP)
 
@@ -197,7 +197,7 @@ def test_stop_ends_it_and_says_what_comes_next(warm: Warm) -> None:
 def test_stop_ends_one_that_hangs(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stopped process obeys nobody, so it is ended by force; what it forked goes with it."""
     pid = warm.pid
-    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
+    monkeypatch.setattr(servers, "ask", partial(control.ask, patience=0.3))
     forked = Path(f"/proc/{pid}/task/{pid}/children")
     warm.until(lambda: bool(forked.read_text()))
     children = [int(each) for each in forked.read_text().split()]
@@ -218,14 +218,14 @@ def test_two_servers_are_shown_and_ended(warm: Warm) -> None:
     assert re.search(rf"^The server of {warm.entry} \(process \d+\): 0 events answered", shown, re.MULTILINE)
     assert re.search(rf"^The server of {other.entry} \(process \d+\): 1 event answered", shown, re.MULTILINE)
     assert ended.count("Stopped the server of ") == 2
-    assert servers.running_servers() == []
+    assert control.running_servers() == []
 
 
 def test_one_that_cannot_be_ended_keeps_no_other(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are ended, and the message says how to end the one that is left."""
     second(warm)
-    kept, ends = servers.running_servers()
-    stop = servers.stop
+    kept, ends = control.running_servers()
+    stop = control.stop
 
     def fails(place: Path) -> bool:
         if place == kept.address:

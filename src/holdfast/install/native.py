@@ -124,7 +124,7 @@ def running() -> tuple[str, str]:
 def _unheard() -> str:
     """Return why no server answers the native relay, as a clause; empty if one can.
 
-    A server's address holds the interpreter's path (`relay.address`). The relay takes that path from run.conf, the
+    A server's address holds the interpreter's path (`protocol.address`). The relay takes that path from run.conf, the
     server from `sys.executable`: a program that starts another Python has two.
     """
     try:
