@@ -100,7 +100,7 @@ def environ(place: Warm, **changes: str) -> dict[str, str]:
 
 def serve(place: Warm, log: Path) -> subprocess.Popen[bytes]:
     """Start the watched server of a place and wait until it answers."""
-    package = place.root.parent / "patient"
+    package = place.root.parent / "own"
     command = [sys.executable, "-c", WATCHED, str(package), str(place.entry), str(log)]
     process = subprocess.Popen(command, env=place.environ(CLAUDECODE=None, CLAUDE_PROJECT_DIR=None), cwd="/")
     place.until(lambda: bool(place.sockets) and control.ask(place.socket) is not None)

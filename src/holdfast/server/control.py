@@ -203,8 +203,8 @@ def ask(address: Path, patience: float = ANSWER_TIMEOUT_S) -> dict[str, Any] | N
         said = b""
         while part := connection.recv(4096):
             said += part
-        answer: dict[str, Any] = json.loads(said)
-        return answer
+        answer = json.loads(said)
+        return answer if isinstance(answer, dict) else None
     return None
 
 
@@ -233,10 +233,16 @@ def stop_of(entry: Path) -> list[Path]:
     """Stop the servers of an entrypoint that is being removed, and those that don't answer. Return their addresses."""
     own = os.path.realpath(entry)
     wanted = [each.address for each in running_servers() if not each.answers or os.path.realpath(each.entry) == own]
-    ended = [address for address in wanted if stop(address)]
+    ended = [address for address in wanted if _stopped(address)]
     with suppress(OSError):
         for each in folder().iterdir():
             if not holder(each.with_suffix("")):
                 each.unlink()
         folder().rmdir()
     return ended
+
+
+def _stopped(address: Path) -> bool:
+    with suppress(OSError):  # it is another user's
+        return stop(address)
+    return False

@@ -50,8 +50,7 @@ def main(entry: str) -> int:
     except OSError as error:
         log.write("warning", f"the server didn't start: {error}")
         return 1
-    finally:
-        control.mark(address).unlink(missing_ok=True)  # if this one is killed, another may start at once
+    control.mark(address).unlink(missing_ok=True)  # if this one is killed, another may start at once
     if claimed is None:
         return 0
     try:

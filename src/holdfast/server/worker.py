@@ -131,14 +131,14 @@ def serve(
             break
     started = time.monotonic()
     listener.close()
+    os.write(takes, b"%d\n" % os.getpid())
+    os.close(takes)
+    os.close(lifeline)
     with connection, suppress(OSError, ValueError):  # before *go* the caller answers for itself
         if not protocol.ours(connection):
             return
         connection.settimeout(REQUEST_TIMEOUT_S)
         request = protocol.receive(connection)
-        os.write(takes, b"%d\n" % os.getpid())
-        os.close(takes)
-        os.close(lifeline)
         if request.kind != b"event":
             connection.sendall(json.dumps(status).encode())
         elif stamp.changed(whole=False):
@@ -187,6 +187,8 @@ def _take_place(connection: socket.socket, request: Request) -> bool:
     caller = protocol.process_of(connection)
     if surroundings_of(caller) != surroundings_of("self"):
         return False  # it runs in a sandbox
+    if any(request.environ.get(name) != os.environb.get(name) for name in protocol.FOLDERS):
+        return False  # it has other Holdfast folders than this server
     os.chdir(request.folder)
     connection.sendall(protocol.frame(protocol.READY, first=int(engine.PREPARE_LIMIT_S) + MARGIN_S))
     zone = os.environb.get(b"TZ")
