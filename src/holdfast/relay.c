@@ -117,23 +117,17 @@ static int beside(char *path, size_t room, const char *program, const char *name
 
 /* --- the server's address: `protocol.address` ------------------------------------------------------------------------- */
 
-/* Add one byte to the remainder of a number modulo 2^64 - 59. */
-static uint64_t folded(uint64_t rest, unsigned char byte) {
-    const uint64_t prime = UINT64_MAX - 58;
-    uint64_t over = rest >> 56, sum = (rest << 8 | byte) + over * 59; /* 2^64 leaves 59 */
-    if (sum < over * 59) sum += 59;
-    return sum >= prime ? sum - prime : sum;
+/* Add a text and its final zero to a hash (FNV-1a). */
+static uint64_t hashed(uint64_t key, const char *text) {
+    do key = (key ^ (unsigned char)*text) * 1099511628211u;
+    while (*text++);
+    return key;
 }
 
-static uint64_t word(uint64_t rest, const char *text) {
-    while (*text) rest = folded(rest, (unsigned char)*text++);
-    return folded(rest, 0);
-}
-
-static uint64_t number(uint64_t rest, unsigned long long value) {
+static uint64_t hashed_number(uint64_t key, unsigned long long value) {
     char digits[24];
     snprintf(digits, sizeof digits, "%llu", value);
-    return word(rest, digits);
+    return hashed(key, digits);
 }
 
 /* Return whether Python's encoding for file names is certainly UTF-8: the server is one of that encoding. */
@@ -149,8 +143,8 @@ static int utf8(void) {
 #endif
 }
 
-/* Write the path of a file below Holdfast's state folder into `path`. Return whether there is one that fits. */
-static int below_state(char *path, size_t room, const char *name) {
+/* Write the socket's path into `path`. Return whether there is one. */
+static int address(char *path, size_t room, const struct conf *conf) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME"), *below = "";
     if (!state || !*state) {
         state = home ? home : "";
@@ -160,33 +154,28 @@ static int below_state(char *path, size_t room, const char *name) {
         below = "/.local/state";
 #endif
     }
-    int length = snprintf(path, room, "%s%s/holdfast/%s", state, below, name);
-    return *state == '/' && length > 0 && (size_t)length < room;
-}
-
-/* Write the socket's path into `path`. Return whether there is one. */
-static int address(char *path, size_t room, const struct conf *conf) {
-    char name[32];
-    uint64_t key = number(0, getuid());
-    key = word(key, conf->entry);
-    key = word(key, conf->interpreter);
-    key = word(key, "utf-8");
+    uint64_t key = hashed_number(14695981039346656037u, getuid());
+    key = hashed(key, conf->entry);
+    key = hashed(key, conf->interpreter);
+    key = hashed(key, "utf-8");
     const char *folders[] = {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"};
     for (int each = 0; each < 5; each++) {
         const char *value = getenv(folders[each]);
-        key = value ? word(folded(key, '='), value) : word(key, "-");
+        key = hashed(key, value ? "set" : "unset");
+        if (value) key = hashed(key, value);
     }
     const char *seen[] = {"/proc/self/ns/mnt", "/proc/self/ns/net", "/proc/self/ns/user", "/proc/self/ns/pid", "/"};
-    unsigned long long inodes[5];
-    int known = 1;
-    for (int each = 0; each < 5 && known; each++) {
+    uint64_t before = key;
+    for (int each = 0; each < 5; each++) {
         struct stat found;
-        known = !stat(seen[each], &found);
-        if (known) inodes[each] = found.st_ino;
+        if (stat(seen[each], &found)) { /* no Linux */
+            key = before;
+            break;
+        }
+        key = hashed_number(key, found.st_ino);
     }
-    for (int each = 0; each < 5 && known; each++) key = number(key, inodes[each]);
-    snprintf(name, sizeof name, "server/%d-%016llx", PROTOCOL, (unsigned long long)key);
-    return below_state(path, room, name) && strlen(path) < 100; /* as in protocol.py */
+    int length = snprintf(path, room, "%s%s/holdfast/server/%d-%016llx", state, below, PROTOCOL, (unsigned long long)key);
+    return *state == '/' && length > 0 && length < 100; /* as in protocol.py */
 }
 
 /* Return whether a file's folder belongs to this user alone. */
@@ -416,12 +405,8 @@ static int connected(const char *path) {
     memset(&name, 0, sizeof name);
     name.sun_family = AF_UNIX;
     memcpy(name.sun_path, path, strlen(path) + 1); /* `address` makes it short enough */
-#ifdef SOCK_CLOEXEC
-    int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-#else
     int server = socket(AF_UNIX, SOCK_STREAM, 0);
     if (server >= 0) fcntl(server, F_SETFD, FD_CLOEXEC), fcntl(server, F_SETFL, O_NONBLOCK);
-#endif
     /* Below 3 it has the number of a standard stream that was closed. */
     if (server >= 3 && server < FD_SETSIZE && !connect(server, (struct sockaddr *)&name, sizeof name) && ours(server))
         return server;

@@ -166,14 +166,14 @@ def test_start_of_one_that_ends_at_once_says_why(ready: Warm, monkeypatch: pytes
     folder = holdfast("server", "start", code=1).err
     ready.folder.unlink()
     package = ready.root.parent / "own" / "holdfast"
-    says = 'from holdfast import log\n\ndef main(entry):\n    log.write("warning", "it starts tomorrow")\n    return 1\n'
+    says = 'from holdfast import log\n\ndef main(entry):\n    log.write("warning", "it waits")\n    return 1\n'
     warmth.rewrite(package / "server" / "prefork.py", says)
     told = holdfast("server", "start", code=1).err
     warmth.rewrite(package / "server" / "prefork.py", "main = lambda *_: 1")
     silent = holdfast("server", "start", code=1).err
 
     assert f"{paths.shown(str(ready.folder))} cannot be written (File exists)" in folder
-    assert "it starts tomorrow" in told
+    assert "it waits" in told
     assert paths.shown(str(paths.log_file())) in silent and "holdfast doctor" in silent
 
 

@@ -113,10 +113,12 @@ def address(entry: str, environ: Mapping[bytes, bytes]) -> bytes:
         seen = []
     words = [b"%d" % os.getuid()]
     words += [text.encode("utf-8", "surrogateescape") for text in (entry, sys.executable, sys.getfilesystemencoding())]
-    words += [b"-" if value is None else b"=" + value for value in map(environ.get, FOLDERS)]
+    for value in map(environ.get, FOLDERS):
+        words += [b"unset"] if value is None else [b"set", value]
     words += [b"%d" % inode for inode in seen]
-    # A remainder is digest enough, because nobody chooses these names, and C computes it in a few lines.
-    key = int.from_bytes(b"\0".join([*words, b""]), "big") % 18446744073709551557
+    key = 14695981039346656037  # FNV-1a, which is digest enough, because nobody chooses these names
+    for byte in b"\0".join([*words, b""]):
+        key = (key ^ byte) * 1099511628211 % (1 << 64)
     where = base + b"/holdfast/server/%d-%016x" % (NUMBER, key)
     return where if base[:1] == b"/" and len(where) < 100 else b""  # the limit is 104 bytes, on some systems 108
 
