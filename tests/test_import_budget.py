@@ -24,12 +24,12 @@ MODELS = frozenset(EVENTS.values())
 # The modules of ours that an event of the shipped handlers may load in a project with a workflow, in whichever process.
 # A few more than it does: what goes beyond was imported at the top of a module and belongs where it is used.
 BUDGETS = {
-    "PreToolUse-Bash": 64,
-    "PreToolUse-TodoWrite": 104,
-    "PostToolUse-Agent": 116,
-    "UserPromptSubmit": 118,
-    "PreCompact-auto": 139,
-    "SessionStart-compact": 141,
+    "PreToolUse-Bash": 68,
+    "PreToolUse-TodoWrite": 108,
+    "PostToolUse-Agent": 120,
+    "UserPromptSubmit": 122,
+    "PreCompact-auto": 143,
+    "SessionStart-compact": 145,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 
@@ -87,24 +87,6 @@ def test_the_package_itself_loads_nothing(run_python: RunPython) -> None:
 
     assert not {"pluggy", "pydantic", "json", *NEVER} & loaded
     assert {name for name in loaded if name.startswith("holdfast")} == {"holdfast"}
-
-
-def test_an_event_nobody_handles_loads_no_model_and_no_pluggy(place: Place) -> None:
-    """Where no handler wants the event, no model is loaded and nothing that calls handlers."""
-    loaded = loaded_for(place, place.payload("Notification-permission_prompt"))
-
-    assert "holdfast.engine" in loaded
-    assert not {"pluggy", "holdfast.clients.claude.events.event", *MODELS} & loaded
-    assert (
-        not {
-            "holdfast.dispatch.calls",
-            "holdfast.dispatch.isolation",
-            "holdfast.clients.claude.replies",
-            "holdfast.plugins.context",
-        }
-        & loaded
-    )
-    assert not NEVER & loaded
 
 
 @pytest.mark.parametrize(("name", "budget"), BUDGETS.items(), ids=list(BUDGETS))

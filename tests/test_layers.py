@@ -67,7 +67,7 @@ ONLY_IN = {
     "rich": ("cli", "commands.*", "formats.*.commands*"),
     "pluggy": ("plugins.markers", "plugins.hookspecs", "dispatch.calls"),
     "pydantic": (
-        *("config_model", "server.rehearsal", "sessions.templates"),
+        *("config_model", "server.preload", "sessions.templates"),
         *("clients.claude.events.*", "clients.claude.settings_schema"),
     ),
     "pytest": ("testing",),

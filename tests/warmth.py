@@ -235,7 +235,7 @@ def installed(place: Warm) -> Warm:
     entry = paths.launcher()
     text, own = entry.read_text(), f"\nROOT = {str(paths.package_root())!a}\n"
     assert own in text
-    entry.write_text(text.replace(own, f"\nROOT = {str(place.entry.parent / 'patient')!a}\n"))
+    entry.write_text(text.replace(own, f"\nROOT = {str(place.entry.parent / 'own')!a}\n"))
     return native(replace(place, entry=entry))
 
 

@@ -198,6 +198,7 @@ def _serve(
     gc.freeze()
     gc.enable()
     hopeful: list[Outcome] = []
+    process = os.getpid()
     event, by_label = shared.event, {each.label: each for each in calls}
     for said in shared.changes:
         event = shared.client.changed(event, [outcomes.from_wire(each) for each in said])
@@ -205,6 +206,7 @@ def _serve(
         for call in first:
             write(report, {"begin": call.label})
             caller.load(call)
+            _end_copy(process)
         for request in requests(asked):
             if request["do"] == "deliver":
                 for outcome in hopeful:
@@ -220,12 +222,19 @@ def _serve(
                 answer = Answer(call.label, fault=caller.load(call))
             else:
                 answer = caller.call(call, event)
+            _end_copy(process)
             hopes = [each for each in answer.outcomes if each.on_delivered and request["do"] == "call"]
             hopeful += hopes
             _flush()
             printed = (read_some(captured) or b"").decode("utf-8", "replace")
             patience = shared.context.project.patience.rest()
             write(report, _to_wire(answer) | {"printed": printed, "patience": patience, "hopes": bool(hopes)})
+
+
+def _end_copy(process: int) -> None:
+    """End this process if a handler has forked it and returned in both: only the first one answers."""
+    if os.getpid() != process:
+        os._exit(0)
 
 
 def _flush() -> None:

@@ -54,8 +54,8 @@ class Streams:
 
     def __init__(self) -> None:
         """Keep private copies of the client's streams and point the standard descriptors to /dev/null."""
-        self.private: tuple[int, ...] = (os.dup(1), os.dup(2))
         nowhere = os.open(os.devnull, os.O_RDWR)
+        self.private: tuple[int, ...] = (_copy(1, nowhere), _copy(2, nowhere))
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
         os.close(nowhere)
@@ -104,6 +104,14 @@ class Streams:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the client is not to end the refusal
         script = str(Path(__file__).parents[1] / "refuse.sh")
         os.execv("/bin/sh", ["sh", script, event, why, "", "", "", "", guard])
+
+
+def _copy(stream: int, nowhere: int) -> int:
+    """Return a copy of a standard stream, or of /dev/null if it is closed."""
+    try:
+        return os.dup(stream)
+    except OSError:
+        return os.dup(nowhere)
 
 
 def plain(text: str) -> str:
