@@ -26,7 +26,6 @@ from tests import processes
 from tests.tables import each_row
 
 if TYPE_CHECKING:
-    from tests.conftest import RunPython
     from tests.processes import Ended, Place
 
 HEAD = "import os, signal, subprocess, sys, time\nfrom holdfast import *\n@hookimpl({1})\ndef on_{0}({2}):\n    "

@@ -48,7 +48,7 @@ def left(place: Warm) -> set[str]:
 
 def of_a_plugin(place: Warm) -> Warm:
     """Return the same home with a server of another entrypoint, as a plugin's is."""
-    other = replace(place, entry=place.root.parent / "run")
+    other = warmth.native(replace(place, entry=place.root.parent / "run"))
     other.fire(other.call(), "PreToolUse")
     other.until(lambda: str(other.entry) in {each.entry for each in control.running_servers()})
     return other
@@ -127,7 +127,7 @@ def test_a_launcher_named_through_a_link_is_the_same(place: Warm, target: Target
     """A home that is reached by another name has the same launcher."""
     link = place.home.with_name("link")
     link.symlink_to(place.home)
-    linked = replace(place, entry=link / place.entry.relative_to(place.home))
+    linked = warmth.native(replace(place, entry=link / place.entry.relative_to(place.home)))
     linked.warm_up()
     pid = linked.pid
 

@@ -56,8 +56,10 @@ def status(as_json: bool) -> None:
     for each in found:
         options.say(_line(each))
     kind, reason = native.running()
-    if kind:
+    if kind == "native":
         options.say(f"The relay is {kind}, {reason}.")
+    elif kind:
+        options.say(f"No relay is installed, so each event starts cold: {reason}.")
     if why:
         options.say(f"The server is switched off ({why}), so each event starts cold.")
     elif nowhere := _nowhere():
@@ -200,7 +202,7 @@ def _stamp(each: Running) -> str:
 
 
 def _json(each: Running) -> dict[str, object]:
-    names = ("pid", "answers", "answered", "answering", "waiting", "memory")
+    names = ("pid", "answers", "answered", "answering", "memory")
     known = {name: getattr(each, name) for name in names}
     started = _stamp(each) if each.answers else None
     return {"address": str(each.address), "started_at": started, "launcher": each.entry, **known}

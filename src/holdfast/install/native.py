@@ -16,7 +16,7 @@ from holdfast import paths
 from holdfast.frozen import NamedTuple
 
 SWITCH = "HOLDFAST_RELAY"
-"""The variable that has an install use the Python relay, with the value `python`."""
+"""The variable that keeps an install from using the relay, with the value `python`: then every event starts cold."""
 COMPILE_TIMEOUT_S = 60.0
 RUN_TIMEOUT_S = 10.0
 
@@ -56,7 +56,7 @@ def shipped() -> Path:
 
 
 def switched_off() -> bool:
-    """Return whether the environment asks for the Python relay."""
+    """Return whether the environment asks for no relay."""
     return os.environ.get(SWITCH, "").lower() == "python"
 
 

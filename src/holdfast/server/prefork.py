@@ -86,7 +86,7 @@ class Server:
         signal.signal(signal.SIGTERM, self._end)
         signal.signal(signal.SIGINT, self._end)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        taken, self._takes = os.pipe()  # a child writes here when it has taken an event
+        taken, self._takes = os.pipe()  # a child writes here when it has taken a connection
         self._lifeline, lives = os.pipe()  # ends with this process, and idle children with it
         waking, woken = os.pipe()
         for descriptor in (taken, waking, woken):
@@ -113,11 +113,13 @@ class Server:
                 os.read(waking, 4096)
             ended = self._ended_children()  # first: what these have written is in the pipe
             with suppress(BlockingIOError):
-                for line in os.read(taken, 65_536).splitlines():
+                for line in os.read(taken, 65_536).splitlines(keepends=True):
                     last = time.monotonic()
+                    if line == worker.ANSWERS:
+                        self._answered += 1
+                        continue
                     self._idle.discard(int(line))
                     self._busy[int(line)] = last
-                    self._answered += 1
                     due = last + QUIET_S
             if ended & self._idle:
                 retry_at = time.monotonic() + RETRY_S

@@ -43,6 +43,8 @@ REST_S = 0.03
 """Pause after an answer: the caller, its shell and the client need the processor now."""
 MARGIN_S = 2
 """Time after our own deadline at which the caller gives up."""
+ANSWERS = b"+\n"
+"""A child's message to the server that it answers an event, and not only a question for the server's status."""
 _SURROUNDINGS = (*(f"ns/{each}" for each in protocol.SPACES), "root")  # in /proc/PID
 
 
@@ -111,7 +113,7 @@ def serve(
     Args:
         listener: the listening socket, non-blocking.
         lifeline: a pipe that ends with the server.
-        takes: a pipe to the server, to say that an event was taken.
+        takes: a pipe to the server, to say that a connection was taken: this process's id and a newline.
         stamp: what is loaded.
         status: what `holdfast server status` is told.
         warm_up: whether there is time to answer sample events first.
@@ -132,7 +134,6 @@ def serve(
     started = time.monotonic()
     listener.close()
     os.write(takes, b"%d\n" % os.getpid())
-    os.close(takes)
     os.close(lifeline)
     with connection, suppress(OSError, ValueError):  # before *go* the caller answers for itself
         if not protocol.ours(connection):
@@ -144,6 +145,8 @@ def serve(
         elif stamp.changed(whole=False):
             os.kill(os.getppid(), signal.SIGTERM)  # and the caller goes cold
         elif _take_place(connection, request):
+            os.write(takes, ANSWERS)
+            os.close(takes)
             _answer(connection, os.fsdecode(request.argument), started)
 
 
