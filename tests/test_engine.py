@@ -26,7 +26,6 @@ from tests import processes
 from tests.tables import each_row
 
 if TYPE_CHECKING:
-    from tests.conftest import RunPython
     from tests.processes import Ended, Place
 
 HEAD = "import os, signal, subprocess, sys, time\nfrom holdfast import *\n@hookimpl({1})\ndef on_{0}({2}):\n    "
@@ -107,22 +106,6 @@ def test_the_age_is_the_time_since_the_process_was_started() -> None:
     started, first = map(float, done.stdout.split())
 
     assert before - 0.02 <= started <= first
-
-
-def test_the_alarm_comes_again(run_python: RunPython) -> None:
-    """Whatever a library swallows: else the event would have no end."""
-    script = """
-import signal, time
-from holdfast import engine
-rings = []
-engine._ring = lambda *_: rings.append("ring")
-engine._watch(time.monotonic())
-while len(rings) < 2:
-    signal.pause()
-signal.setitimer(signal.ITIMER_REAL, 0)
-print(*rings[:2])
-"""
-    assert run_python(script) == "ring ring\n"
 
 
 def test_a_stdin_that_is_never_closed_is_given_up(place: Place) -> None:
@@ -304,7 +287,7 @@ def test_what_is_too_large_to_judge_is_refused_only_where_a_guard_would_judge_it
     large = {name: oversize("PreToolUse", "tool_input", tool_name=name) for name in ("Bash", "Read")}
 
     assert "stdin holds" in refusal_of(place.fire(large["Bash"]))
-    assert "user/guard.py: on_pre_tool_use" in refusal_of(place.fire(deep))
+    assert "guard.py" in refusal_of(place.fire(deep))
     assert place.fire(large["Read"]).stdout == ""
     assert place.fire(deep.replace(b"Bash", b"Read")).stdout == ""
 

@@ -49,21 +49,3 @@ def test_the_package_itself_loads_nothing(run_python: RunPython) -> None:
 
     assert not {"pluggy", "pydantic", "json", *NEVER} & loaded
     assert {name for name in loaded if name.startswith("holdfast")} == {"holdfast"}
-
-
-def test_an_event_nobody_handles_loads_no_model_and_no_pluggy(place: Place) -> None:
-    """Where no handler wants the event, no model is loaded and nothing that calls handlers."""
-    loaded = loaded_for(place, place.payload("Notification-permission_prompt"))
-
-    assert "holdfast.engine" in loaded
-    assert not {"pluggy", "holdfast.clients.claude.events.event", *MODELS} & loaded
-    assert (
-        not {
-            "holdfast.dispatch.calls",
-            "holdfast.dispatch.isolation",
-            "holdfast.clients.claude.replies",
-            "holdfast.plugins.context",
-        }
-        & loaded
-    )
-    assert not NEVER & loaded

@@ -63,7 +63,7 @@ ONLY_IN = {
     "rich": ("cli", "commands.*", "formats.*.commands*"),
     "pluggy": ("plugins.markers", "plugins.hookspecs", "dispatch.calls"),
     "pydantic": (
-        *("config", "server.rehearsal", "sessions.templates"),
+        *("config", "server.preload", "sessions.templates"),
         *("clients.claude.events.*", "clients.claude.settings_schema"),
     ),
     "pytest": ("testing",),

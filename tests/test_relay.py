@@ -1,281 +1,675 @@
-"""The address of a server, who may answer there, and what switches the server off."""
+"""The relay has an event answered once, whatever the server says or leaves unsaid, and whoever ends it.
+
+Each test starts the real program, with sanitizers, against a server that the test plays.
+"""
 
 from __future__ import annotations
 
-import _socket
+import json
 import os
 import signal
 import socket
+import stat
 import subprocess
-import sys
+import threading
 import time
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import engine, relay
-from holdfast.clients import claude
-from holdfast.server import turn
-from tests.tables import each_row
+from holdfast.clients.claude import STRICT_EVENTS
+from holdfast.server import protocol
+from tests import processes, relays, waiting
+from tests.processes import INTERPRETER, SOURCE
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
-HOME = {b"HOME": b"/home/me"}
-ENTRY = "/opt/holdfast/run"
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="Linux")]
 
-posix = pytest.importorskip("posix")
-
-
-def place(changes: dict[bytes, bytes] | None = None, entry: str = ENTRY) -> bytes:
-    """Return an address in a small environment with changes."""
-    return relay.address(entry, HOME | (changes or {}))
-
-
-def test_it_lies_in_the_state_folder() -> None:
-    """The one of XDG, or the system's below the home; its name is one of sixteen digits."""
-    usual = b"/Library/Application Support" if sys.platform == "darwin" else b"/.local/state"
-    folder, _, name = place().rpartition(b"/")
-    assert folder == b"/home/me" + usual + b"/holdfast/server"
-    assert len(name) == 16 and int(name, 16)
-    assert place({b"XDG_STATE_HOME": b"/s"}).startswith(b"/s/holdfast/server/")
-
-
-def test_it_is_the_same_for_the_same_and_whatever_else_a_session_has() -> None:
-    """Sessions, projects and terminals of one user share a server."""
-    session = {b"CLAUDE_PROJECT_DIR": b"/p", b"PATH": b"/bin", b"TERM": b"dumb", b"LANG": b"C", b"PWD": b"/"}
-    assert place() == place() == place(session)
-
-
-@each_row("name", [b"HOME", *(b"XDG_%s_HOME" % each for each in (b"CONFIG", b"STATE", b"DATA", b"CACHE"))])
-def test_other_folders_mean_another_address(name: bytes) -> None:
-    """Each variable that moves one of Holdfast's folders counts, and unset is not the same as empty."""
-    given = place({name: b"/elsewhere"})
-    assert given.rpartition(b"/")[2] != place().rpartition(b"/")[2]
-    if name != b"HOME":
-        assert place({name: b""}).rpartition(b"/")[2] not in (place().rpartition(b"/")[2], given.rpartition(b"/")[2])
-
-
-def test_two_folders_cannot_be_mistaken_for_each_other() -> None:
-    """Which variable holds a folder counts, not only that one does."""
-    one, other = place({b"XDG_DATA_HOME": b"/x"}), place({b"XDG_CACHE_HOME": b"/x"})
-    assert one != other
-
-
-def test_another_entrypoint_interpreter_encoding_or_user_has_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the server has loaded or is would be wrong for it."""
-    found = {place(), place(entry="/opt/holdfast/run2"), place(entry="/opt/holdfast/r\u00fcn"), place(entry="/\udcff")}
-    with monkeypatch.context() as changed:
-        changed.setattr(sys, "executable", "/usr/bin/other")
-        found.add(place())
-    with monkeypatch.context() as changed:
-        changed.setattr(sys, "getfilesystemencoding", lambda: "ascii")
-        found.add(place())
-    with monkeypatch.context() as changed:
-        changed.setattr(posix, "getuid", lambda: 4711)
-        found.add(place())
-    assert len(found) == 7
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/ns/mnt"), reason="Linux")  # noqa: PTH110
-def test_another_sandbox_has_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each namespace and the root folder count: a handler must not run outside of who asks."""
-    stat, usual = posix.stat, place()
-    for inside in ("/proc/self/ns/mnt", "/proc/self/ns/net", "/proc/self/ns/user", "/proc/self/ns/pid", "/"):
-
-        def other(path: str, inside: str = inside) -> os.stat_result:
-            found = stat(path)
-            return os.stat_result((found[0], found[1] + 1, *found[2:10])) if path == inside else found
-
-        monkeypatch.setattr(posix, "stat", other)
-        assert place() != usual, inside
-
-
-@each_row("changes", [{b"HOME": b""}, {b"HOME": b"relative"}, {b"XDG_STATE_HOME": b"state"}])
-def test_without_an_absolute_folder_there_is_none(changes: dict[bytes, bytes]) -> None:
-    """A socket in whatever folder a session is in would be asked by that session alone."""
-    assert place(changes) == b""
-    assert relay.address(ENTRY, {}) == b""
-
-
-def test_a_path_that_no_socket_can_have_is_none() -> None:
-    """The longest that is returned can be bound, with the ending that it has at first."""
-    lengths = [len(place({b"XDG_STATE_HOME": b"/" + b"x" * size})) for size in range(120)]
-    longest = max(lengths)
-
-    assert 90 < longest < 100
-    assert lengths[lengths.index(longest) + 1] == 0
-    assert set(lengths[lengths.index(longest) + 1 :]) == {0}
-    with socket.socket(socket.AF_UNIX) as listener, pytest.raises(FileNotFoundError):  # too long is another error
-        listener.bind("/nowhere/" + "x" * (longest + len(".new") - 9))
-
-
-@each_row("word", ["off", "OFF", "0", "no", "No", "false", "FALSE"])
-def test_switched_off_nobody_is_asked(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
-    """In any spelling: not even where one would listen is looked for."""
-    monkeypatch.setattr(relay, "address", lambda *_: pytest.fail("it looked"))
-    monkeypatch.setattr(posix, "environ", HOME | {b"HOLDFAST_SERVER": word.encode()})
-    assert relay.ask(ENTRY, "Stop") is None
-
-
-@each_row("mode, trusted", [(0o700, True), (0o500, True), (0o701, False), (0o720, False), (0o777, False)])
-def test_only_a_folder_that_is_ours_alone_is_trusted(tmp_path: Path, mode: int, trusted: bool) -> None:
-    """Whoever else could get at the socket could be who answers."""
-    tmp_path.chmod(mode)
-    assert relay.private(bytes(tmp_path / "socket")) is trusted
-    tmp_path.chmod(0o700)
-
-
-def test_a_folder_of_somebody_elses_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever its mode."""
-    tmp_path.chmod(0o700)
-    monkeypatch.setattr(posix, "getuid", lambda: tmp_path.stat().st_uid + 1)
-    assert not relay.private(bytes(tmp_path / "socket"))
-
-
-@pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="Linux")
-def test_whose_the_other_end_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The system says so."""
-    one, other = socket.socketpair()
-    with one, other:
-        assert relay.ours(one)
-        monkeypatch.setattr(posix, "getuid", lambda: 4711)
-        assert not relay.ours(one)
-
-
-# --- what is asked, and how long for ------------------------------------------------------------------------------
-
-LONG = 60.0  # seconds; nothing here takes that long on any machine
-
-
-class Ended(_socket.socket):
-    """The relay's end of a connection, whose process is told to end as soon as the system gave it so many bytes."""
-
-    bytes_taken: int
-
-    def recv(self, *arguments: int) -> bytes:
-        said = super().recv(*arguments)
-        if len(arguments) == 1:
-            self.bytes_taken -= 1
-            if self.bytes_taken == 0:
-                signal.raise_signal(signal.SIGTERM)
-        return said
-
-
-@each_row("bytes_taken", [1, 2, 3, 4])
-@each_row("seconds", [26, 306])
-def test_a_client_that_ends_us_within_a_message_hears_the_refusal(bytes_taken: int, seconds: int) -> None:
-    """No byte is lost: the rest of a limit read as an exit code, 0 in most, would let the call pass unrefused."""
-    before = signal.getsignal(signal.SIGTERM)
-    listening, child = socket.socketpair()
-    child.sendall(relay.LONGER + seconds.to_bytes(2, "big") + relay.WRITTEN + b"\7")
-    ours = Ended(fileno=listening.detach())
-    ours.bytes_taken = bytes_taken
-    try:
-        relay._catch_sigterm()
-        assert relay._code(ours) == 7
-        child.setblocking(False)  # it has happened, or never will
-        assert child.recv(1) == b""  # the server was told to end the child, so that it refuses
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM,))
-        signal.signal(signal.SIGTERM, before)
-        ours.close()
-        child.close()
-
-
-def test_who_waits_is_more_patient_than_the_engine() -> None:
-    """Until handlers are chosen, and until they have answered; what is late the engine says itself."""
-    assert engine.PREPARE_LIMIT_S < relay.ANSWER_TIMEOUT_S
-
-    ours, theirs = socket.socketpair()
-    streams: Any = SimpleNamespace(_connection=ours)
-    until = time.monotonic() + 7.9
-    with ours, theirs:
-        turn.Relayed.expect(streams, until)
-        word = theirs.recv(3)
-
-    assert word[:1] == relay.LONGER
-    assert time.monotonic() + int.from_bytes(word[1:], "big") > until
-
-
-@each_row("event", relay.STRICT_EVENTS)
-def test_a_second_signal_does_not_end_a_refusal(monkeypatch: pytest.MonkeyPatch, event: str) -> None:
-    """A client may be impatient; what it ended is refused all the same, and silence would allow it."""
-
-    def ask(entry: str, argument: str | None) -> int | None:
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(LONG)
-        return 0
-
-    def refuse(root: str, argument: str | None, why: str, failure: str = "") -> int:
-        os.kill(os.getpid(), signal.SIGTERM)
-        return 42
-
-    monkeypatch.setattr(relay, "ask", ask)
-    monkeypatch.setattr(relay, "refuse", refuse)
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        assert relay.main(ENTRY, "/root", event) == 42
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def test_every_event_that_a_guard_may_stand_at_is_refused_when_it_is_lost(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """By the shell, with the event and why; any other event is met with silence, unless there is a line to log."""
-    assert set(relay.STRICT_EVENTS) == set(claude.STRICT_EVENTS)
-    run: list[tuple[str | bytes, ...]] = []
-    monkeypatch.setattr(posix, "execv", lambda program, arguments: run.append(arguments))
-    script = tmp_path / "holdfast" / "refuse.sh"
-    script.parent.mkdir()
-    script.touch()
-    for event in (*relay.STRICT_EVENTS, "PostToolUse", "Stop", None):
-        assert relay.refuse(str(tmp_path), event, "why") == 0
-    assert relay.refuse(str(tmp_path), "Stop", "why", "is\0 lost\ud800") == 0
-    assert run == [
-        *(("sh", str(script), event, "why", "", "", b"") for event in relay.STRICT_EVENTS),
-        ("sh", str(script), "Stop", "why", "", "", b"is  lost?"),
-    ]
-
-
-def test_without_the_refusing_script_the_launcher_refuses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It is told so: a shell that finds no script refuses nothing, and is no longer ours to stop."""
-    monkeypatch.setattr(posix, "execv", lambda *_: pytest.fail("a shell was started"))
-    with pytest.raises(FileNotFoundError):
-        relay.refuse(str(tmp_path), "PreToolUse", "why")
-
-
-SOCKET = """
+COLD = """
 import sys
-{change}
-names = {{"__name__": "relay"}}
-exec(open({relay!r}).read(), names)
-found = names["_load_socket"]()
-searched = sys.path[-1] in sys.path_importer_cache
-import _socket
-print(found is _socket, found.AF_UNIX, names["_load_socket"]() is found, searched)
+def main(argument, entry):
+    print(f"cold {argument} {sys.stdin.read()}", end="", flush=True)
+    return 0
 """
+"""An engine that says that it was started, and what was left on stdin."""
+HASTY_S = 0.3
+"""A limit that is meant to run out."""
+READY = protocol.frame(protocol.READY, first=500)
+SEVEN = protocol.frame(protocol.REPLY, 7)
+"""A reply that says nothing but an exit code."""
+GUARD = "*\t*\t/x/guard.py\ton_x\n"
 
 
-@each_row("change", ["", "sys.path.append('/nowhere')", "sys.path.reverse()"])
-def test_the_socket_module_is_found_wherever_it_lies(change: str) -> None:
-    """Straight from the folder of extension modules, unsearched, or, if that isn't the last one, by `import`."""
-    text = SOCKET.format(change=change, relay=relay.__file__)
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", text], capture_output=True, text=True, check=False)
-    *found, searched = done.stdout.split()
-    assert found == ["True", str(int(socket.AF_UNIX)), "True"], done.stderr
-    assert searched == "False" or change
+@dataclass
+class Stage:
+    """A home with a relay, and the server's part.
+
+    Attributes:
+        top: the folder of it all.
+        command: what starts the relay.
+        environ: the event's environment.
+        heard: the request and the words that the server got.
+    """
+
+    top: Path
+    command: list[str] = field(default_factory=list)
+    environ: dict[str, str] = field(default_factory=dict)
+    heard: list[bytes] = field(default_factory=list)
+    accepted: int = 0
+    _listener: socket.socket | None = None
+    _thread: threading.Thread | None = None
+
+    def limit(self, **limits: float) -> None:
+        """Put the relay in place, with other limits."""
+        package = self.top / "package" / "holdfast"
+        package.mkdir(parents=True, exist_ok=True)
+        (package / "__init__.py").touch()
+        (package / "engine.py").write_text(COLD)
+        (package / "relay.py").write_bytes((SOURCE / "holdfast" / "relay.py").read_bytes())
+        (package / "refuse.sh").write_bytes((SOURCE / "holdfast" / "refuse.sh").read_bytes())
+        self.command = relays.put(self.top / "run", package.parent, **limits)
+
+    @property
+    def address(self) -> Path:
+        """Where the relay looks for its server."""
+        entry = self.top / "run.py"
+        environ = {os.fsencode(name): os.fsencode(value) for name, value in self.environ.items()}
+        return Path(os.fsdecode(protocol.address(str(entry), environ)))
+
+    def guard(self, *events: str) -> None:
+        """Have a strict handler be known for events."""
+        memory = self.top / "state" / "holdfast" / "strict"
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        memory.write_text("".join(f"{event}\t{GUARD}" for event in events))
+
+    def serve(self, play: Callable[[socket.socket], None]) -> None:
+        """Listen, and have `play` answer each connection."""
+        folder = self.address.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        self._listener = listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(self.address))
+        listener.listen()
+
+        def run() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                self.accepted += 1
+                with connection, suppress(ConnectionError):
+                    connection.settimeout(relays.LONG_S)
+                    play(connection)
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()
+
+    def request(self, connection: socket.socket) -> list[bytes]:
+        """Read a request and return its words."""
+        data = b""
+        while len(data) < 8 or len(data) < 8 + int(data[:8]):
+            part = connection.recv(65_536)
+            if not part:
+                raise ConnectionError
+            data += part
+        self.heard.append(data[8:])
+        return data[8:].split(b"\0")
+
+    def go(self, connection: socket.socket, limit_s: int = 500) -> int:
+        """Play the handshake to its end and return the client's stdin. Raises ConnectionError if *go* doesn't come."""
+        self.request(connection)
+        connection.sendall(protocol.frame(protocol.READY, first=limit_s))
+        word, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
+        if word != protocol.GO:
+            raise ConnectionError
+        self.heard.append(word)
+        (stdin,) = descriptors
+        return stdin
+
+    def answer(self, connection: socket.socket, said: bytes = SEVEN) -> None:
+        """Play a child that says something, and ends."""
+        os.close(self.go(connection))
+        connection.sendall(said)
+
+    def fire(self, event: str = "PreToolUse", data: bytes = b"payload", **options: object) -> processes.Ended:
+        """Start the relay for an event."""
+        done = subprocess.run(
+            [*self.command, event], input=data, env=self.environ, cwd=self.top, capture_output=True, check=False,
+            timeout=relays.LONG_S, **options,  # type: ignore[call-overload]
+        )  # fmt: skip
+        return processes.Ended(done.returncode, done.stdout.decode(), done.stderr.decode(), 0.0)
+
+    def begin(self, event: str = "PreToolUse") -> subprocess.Popen[bytes]:
+        """Start the relay and leave it at work."""
+        return subprocess.Popen(
+            [*self.command, event], env=self.environ, cwd=self.top,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    @property
+    def log(self) -> str:
+        """What was logged."""
+        file = self.top / "state" / "holdfast" / "log" / "holdfast.log"
+        return file.read_text() if file.exists() else ""
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self._listener:
+            with suppress(OSError):
+                self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
 
 
-def test_cold_the_packages_own_folder_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another version may be installed elsewhere; what is in place already stays in its place."""
-    monkeypatch.setattr(engine, "main", lambda argument, entry: 3)
-    monkeypatch.setattr(sys, "path", ["/first", "/elsewhere"])
-    for root, after in (
-        ("/root", ["/root", "/first", "/elsewhere"]),
-        ("/elsewhere", ["/root", "/first", "/elsewhere"]),
-    ):
-        assert relay.cold(ENTRY, root, "Stop") == 3
-        assert sys.path == after
+@pytest.fixture
+def stage(short_folder: Path) -> Iterator[Stage]:
+    """A home with a relay, which waits as long as it may take."""
+    made = Stage(short_folder)
+    made.environ = {
+        "HOME": str(short_folder), "XDG_STATE_HOME": str(short_folder / "state"), "PATH": os.defpath,
+        "CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": str(short_folder), "LANG": "C.UTF-8",
+    }  # fmt: skip
+    made.limit()
+    yield made
+    made.close()
+
+
+def refusal(ended: processes.Ended) -> str:
+    """Return why a tool call was refused."""
+    assert ended.exit_code == 0, ended.stderr
+    assert ended.specific["permissionDecision"] == "deny"
+    return str(ended.specific["permissionDecisionReason"])
+
+
+# --- asked and answered -------------------------------------------------------------------------------------------
+
+
+def test_the_child_gets_the_request_and_stdin_and_the_client_its_reply(stage: Stage) -> None:
+    """What it is told is all that a process has: the event, the folder, the mask, the environment."""
+    stage.environ |= {"ODD": "ü\n=x", "EMPTY": ""}
+
+    def play(connection: socket.socket) -> None:
+        stdin = stage.go(connection)
+        connection.sendall(protocol.frame(protocol.REPLY, 2, b"got " + os.read(stdin, 99), b"and said"))
+        os.close(stdin)
+        stage.heard.append(connection.recv(1))
+
+    stage.serve(play)
+    mask = os.umask(0o27)
+    try:
+        ended = stage.fire()
+    finally:
+        os.umask(mask)
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (2, "got payload", "and said")
+    request, word, written = stage.heard
+    kind, event, folder, umask, *pairs = request.split(b"\0")
+    assert (kind, event, folder, int(umask)) == (b"event", b"PreToolUse", bytes(stage.top), 0o27)
+    assert sorted(pairs) == sorted(b"%b=%b" % (os.fsencode(n), os.fsencode(v)) for n, v in stage.environ.items())
+    assert (word, written) == (protocol.GO, protocol.WRITTEN)
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"LANG": "en_US.UTF-8"}, {"LC_CTYPE": "C.utf8", "LANG": "x"}, {}])
+def test_the_address_is_one_whatever_the_language(stage: Stage, locale: dict[str, str]) -> None:
+    """As long as file names are UTF-8; no connection, no answer."""
+    stage.serve(stage.answer)
+    stage.environ.pop("LANG")
+    stage.environ |= locale
+    assert stage.fire("Stop").exit_code == 7
+
+
+@pytest.mark.parametrize("folder", ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"])
+@pytest.mark.parametrize("value", ["", "/elsewhere", "ü"])
+def test_other_folders_have_another_server(stage: Stage, folder: str, value: str) -> None:
+    """Unset, empty and set are three things, and relay and server mean the same by them."""
+    stage.serve(stage.answer)
+    before = stage.address
+    stage.environ[folder] = value
+    assert stage.address != before
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+    stage.close()
+    stage.serve(stage.answer)
+    assert stage.fire("Stop").exit_code == 7
+
+
+def test_so_many_variables_that_nobody_counts_them_are_no_trouble(stage: Stage) -> None:
+    """The event goes cold."""
+    stage.serve(stage.answer)
+    stage.environ |= {f"V{each}": "x" for each in range(2_000)}
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+
+
+def test_so_much_environment_that_it_fits_nowhere_is_no_trouble(stage: Stage) -> None:
+    """More than the relay's memory: the event goes cold."""
+    stage.serve(stage.answer)
+    stage.environ |= {f"V{each}": "x" * 120_000 for each in range(10)}
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+
+
+def test_of_two_values_of_a_variable_the_first_one_counts(stage: Stage) -> None:
+    """Cold and warm, so that nobody can make a guard see another project than the client named."""
+    stage.serve(stage.answer)
+    script = (
+        "import ctypes, sys\n"
+        "given = [name.encode() for name in sys.argv[2:sys.argv.index('--')]]\n"
+        "run = [word.encode() for word in sys.argv[sys.argv.index('--') + 1:]]\n"
+        "array = lambda words: (ctypes.c_char_p * (len(words) + 1))(*words, None)\n"
+        "ctypes.CDLL(None).execve(run[0], array(run), array(given))\n"
+    )
+    pairs = [f"{name}={value}" for name, value in stage.environ.items()]
+    given = [*pairs, "CLAUDE_PROJECT_DIR=/other", "TWICE=1", "TWICE=2", "no pair"]
+    done = subprocess.run([INTERPRETER[0], "-c", script, "", *given, "--", *stage.command, "Stop"], check=False)
+    assert done.returncode == 7
+    assert sorted(stage.heard[0].split(b"\0")[4:]) == sorted(os.fsencode(each) for each in (*pairs, "TWICE=1"))
+
+
+# --- before GO ----------------------------------------------------------------------------------------------------
+
+
+def test_without_a_server_the_event_goes_cold(stage: Stage) -> None:
+    """Neither folder nor socket, or one that nobody listens at."""
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+    stage.serve(lambda _: None)
+    stage.close()
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+
+
+@pytest.mark.parametrize("said", [b"", b"x", b"r", READY[:-1], SEVEN, protocol.frame(protocol.REFUSE), b"\0" * 10])
+def test_any_other_word_before_go_sends_the_event_away_cold(stage: Stage, said: bytes) -> None:
+    """stdin is unread, and the streams were handed to nobody."""
+
+    def play(connection: socket.socket) -> None:
+        stage.request(connection)
+        connection.sendall(said)
+        connection.shutdown(socket.SHUT_WR)
+        stage.heard.append(connection.recv(1))
+
+    stage.serve(play)
+    assert stage.fire().stdout == "cold PreToolUse payload"
+    assert protocol.GO not in stage.heard[1:]
+    assert stage.accepted == 1
+
+
+@pytest.mark.parametrize("said", [b"", READY[:-1]])
+def test_a_server_that_hangs_before_go_is_left(stage: Stage, said: bytes) -> None:
+    """After the limit; the connection is closed."""
+    stage.limit(READY_TIMEOUT_S=HASTY_S)
+
+    def play(connection: socket.socket) -> None:
+        with suppress(ConnectionError):
+            stage.request(connection)
+        connection.sendall(said)
+        stage.heard.append(connection.recv(1))
+
+    stage.serve(play)
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+    assert stage.heard[-1] == b""
+
+
+def test_a_server_that_takes_no_request_is_left(stage: Stage) -> None:
+    """Its receive buffer is full: a request that long waits for room, but not for ever."""
+    stage.limit(READY_TIMEOUT_S=HASTY_S)
+    stage.environ |= {f"V{each}": "x" * 100_000 for each in range(8)}
+    over = threading.Event()
+
+    def play(connection: socket.socket) -> None:
+        over.wait()
+
+    stage.serve(play)
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+    over.set()
+
+
+@pytest.mark.parametrize("word", ["off", "OFF", "0", "no", "False"])
+def test_switched_off_nobody_is_asked(stage: Stage, word: str) -> None:
+    """In any spelling."""
+    stage.serve(stage.answer)
+    stage.environ["HOLDFAST_SERVER"] = word
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+    assert stage.accepted == 0
+
+
+def test_a_folder_that_others_can_enter_is_not_trusted(stage: Stage) -> None:
+    """Whoever else could get at the socket could be who answers."""
+    stage.serve(stage.answer)
+    for mode, warm in ((0o701, False), (0o720, False), (0o777, False), (0o700, True)):
+        stage.address.parent.chmod(mode)
+        assert stage.fire("Stop").exit_code == (7 if warm else 0)
+    assert stage.accepted == 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+@pytest.mark.parametrize("whose", ["process", "folder"])
+def test_a_server_of_somebody_elses_hears_nothing(stage: Stage, whose: str) -> None:
+    """Neither the environment, which may hold secrets, nor the streams."""
+    if whose == "folder":
+        stage.serve(stage.answer)
+        os.chown(stage.address.parent, 65_534, 65_534)
+        assert stage.fire("Stop").stdout == "cold Stop payload"
+        assert stage.accepted == 0
+        return
+    stage.address.parent.mkdir(parents=True)
+    stage.address.parent.chmod(0o700)
+    ready, heard = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(stage.address))
+            os.setuid(65_534)
+            listener.listen()  # from now on it is that user's
+            os.write(ready[1], b"x")
+            connection, _ = listener.accept()
+            os.write(heard[1], b"heard %d" % len(connection.recv(9)))
+        os._exit(0)
+    os.read(ready[0], 1)
+    assert stage.fire("Stop").stdout == "cold Stop payload"
+    assert os.read(heard[0], 99) == b"heard 0"
+    os.waitpid(pid, 0)
+    for each in (*ready, *heard):
+        os.close(each)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_stream_that_was_closed_is_not_taken_for_the_socket(stage: Stage, number: int) -> None:
+    """The socket would have its number."""
+    stage.serve(stage.answer)
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec {number}<&-; exec "$@"', "sh", *stage.command, "Stop"],
+        stdin=subprocess.DEVNULL, capture_output=True, env=stage.environ, check=False,
+    )  # fmt: skip
+    assert done.returncode != 7
+    assert protocol.GO not in stage.heard
+
+
+@pytest.mark.parametrize("event", sorted(STRICT_EVENTS))
+def test_a_client_that_ends_the_relay_before_go_is_refused(stage: Stage, event: str) -> None:
+    """Whoever guards the event has not said yes."""
+    stage.guard(event)
+    over = threading.Event()
+
+    def play(connection: socket.socket) -> None:
+        stage.request(connection)
+        over.wait()
+
+    stage.serve(play)
+    process = stage.begin(event)
+    waiting.until(lambda: stage.heard)
+    process.terminate()
+    ended = end(process)
+    over.set()
+    assert ended.exit_code == 0
+    assert "the client ended it" in json.dumps(ended.reply)
+
+
+# --- after GO -----------------------------------------------------------------------------------------------------
+
+
+def end(process: subprocess.Popen[bytes]) -> processes.Ended:
+    """Wait for a relay's end."""
+    out, err = process.communicate(timeout=relays.LONG_S)
+    return processes.Ended(process.returncode, out.decode(), err.decode(), 0.0)
+
+
+REPLY = protocol.frame(protocol.REPLY, 0, b'{"whole": "reply"}', b"and stderr")
+
+
+@pytest.mark.parametrize("said", [b"", READY, READY[:3], *(REPLY[:size] for size in (1, 9, 10, 20, len(REPLY) - 1))])
+def test_an_event_that_was_handed_over_is_refused_or_lost_but_never_answered_again(stage: Stage, said: bytes) -> None:
+    """Its handlers have run, or may have. Of a reply that isn't whole nothing is printed."""
+    stage.serve(lambda connection: stage.answer(connection, said))
+    for guarded in (False, True):
+        if guarded:
+            stage.guard("PreToolUse")
+        ended = stage.fire()
+        assert "its process ended" in refusal(ended) if guarded else not ended.stdout
+    assert stage.log.count("PreToolUse is lost: the warm server did not answer it: its process ended") == 2
+
+
+def test_a_long_reply_is_printed_whole(stage: Stage) -> None:
+    """More than any buffer on its way holds."""
+    text = b"x" * 3_000_000
+    stage.serve(lambda connection: stage.answer(connection, protocol.frame(protocol.REPLY, 0, text)))
+    assert stage.fire().stdout == text.decode()
+
+
+def test_a_child_that_refuses_has_the_shell_refuse(stage: Stage) -> None:
+    """With its reason and the guard that it names."""
+    stage.guard("PreToolUse")
+    said = protocol.frame(protocol.REFUSE, 0, b"Holdfast failed", b"project/other.py: on_pre_tool_use")
+    stage.serve(lambda connection: stage.answer(connection, said))
+    reason = refusal(stage.fire())
+    assert "other.py" in reason and "Holdfast failed" in reason
+
+
+def test_an_event_that_nobody_guards_is_lost_in_silence(stage: Stage) -> None:
+    """The log says so."""
+    stage.guard(*STRICT_EVENTS)
+    stage.serve(lambda connection: os.close(stage.go(connection)))
+    ended = stage.fire("Stop")
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+    assert "Stop is lost" in stage.log
+
+
+@pytest.mark.parametrize("event", sorted(STRICT_EVENTS))
+def test_each_event_is_refused_in_its_own_form(stage: Stage, event: str) -> None:
+    """With the command that lifts it."""
+    stage.guard(event)
+    stage.serve(lambda connection: os.close(stage.go(connection)))
+    said = stage.fire(event).reply
+    text = json.dumps(said)
+    assert ('"block"' if event.startswith("UserPrompt") else '"deny"') in text
+    assert "guard.py" in text
+    assert f"rm -r '{stage.top}/state/holdfast/strict'" in text
+
+
+@pytest.mark.parametrize("said", [b"", REPLY[:-1], protocol.frame(protocol.READY, first=1)])
+def test_a_child_that_hangs_is_left_and_refused(stage: Stage, said: bytes) -> None:
+    """When its time is up: a second from what it said last of that."""
+    stage.guard("PreToolUse")
+
+    def play(connection: socket.socket) -> None:
+        os.close(stage.go(connection, 500 if said[:1] == protocol.READY else 1))
+        connection.sendall(said)
+        stage.heard.append(connection.recv(1))
+
+    stage.serve(play)
+    assert "its time was up" in refusal(stage.fire())
+    waiting.until(lambda: stage.heard[2:] == [b""], "it hangs up, so that the child ends")
+
+
+def test_a_longer_limit_is_kept(stage: Stage) -> None:
+    """A child that has chosen its handlers knows better."""
+
+    def play(connection: socket.socket) -> None:
+        os.close(stage.go(connection, 1))
+        connection.sendall(READY)
+        time.sleep(2.0)
+        connection.sendall(SEVEN)
+
+    stage.serve(play)
+    assert stage.fire().exit_code == 7
+
+
+@pytest.mark.parametrize("said", [b"", READY, READY[:3], REPLY[:-1]])
+def test_a_client_that_ends_the_relay_after_go_hears_the_refusal(stage: Stage, said: bytes) -> None:
+    """Whoever guards the event has not said yes."""
+    stage.guard("PreToolUse")
+    begun = threading.Event()
+
+    def play(connection: socket.socket) -> None:
+        os.close(stage.go(connection))
+        connection.sendall(said)
+        begun.wait()
+        process.send_signal(signal.SIGTERM)
+        stage.heard.append(connection.recv(1))
+        process.send_signal(signal.SIGTERM)  # a second one changes nothing
+
+    stage.serve(play)
+    process = stage.begin()
+    begun.set()
+    assert "the client ended it" in refusal(end(process))
+    waiting.until(lambda: stage.heard[2:] == [b""], "it hangs up, so that the child ends")
+
+
+def test_an_event_that_cannot_be_strict_is_ended_at_once(stage: Stage) -> None:
+    """As ever: SIGTERM ends the process, and the server hears that."""
+    begun, over = threading.Event(), threading.Event()
+
+    def play(connection: socket.socket) -> None:
+        os.close(stage.go(connection))
+        begun.wait()
+        process.send_signal(signal.SIGTERM)
+        stage.heard.append(connection.recv(1))
+        over.set()
+
+    stage.serve(play)
+    process = stage.begin("Stop")
+    begun.set()
+    ended = end(process)
+    assert over.wait(relays.LONG_S)
+    assert (ended.exit_code, ended.stdout) == (-signal.SIGTERM, "")
+
+
+def test_no_descriptor_of_the_relays_reaches_what_it_starts(stage: Stage) -> None:
+    """Neither the socket nor run.conf; and signals are as they were."""
+    engine = stage.top / "package" / "holdfast" / "engine.py"
+    engine.write_text(
+        "import os\n"
+        "def main(argument, entry):\n"
+        "    status = dict(line.split(':\\t') for line in open('/proc/self/status') if line.startswith('Sig'))\n"
+        "    print(sorted(os.listdir('/proc/self/fd')), status['SigBlk'].strip(), flush=True)\n"
+        "    return 0\n"
+    )
+    stage.serve(lambda connection: connection.sendall(b"x"))
+    descriptors, blocked = stage.fire().stdout.rsplit(" ", 1)
+    assert len(json.loads(descriptors.replace("'", '"'))) == 4  # the standard ones, and the one that lists them
+    assert int(blocked, 16) == 0
+    assert stage.accepted == 1
+
+
+# --- the relay's own file ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def native(short_folder: Path) -> Stage:
+    """A home with the relay."""
+    made = Stage(short_folder)
+    made.environ = {"HOME": str(short_folder), "XDG_STATE_HOME": str(short_folder / "state"), "PATH": os.defpath}
+    made.environ |= {"CLAUDE_PROJECT_DIR": str(short_folder), "CLAUDECODE": "1"}
+    made.limit()
+    return made
+
+
+GOOD = "holdfast relay 1\n{python}\n{top}/run.py\n{top}/refuse.sh\n"
+DAMAGED: dict[str, str] = {
+    "empty": "",
+    "no end": GOOD[:-1],
+    "cut off": GOOD[: GOOD.index("{top}/refuse")],
+    "one more line": GOOD + "/x\n",
+    "another version": GOOD.replace("relay 1", "relay 2"),
+    "a zero": GOOD.replace(".py", ".py\0"),
+    "a zero in the head": GOOD.replace("relay 1", "relay 1\0"),
+    "relative": GOOD.replace("{python}", "python3"),
+    "relative entry": GOOD.replace("{top}/run.py", "run.py"),
+    "relative script": GOOD.replace("{top}/refuse.sh", "refuse.sh"),
+    "long": GOOD.replace("{python}", "/" + "x" * 4_096),
+    "longer": GOOD.replace("{python}", "/" + "x" * 20_000),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_conf_starts_nothing(native: Stage, name: str) -> None:
+    """A guarded call is refused, another event is met with silence; nothing that the file names is run."""
+    conf = DAMAGED[name].format(python=INTERPRETER[0], top=native.top)
+    (native.top / "run.conf").write_bytes(conf.encode())
+    assert native.fire().stdout == ""
+    native.guard("PreToolUse")
+    assert "Holdfast is not installed whole" in refusal(native.fire())
+    ended = native.fire("Stop")
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+    assert "Stop could not be dispatched: run.conf is missing or damaged" in native.log
+    (native.top / "run.conf").write_text(GOOD.format(python=INTERPRETER[0], top=native.top))
+    assert native.fire("Stop").stdout == "cold Stop payload"
+
+
+@pytest.mark.parametrize("what", ["missing", "folder", "pipe"])
+def test_what_is_no_conf_starts_nothing(native: Stage, what: str) -> None:
+    """Nor is it waited for."""
+    conf = native.top / "run.conf"
+    conf.unlink()
+    if what == "folder":
+        conf.mkdir()
+    elif what == "pipe":
+        os.mkfifo(conf)
+    native.guard("PreToolUse")
+    assert "Holdfast is not installed whole" in refusal(native.fire())
+
+
+def test_without_the_refusing_script_the_shell_is_told(native: Stage) -> None:
+    """The registered command then tries to run it; an exit code of 2 would be taken for a decision."""
+    native.guard("PreToolUse")
+    for name in ("run.conf", "refuse.sh"):
+        (native.top / name).unlink()
+    assert native.fire().exit_code == 1
+    assert native.fire("Stop").exit_code == 1
+
+
+@pytest.mark.parametrize("gone", ["entry", "interpreter"])
+def test_what_it_starts_may_be_missing(native: Stage, gone: str) -> None:
+    """Python ends with 2 if its script is missing, and on two events that is a decision."""
+    python = native.top / "python" if gone == "interpreter" else Path(INTERPRETER[0])
+    (native.top / "run.conf").write_text(GOOD.format(python=python, top=native.top))
+    if gone == "entry":
+        (native.top / "run.py").unlink()
+    ended = native.fire("TaskCompleted")
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+    native.guard("PreToolUse")
+    assert "Holdfast did not answer" in refusal(native.fire())
+
+
+def test_other_arguments_go_to_the_entrypoint_as_they_are(native: Stage) -> None:
+    """It is asked to serve that way, or to read the event's name from the payload."""
+    (native.top / "run.py").write_text("import sys\nprint(sys.argv[1:], sys.flags.isolated, sys.flags.no_site)\n")
+    for given in ([], ["--serve"], ["Stop", "x"], [""], ["-c"]):
+        done = subprocess.run([*native.command, *given], env=native.environ, capture_output=True, text=True, check=True)
+        assert done.stdout == f"{given} 1 1\n"
+    assert native.fire("Stop").stdout == "['Stop', '--start-server'] 1 1\n"
+
+
+def test_it_says_which_it_is(native: Stage) -> None:
+    """By which an install and the doctor tell that it runs here, and is of this version."""
+    from holdfast.install import native as module
+
+    done = subprocess.run([*native.command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"holdfast relay {module.digest()}\n"
+
+
+def test_no_variable_names_what_it_starts(native: Stage) -> None:
+    """Neither those of Python, nor those of loaders and shells."""
+    (native.top / "evil").mkdir()
+    evil = native.top / "evil" / "sitecustomize.py"
+    evil.write_text("print('evil')\n")
+    script = native.top / "evil.sh"
+    script.write_text("echo evil\n")
+    native.environ |= {
+        "PYTHONPATH": str(evil.parent), "PYTHONSTARTUP": str(evil), "PYTHONHOME": str(evil.parent),
+        "ENV": str(script), "BASH_ENV": str(script),
+    }  # fmt: skip
+    assert native.fire("Stop").stdout == "cold Stop payload"
+
+
+def test_it_is_started_through_a_link_or_a_relative_path(native: Stage) -> None:
+    """What lies beside the link counts, as for the Python launcher; without any folder there is nothing beside."""
+    for command in (["./run", "Stop"], ["/bin/sh", "-c", "PATH=. run Stop"]):
+        done = subprocess.run(command, input=b"p", env=native.environ, cwd=native.top, capture_output=True, check=False)
+        assert done.stdout in (b"cold Stop p", b"")
+        assert done.returncode in (0, 1)
+
+
+def test_the_installed_mode_is_not_for_others_to_write() -> None:
+    """The program that was compiled for these tests is one that a test may run, and nobody else may change."""
+    assert not stat.S_IMODE(relays.limited().stat().st_mode) & 0o022

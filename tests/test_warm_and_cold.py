@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.server import servers
+from holdfast.server import control
 from holdfast.testkit import recorded
 from tests import warmth
 from tests.processes import SOURCE
@@ -100,10 +100,10 @@ def environ(place: Warm, **changes: str) -> dict[str, str]:
 
 def serve(place: Warm, log: Path) -> subprocess.Popen[bytes]:
     """Start the watched server of a place and wait until it answers."""
-    package = place.root.parent / "patient"
+    package = place.root.parent / "own"
     command = [sys.executable, "-c", WATCHED, str(package), str(place.entry), str(log)]
     process = subprocess.Popen(command, env=place.environ(CLAUDECODE=None, CLAUDE_PROJECT_DIR=None), cwd="/")
-    place.until(lambda: bool(place.sockets) and servers.ask(place.socket) is not None)
+    place.until(lambda: bool(place.sockets) and control.ask(place.socket) is not None)
     return process
 
 
@@ -144,7 +144,7 @@ def test_every_recorded_event_is_answered_as_without_the_server(kind: str) -> No
             with ThreadPoolExecutor(2) as pool:
                 both = pool.submit(fired, warm, {}), pool.submit(fired, cold, {"HOLDFAST_SERVER": "off"})
                 by_server, without = (each.result() for each in both)
-            status = servers.ask(warm.socket)
+            status = control.ask(warm.socket)
         finally:
             server.kill()
             server.wait()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
 from holdfast.install import launcher
-from holdfast.server import servers
+from holdfast.server import control
 from tests import processes, relays, waiting
 from tests.processes import ENTRYPOINT, INTERPRETER, Place
 
@@ -43,7 +43,7 @@ class Warm(Place):
 
     Attributes:
         entry: the entrypoint that is run there.
-        relay: the native relay that starts it, if one is used.
+        relay: the relay that starts it if no server answers.
     """
 
     entry: Path = ENTRYPOINT
@@ -53,12 +53,6 @@ class Warm(Place):
     def command(self) -> list[str]:
         """What starts the relay."""
         return [str(self.relay)] if self.relay else [*INTERPRETER, str(self.entry)]
-
-    def limit(self, name: str, seconds: float) -> None:
-        """Change one of the relay's limits, in its text and in its program."""
-        change(self.entry.parent / "patient" / "holdfast" / "relay.py", name, str(seconds))
-        if self.relay:
-            native(self, **{name: seconds})
 
     def environ(self, **changes: str | None) -> dict[str, str]:
         """Return a hook's environment without what switches the server off."""
@@ -101,7 +95,7 @@ class Warm(Place):
     def sockets(self) -> list[Path]:
         """Where a server listens that runs."""
         places = [lock.with_suffix("") for lock in self.folder.glob("*.lock")]
-        return [place for place in places if servers.holder(place)]
+        return [place for place in places if control.holder(place)]
 
     @property
     def socket(self) -> Path:
@@ -112,14 +106,14 @@ class Warm(Place):
     @property
     def pid(self) -> int:
         """The one server's process id."""
-        return servers.holder(self.socket)
+        return control.holder(self.socket)
 
     def warm_up(self) -> None:
         """Have an event start a server, and wait until that answers."""
         for mark in self.folder.glob("*.tried"):
             mark.unlink()
         self.fire(self.call(), "PreToolUse")
-        self.until(lambda: bool(self.sockets) and servers.ask(self.socket) is not None)
+        self.until(lambda: bool(self.sockets) and control.ask(self.socket) is not None)
 
     @staticmethod
     def until(true: Callable[[], bool]) -> None:
@@ -169,7 +163,7 @@ def murderer(home: Path, pause: float = 0.4) -> Iterator[list[int]]:
     def run() -> None:
         while not over.wait(pause):
             for lock in folder.glob("*.lock"):
-                pid = servers.holder(lock.with_suffix(""))
+                pid = control.holder(lock.with_suffix(""))
                 with suppress(OSError):
                     if pid > 0:
                         os.kill(pid, signal.SIGKILL)
@@ -207,18 +201,17 @@ def make(folder: Path, entry: Path | None = None) -> Warm:
 
     Args:
         folder: where; with a short path, so that a socket can lie below it.
-        entry: the entrypoint; by default one that is patient with the server, since a machine that is busy with tests
-            lets it wait longer than 50 ms now and then.
+        entry: the entrypoint; by default one with a package of its own, whose modules a test may change.
     """
     made = processes.make(folder)
-    place = Warm(made.home, made.root, entry or _patient(folder))
+    place = Warm(made.home, made.root, entry or _own_package(folder))
     place.configure("timeout = 60.0\ndeadline = 300.0\n")
     place.user_handler("says", SAYS)
-    return place
+    return native(place)
 
 
 def native(place: Warm, **limits: float) -> Warm:
-    """Return a place whose events go through the native relay, which is as patient and starts the same entrypoint."""
+    """Return a place whose events go through a relay that waits as long as it may take."""
     folder = place.entry.parent / "native"
     folder.mkdir(exist_ok=True)
     conf = ["holdfast relay 1", INTERPRETER[0], str(place.entry), str(place.entry.with_name("refuse.sh")), ""]
@@ -237,36 +230,34 @@ def move_in(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def installed(place: Warm) -> Warm:
-    """Return a place this process has moved into, with the launcher that an install writes; it waits patiently."""
+    """Return a place this process has moved into, with the launcher that an install writes without a relay."""
     launcher.write()
     entry = paths.launcher()
     text, own = entry.read_text(), f"\nROOT = {str(paths.package_root())!a}\n"
     assert own in text
-    entry.write_text(text.replace(own, f"\nROOT = {str(place.entry.parent / 'patient')!a}\n"))
-    return replace(place, entry=entry)
+    entry.write_text(text.replace(own, f"\nROOT = {str(place.entry.parent / 'own')!a}\n"))
+    return native(replace(place, entry=entry))
 
 
-def _patient(folder: Path) -> Path:
-    """Return an entrypoint of the checkout's package that waits for the server as long as it may take."""
-    package = folder / "patient" / "holdfast"
+def _own_package(folder: Path) -> Path:
+    """Return an entrypoint with a package of its own, which links to the checkout's."""
+    package = folder / "own" / "holdfast"
     package.mkdir(parents=True)
     for each in (processes.SOURCE / "holdfast").iterdir():
         if each.name != "__pycache__":
             (package / each.name).symlink_to(each)
-    for name in ("LIFE_TIMEOUT_S", "READY_TIMEOUT_S"):
-        change(package / "relay.py", name, str(LONG))
     return processes.copy_of_entrypoint(folder / "run", str(package.parent))
 
 
 def change(module: Path, name: str, value: str) -> None:
-    """Change a constant in a patient entrypoint's copy of a module, whose file may be the checkout's own."""
+    """Change a constant in an entrypoint's copy of a module, whose file may be the checkout's own."""
     text, times = re.subn(f"(?m)^{name} = .*$", f"{name} = {value}", module.read_text())
     assert times == 1
     rewrite(module, text)
 
 
 def rewrite(module: Path, text: str) -> None:
-    """Replace a module's text in a patient entrypoint's package, whose folder is then no longer the checkout's."""
+    """Replace a module's text in an entrypoint's own package, whose folder is then no longer the checkout's."""
     if module.parent.is_symlink():
         folder = module.parent.resolve()
         module.parent.unlink()

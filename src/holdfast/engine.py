@@ -5,25 +5,30 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
 from holdfast.clients import claude
-from holdfast.dispatch import costs, duplicates, faults, intake, output
+from holdfast.dispatch import conclusion, costs, duplicates, faults, intake, output
+from holdfast.dispatch.interrupts import EventEnded, EventOverdue, interrupt_at
+from holdfast.dispatch.run import Run
 from holdfast.errors import EventError, HoldfastError
-from holdfast.plugins import deadlines, discovery, loader
+from holdfast.files import atomic
+from holdfast.plugins import deadlines, discovery, loader, strictness
+from holdfast.plugins.context import Context
 from holdfast.process import reset_signals
 from holdfast.project import OpenProject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from types import FrameType
 
     from holdfast.config import HandlersSection
     from holdfast.dispatch.calls import Answer
     from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.loader import Call, HandlerFile
-    from holdfast.process.spare import Spare
 
 CLIENT: Client = claude
 """The client whose events are answered."""
@@ -32,23 +37,14 @@ PREPARE_LIMIT_S = 20.0
 WATCH_GRACE_S = 5.0
 """Time for merging and writing the answers after the handlers' own deadline."""
 LONGEST_START_S = 1.0  # an older process was not started for this event, so no more of its age counts
-_AGAIN_S = 0.2  # the alarm repeats, in case some code swallows its exception
-
-
-class _Ended(BaseException):
-    """The client ended this process."""
-
-
-class _Overdue(BaseException):
-    """The event's time is up."""
 
 
 def main(argument: str | None = None, entry: str = "") -> int:
-    """Answer one event in this process, and have a server started for those to come.
+    """Answer one event in this process, because no server did ("cold"), and have a server started.
 
     Args:
         argument: the event name on the command line, if any; the payload's own name wins.
-        entry: the entrypoint's path, if a server can answer for it.
+        entry: the entrypoint's path, if a relay asked for a server and found none.
 
     Returns:
         The exit code: 0 whatever happens inside, or 2 if a handler blocks TeammateIdle or TaskCompleted.
@@ -59,157 +55,107 @@ def main(argument: str | None = None, entry: str = "") -> int:
     code = dispatch(argument, output.Streams, time.monotonic() - min(age(), LONGEST_START_S))
     passed("over")
     if entry:
-        from holdfast import relay
+        from holdfast.server import control
 
-        if not relay.off(os.environb):  # `standby` checks what else switches the server off
-            from holdfast.server import standby
-
-            standby.start(entry)
+        control.start(entry)
     return code
 
 
-def dispatch(
-    argument: str | None,
-    take: Callable[[], output.Streams],
-    started: float,
-    spare: Spare | None = None,
-    data: bytearray | None = None,
-) -> int:
+def dispatch(argument: str | None, take: Callable[[], output.Streams], started: float) -> int:
     """Answer the event on stdin. On a failure, refuse the event if a strict handler is known for it; else stay silent.
 
     Args:
         argument: the event name on the command line, if any; the payload's own name wins.
         take: takes over the client's streams.
         started: `time.monotonic()` when the event came; its deadline runs from here.
-        spare: a child process for the handlers that waits for the payload (`process.spare`).
-        data: what was read of stdin already.
 
     Returns:
         The exit code.
 
     Raises:
-        BaseException: not even the refusal could be given. The client's streams are the standard ones again, so that
-            the relay can try the shell.
+        BaseException: not even the refusal could be given, so the registered command has to give it.
     """
-    data = bytearray() if data is None else data
-    streams: output.Streams | None = None
+    data, streams = bytearray(), None
     try:
         passed("begun")
         reset_signals()
         log.set_project(os.environ.get(CLIENT.ROOT_VARIABLE))
-        signal.signal(signal.SIGTERM, _end)
-        _watch(started + PREPARE_LIMIT_S)
+        signal.signal(signal.SIGTERM, end_event)
         streams = take()
-        payload = _read(argument, data)
-        passed("read")
-        if payload is None:
-            return 0
-        with duplicates.once(CLIENT, payload, os.environ) as mine:
-            return answer(payload, os.environ, started, streams, spare) if mine else 0
+        with ExitStack() as firing:
+            with interrupt_at(started + PREPARE_LIMIT_S, EventOverdue):
+                payload = _read(argument, data)
+                passed("read")
+                if payload is None or not firing.enter_context(duplicates.once(CLIENT, payload, os.environ)):
+                    return 0
+                project = open_project(os.environ)
+                plan, event = prepare(payload, project)
+                passed("found")
+            code = answer(project, plan, event, os.environ, started, streams) if event else 0
+            _keep_registered(project, payload.get(CLIENT.SESSION_KEY), streams)
+            return code
     except BaseException as error:  # noqa: BLE001 - a bug of ours never blocks a session, and never opens a guard
-        _unwatch()
-        if spare:
-            spare.child.kill()
-        try:
-            _fail(error, argument, data, streams)
-        except BaseException:
-            if streams:
-                streams.give_back()
-            raise
-    finally:
-        _unwatch()
+        _fail(error, argument, data, streams)
     return 0
 
 
 def answer(
-    payload: dict[str, Any],
+    project: OpenProject,
+    plan: Sequence[Call],
+    event: Event,
     environ: Mapping[str, str],
     started: float,
     streams: output.Streams,
-    spare: Spare | None = None,
 ) -> int:
-    """Dispatch a payload to the handlers that want it and write the reply.
+    """Make the planned calls and write the reply. Return the exit code.
 
     Args:
-        payload: one JSON object, as the client sent it.
+        project: the event's project.
+        plan: the calls to make, in the order in which their answers are merged.
+        event: the event.
         environ: the hook's environment.
         started: `time.monotonic()` when the event came.
         streams: where the reply goes.
-        spare: a child process for the handlers that waits for the payload (`process.spare`).
-
-    Returns:
-        The exit code.
     """
-    if spare:
-        spare.tell(payload)  # the child chooses its handlers itself, while this process does so to check its answers
-    project = open_project(environ)
-    plan, event = prepare(payload, project)
-    passed("found")
-    session = payload.get(CLIENT.SESSION_KEY)
-    if not plan or event is None:
-        if faults.waiting(session):
-            from holdfast.dispatch import conclusion
-
-            event = CLIENT.parse(payload)
-            streams.write(conclusion.conclude(CLIENT, event, (), faults.tell(event, (), (), {}))[0])
-        _keep_registered(project, session, streams, 0)
-        return 0
-    if spare and strict(plan):  # each strict handler's process is forked from this one, which loads no handler file
-        spare.child.kill()
-        spare.child.close()
-        spare = None
-    from holdfast.dispatch import conclusion
-    from holdfast.dispatch.isolation import Isolated
-    from holdfast.plugins.context import Context
-
-    if not spare:
-        _load_for_both(plan)
     limits = project.config.handlers
     until = deadline(event, limits, started, plan)
-    _watch(until + WATCH_GRACE_S)
     streams.expect(until + WATCH_GRACE_S)
-    isolated = Isolated(
-        *(CLIENT, event, Context(project, environ), limits.timeout, until),
-        private=streams.private,
-        spare=spare.child if spare else None,
-    )
-    try:
-        answers = isolated.run(plan)
-        answers += conclusion.judge_again(CLIENT, isolated.judge, event, plan, answers)
-        passed("answered", answers)
-        answers += faults.tell(event, plan, answers, isolated.printed)
-        reply, said, decided = conclusion.conclude(CLIENT, event, plan, answers)
-        output.write_environment(reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
-        _unwatch()
+    run = Run(CLIENT, event, Context(project, environ), limits.timeout, until, streams.private)
+    with run, atomic.syncing_later():  # nobody waits for this process once the reply is written
+        with interrupt_at(until + WATCH_GRACE_S, EventOverdue):
+            answers = run.answers(plan)
+            answers += conclusion.judge_again(CLIENT, run.again, event, plan, answers)
+            passed("answered", answers)
+            answers += faults.tell(event, plan, answers, run.printed)
+            reply, said, decided = conclusion.conclude(CLIENT, event, plan, answers)
+            output.write_environment(reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
         streams.write(reply)
         passed("written")
-        isolated.deliver([said[position][1] for position in reply.delivered])
+        if run.hopes and streams.delivered():
+            run.deliver([said[position][1] for position in reply.delivered])
         passed("delivered")
-        faults.note_printed(event, plan, isolated.printed, project)
+        streams.finish()
+        faults.note_printed(event, plan, run.printed, project)
         faults.note_answers(event, plan, answers, project)
         faults.note_conflicts(event, plan, answers, project)
         shares = costs.of(reply, [label for label, _ in said])
-        if streams.let_go(reply.exit_code):
-            costs.note(project, event, shares, decided)
-        elif (shares or decided) and not isolated.record(shares, decided):
-            costs.note_apart(project, event, shares, streams.private, decided)
-        isolated.close()
-    except BaseException:
-        isolated.abandon()
-        raise
-    _keep_registered(project, session, streams, reply.exit_code)
+        costs.note(project, event, shares, decided)
     return reply.exit_code
 
 
-def _keep_registered(project: OpenProject, session: object, streams: output.Streams, code: int) -> None:
+def end_event(signum: int, frame: FrameType | None) -> None:
+    """Handle a signal by which the client ends the event."""
+    raise EventEnded
+
+
+def _keep_registered(project: OpenProject, session: object, streams: output.Streams) -> None:
     """Register what new, changed or removed handler files want, after the reply. The user is told with a later event.
 
     If no file changed, this only reads one small file.
     """
     if not discovery.newly_seen(project.root):
         return
-    _unwatch()
-    streams.let_go(code)
+    streams.finish()
     try:
         from holdfast.install import upkeep
 
@@ -218,20 +164,6 @@ def _keep_registered(project: OpenProject, session: object, streams: output.Stre
             faults.untold(session, {line: line for line in lines}, now=False)
     except Exception as error:  # noqa: BLE001 - the event is answered, and must not be refused now
         log.write("error", f"the registered events couldn't be updated: {type(error).__name__}: {error}")
-
-
-def strict(plan: Sequence[Call]) -> bool:
-    """Return whether any call of a plan is of a strict handler."""
-    return any(call.route.strict for call in plan)
-
-
-def _load_for_both(plan: Sequence[Call]) -> None:
-    """Load what this process and the one that calls the handlers need, before that is forked: then once is enough."""
-    CLIENT.merge("", ())  # a reply to nothing, which loads what replies are made with
-    if any(call.file.place == "shipped" for call in plan):  # they remember, and this process what their reply costs
-        import sqlite3  # noqa: F401 - loaded for the children
-
-        from holdfast.ledger import database, schema  # noqa: F401 - as above
 
 
 def passed(point: str, answers: Sequence[Answer] = (), at: float | None = None) -> None:
@@ -292,7 +224,7 @@ def prepare(payload: Mapping[str, Any], project: OpenProject) -> tuple[list[Call
         project: the project whose handlers may answer.
 
     Returns:
-        The plan and the event; an empty plan and None if no handler wants it.
+        The plan and the event; an empty plan and None if no handler wants it and no message waits for its user.
 
     Raises:
         EventError: the payload lacks a field that its event requires.
@@ -302,7 +234,10 @@ def prepare(payload: Mapping[str, Any], project: OpenProject) -> tuple[list[Call
     found = loader.find(CLIENT, project, name, value)
     faults.note_unusable(name, found, project, session)
     faults.note_changed(CLIENT, name, value, found, session)
-    return choose(payload, found)
+    plan, event = choose(payload, found)
+    if not plan:
+        event = CLIENT.parse(payload) if faults.waiting(session) else None
+    return plan, event
 
 
 def choose(payload: Mapping[str, Any], found: Sequence[HandlerFile]) -> tuple[list[Call], Event | None]:
@@ -354,8 +289,6 @@ def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
 def _note_unguarded(name: str | None, payload: Mapping[str, Any], reason: str) -> None:
     """Queue a message for the project's user if a strict handler would have been asked about an ignored event."""
     if name is not None and name in CLIENT.STRICT_EVENTS:
-        from holdfast.plugins import strictness
-
         root = paths.real_root(os.environ.get(CLIENT.ROOT_VARIABLE) or str(Path.cwd()))
         for guard in strictness.guarding(CLIENT, name, CLIENT.matched(name, payload), root):
             line = f"{guard} doesn't guard other clients, and one was used here ({reason})"
@@ -369,16 +302,16 @@ def _name(head: Mapping[str, Any], argument: str | None) -> str | None:
 
 
 def _fail(error: BaseException, argument: str | None, data: bytearray, streams: output.Streams | None) -> None:
-    """Log why an event wasn't answered, and refuse it if a strict handler is known for it.
+    """Log why an event wasn't answered, and have it refused if a strict handler is known for it.
 
     Raises:
-        BaseException: the refusal could not be given.
+        BaseException: it must be refused, and can't be here.
     """
     what = argument or "an event"
-    if isinstance(error, _Ended):
+    if isinstance(error, EventEnded):
         why = "the client ended it before it was answered"
         log.write("warning", f"{what} was stopped before it was answered")
-    elif isinstance(error, _Overdue):
+    elif isinstance(error, EventOverdue):
         why = "its time was up before it was answered"
         log.write("warning", f"{what} wasn't answered in time")
     elif isinstance(error, HoldfastError):
@@ -387,21 +320,15 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
     else:
         why = f"Holdfast failed ({type(error).__name__})"
         log.write("error", f"{what} failed inside Holdfast: {type(error).__name__}: {error}")
+    if streams is None:
+        raise error
     head = intake.head(data)
     name = _name(head, argument)
-    if name is None or name not in CLIENT.STRICT_EVENTS or CLIENT.foreign(head, os.environ):
+    if streams.written or name is None or name not in CLIENT.STRICT_EVENTS or CLIENT.foreign(head, os.environ):
         return
-    if streams and not streams.answerable():
-        return
-    from holdfast.dispatch import conclusion
-    from holdfast.plugins import strictness
-
-    root = os.environ[CLIENT.ROOT_VARIABLE]
-    guards = strictness.guarding(CLIENT, name, CLIENT.matched(name, head), root)
+    guards = strictness.guarding(CLIENT, name, CLIENT.matched(name, head), os.environ[CLIENT.ROOT_VARIABLE])
     if guards:
-        refusal = conclusion.refusal(CLIENT, name, f"{', '.join(guards)}: {why}", paths.real_root(root))
-        reply = CLIENT.merge(name, [refusal])
-        (streams or output.Streams()).write(reply)
+        streams.refuse(name, output.plain(why), ", ".join(guards))
 
 
 def age() -> float:
@@ -411,21 +338,3 @@ def age() -> float:
         return time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, AttributeError, IndexError):  # no Linux
         return time.process_time()
-
-
-def _watch(at: float) -> None:
-    """Raise `_Overdue` in this process at a given `time.monotonic()`; replaces an earlier alarm."""
-    signal.signal(signal.SIGALRM, _ring)
-    signal.setitimer(signal.ITIMER_REAL, max(at - time.monotonic(), 0.001), _AGAIN_S)
-
-
-def _unwatch() -> None:
-    signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def _ring(signum: int, frame: object) -> None:
-    raise _Overdue
-
-
-def _end(signum: int, frame: object) -> None:
-    raise _Ended

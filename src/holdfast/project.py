@@ -177,9 +177,9 @@ class OpenProject(Project):
         return os.uname().nodename
 
     def close(self) -> None:
-        """Close the ledger if it was opened."""
+        """Close the ledger if it was opened. The next use opens it again."""
         if "ledger" in self.__dict__:
-            self.ledger.close()
+            self.__dict__.pop("ledger").close()
 
     def _tell(self, problem: str) -> None:
         if self.patience.reported != problem:

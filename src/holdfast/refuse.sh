@@ -1,10 +1,11 @@
 #!/bin/sh
-# Refuse an event in Holdfast's place: `refuse.sh EVENT [REASON [INTERPRETER PACKAGE [FAILURE [SOURCE]]]]`.
+# Refuse an event in Holdfast's place: `refuse.sh EVENT [REASON [INTERPRETER PACKAGE [FAILURE [SOURCE [GUARD]]]]]`.
 #
-# For an event that Holdfast could not answer. Log FAILURE, if it is given. If a strict handler is known for the event
-# in this project, print a refusal; otherwise print nothing. It needs only a shell, reads only the memory of strict
-# handlers (see strictness.py) and never the payload: a tool name that cannot be read counts as matching. It always
-# exits 0. If Holdfast is gone or does not load, it also tells the user so at the start of each session.
+# For an event that Holdfast could not answer. If a strict handler is known for the event in this project, print a
+# refusal; otherwise print nothing. Log FAILURE, if it is given. It needs only a shell, reads only the memory of strict
+# handlers (see strictness.py) and never the payload: a tool name that cannot be read counts as matching. GUARD names
+# the strict handlers if Holdfast has looked already. It always exits 0. If Holdfast is gone or does not load, it also
+# tells the user so at the start of each session. No process may be available, so a refusal needs no second one.
 #
 # `holdfast install` writes a copy beside the launcher, with INTERPRETER, PACKAGE and SOURCE filled in. SOURCE is what to
 # install again, quoted for a shell; a plugin has none. The installed `holdfast` command runs `refuse.sh --command` if
@@ -16,19 +17,25 @@ interpreter=$3
 package=$4
 failure=$5
 source=$6
+guard=$7
 
 if [ -n "$XDG_STATE_HOME" ]; then
     state=$XDG_STATE_HOME
-elif [ "$(uname)" = Darwin ]; then
+elif [ -d /System/Library ]; then # macOS
     state="$HOME/Library/Application Support"
 else
     state=$HOME/.local/state
 fi
 case ${XDG_STATE_HOME:-$HOME} in /*) ;; *) failure= ;; esac # a relative folder would be made in the project
-if [ -n "$failure" ]; then
+
+# Ends the script, whatever fails in here: what was printed must not be printed again.
+log() {
+    trap 'exit 0' EXIT
+    [ -n "$failure" ] || exit 0
     line="$(date -u +%Y-%m-%dT%H:%M:%SZ) error ${event:-an event} $(printf '%s' "$failure" | tr '\n' ' ')"
     (umask 077 && mkdir -p "$state/holdfast/log" && printf '%s\n' "$line" >> "$state/holdfast/log/holdfast.log") 2> /dev/null
-fi
+    exit 0
+}
 
 missing=
 if [ -n "$interpreter" ] && [ ! -x "$interpreter" ]; then
@@ -77,26 +84,27 @@ fi
 
 case $event in
 PreToolUse | PreSkillShellCommand | PermissionRequest | UserPromptSubmit | UserPromptExpansion) ;;
-SessionStart) [ -n "$gone" ] || exit 0 ;;
-*) exit 0 ;;
+SessionStart) [ -n "$gone" ] || log ;;
+*) log ;;
 esac
-[ -n "$CLAUDECODE" ] || case $AI_AGENT in claude-code*) ;; *) exit 0 ;; esac # another client's event
-[ -n "$CLAUDE_PROJECT_DIR" ] || exit 0
+[ -n "$CLAUDECODE" ] || case $AI_AGENT in claude-code*) ;; *) log ;; esac # another client's event
+[ -n "$CLAUDE_PROJECT_DIR" ] || log
 
 if [ "$event" = SessionStart ]; then
     text="$reason${missing:+: $missing}. No handler runs, no workflow is saved, and what your strict handlers guard is"
     printf '{"systemMessage": "%s refused. %s"}\n' "$text" "$hint"
-    exit 0
+    log
 fi
 
 memory=$state/holdfast/strict
-[ -e "$state/holdfast" ] || exit 0
-[ -e "$memory" ] || [ ! -O "$state/holdfast" ] || exit 0
+[ -e "$state/holdfast" ] || log
+[ -e "$memory" ] || [ ! -O "$state/holdfast" ] || log
 
-if [ -O "$state/holdfast" ] && [ -f "$memory" ] && [ -r "$memory" ]; then
-    guard=
-    tab=$(printf '\t')
-    while IFS=$tab read -r known matcher root file function; do
+if [ -n "$guard" ]; then # such as `user/guard.py: on_pre_tool_use, project/other.py: on_pre_tool_use`
+    guard=${guard%%:*}
+    case $guard in */*) guard="the strict handler ${guard##*/}" ;; *) guard="a strict handler" ;; esac
+elif [ -O "$state/holdfast" ] && [ -f "$memory" ] && [ -r "$memory" ]; then
+    while IFS='	' read -r known matcher root file function; do
         [ "$known" = "$event" ] || continue
         case $root in
         '*' | *%*) ;; # every project; or a root with characters that only Holdfast reads
@@ -105,7 +113,7 @@ if [ -O "$state/holdfast" ] && [ -f "$memory" ] && [ -r "$memory" ]; then
         guard="the strict handler ${file##*/}"
         break
     done < "$memory"
-    [ -n "$guard" ] || exit 0
+    [ -n "$guard" ] || log
 else
     guard="a strict handler"
 fi
@@ -125,4 +133,4 @@ PreToolUse | PreSkillShellCommand) printf '%s"%s", "permissionDecision": "deny",
 PermissionRequest) printf '%s"%s", "decision": {"behavior": "deny", "message": "%s"}}}\n' "$specific" "$event" "$text" ;;
 *) printf '{"decision": "block", "reason": "%s"}\n' "$text" ;;
 esac
-exit 0
+log

@@ -1,17 +1,17 @@
-/* The relay in C: has an event answered by the warm server or, failing that, starts the Python entrypoint.
+/* The relay: has an event answered by the warm server or, failing that, starts the Python entrypoint.
 
    `holdfast install` puts it in the launcher's place (`run`), with a file `run.conf` beside it that names what it may
-   start. It does what `ask` and `_code` in holdfast/relay.py do, with the same protocol, and nothing else: no event is
-   read, judged or answered here. docs/security.md says how to audit and rebuild it.
+   start. No event is read, judged or answered here. server/protocol.py describes what it says and hears;
+   docs/security.md says how to audit and rebuild it.
 
    - Before GO any doubt starts the interpreter with the entrypoint, which reads the event itself (`start`).
-   - After GO the event is answered once, by the server's child, or not at all. Then `refuse.sh` decides whether it is
-     refused (`refuse`): it knows the strict handlers, and prints the refusal.
+   - After GO the server's child answers the event once, or not at all. Its reply is printed when all of it is here.
+     Otherwise `refuse.sh` decides whether the event is refused (`refuse`): it knows the strict handlers.
    - The environment chooses where the server's socket is, as it chooses the home. What is started, only run.conf does.
-   - Memory is static; what doesn't fit goes the other way. Every descriptor is closed on exec.
+   - Memory is static, but for the reply. Every descriptor is closed on exec.
    - The exit code is the child's, or 1 if not even the shell can be started: the registered command then tries.
 
-   With `--status` it prints the client's status line, from a small file that events and commands keep (`status`). */
+   With `--status` the answer is the client's status line instead of a reply. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -32,36 +32,31 @@
 #ifndef SOURCE
 #define SOURCE "unknown" /* the start of this file's SHA-256, by which `holdfast doctor` knows an outdated relay */
 #endif
-/* The limits of relay.py, in milliseconds; tests set others. */
-#ifndef LIFE_TIMEOUT_MS
-#define LIFE_TIMEOUT_MS 50
-#endif
-#ifndef READY_TIMEOUT_MS
+#ifndef READY_TIMEOUT_MS /* tests set another */
 #define READY_TIMEOUT_MS 1000
 #endif
-#ifndef ANSWER_TIMEOUT_MS
-#define ANSWER_TIMEOUT_MS 21000
-#endif
-#ifndef LAST_WORD_MS
-#define LAST_WORD_MS 2000
+#ifndef FINISH_TIMEOUT_MS /* for what handlers do once the reply is delivered */
+#define FINISH_TIMEOUT_MS 20000
 #endif
 
 enum {
-    TURNS = 16,                 /* how often the server may say WAIT */
-    HEAD = 8,                   /* digits of a request's length */
-    REQUEST_BYTES = 1 << 20,    /* the longest request; a longer one is left to the entrypoint */
-    VARIABLES = 1024,           /* the most variables, since looking for doubles takes their square */
-    PATH_BYTES = 4096,          /* the longest path, with its final zero */
+    HEAD = 8,                    /* digits of a request's length */
+    REQUEST_BYTES = 1 << 20,     /* the longest request; a longer one is left to the entrypoint */
+    REPLY_BYTES = 256 << 20,     /* the longest text of a reply */
+    VARIABLES = 1024,            /* the most variables, since looking for doubles takes their square */
+    PATH_BYTES = 4096,           /* the longest path, with its final zero */
     CONF_BYTES = 4 * PATH_BYTES, /* the longest run.conf */
-    STATUS_BYTES = 512,         /* the longest file for the status line; files/status_file.py writes it */
-    SESSION_BYTES = 64          /* the longest session id */
+    FRAME_BYTES = 10             /* a message's kind, exit code and two numbers of four bytes */
 };
-enum { ALIVE = '!', WAIT = '.', READY = 'r', GO = 'g', LONGER = 0xfe, WRITTEN = 0xff }; /* the messages; see relay.py */
-enum heard { DATA, TIMED_OUT, TERMINATED, FAILED };
+enum { PROTOCOL = 2, READY = 'r', GO = 'g', REPLY = '=', REFUSE = '!', WRITTEN = 'w' }; /* see server/protocol.py */
+enum heard { DATA, ENDED, TIMED_OUT, TERMINATED };
 
 #define CONF_HEAD "holdfast relay 1"
-#define STATUS_HEAD "holdfast status 1"
 
+struct frame {
+    unsigned char kind, code;
+    uint32_t first, second;
+};
 struct conf { /* run.conf: CONF_HEAD, then one absolute path a line */
     const char *interpreter, *entry, *refuse;
 };
@@ -120,25 +115,19 @@ static int beside(char *path, size_t room, const char *program, const char *name
     return slash - program < PATH_BYTES && length > 0 && (size_t)length < room;
 }
 
-/* --- the server's address: `relay.address` ------------------------------------------------------------------------- */
+/* --- the server's address: `protocol.address` ------------------------------------------------------------------------- */
 
-/* Add one byte to the remainder of a number modulo 2^64 - 59. */
-static uint64_t folded(uint64_t rest, unsigned char byte) {
-    const uint64_t prime = UINT64_MAX - 58;
-    uint64_t over = rest >> 56, sum = (rest << 8 | byte) + over * 59; /* 2^64 leaves 59 */
-    if (sum < over * 59) sum += 59;
-    return sum >= prime ? sum - prime : sum;
+/* Add a text and its final zero to a hash (FNV-1a). */
+static uint64_t hashed(uint64_t key, const char *text) {
+    do key = (key ^ (unsigned char)*text) * 1099511628211u;
+    while (*text++);
+    return key;
 }
 
-static uint64_t word(uint64_t rest, const char *text) {
-    while (*text) rest = folded(rest, (unsigned char)*text++);
-    return folded(rest, 0);
-}
-
-static uint64_t number(uint64_t rest, unsigned long long value) {
+static uint64_t hashed_number(uint64_t key, unsigned long long value) {
     char digits[24];
     snprintf(digits, sizeof digits, "%llu", value);
-    return word(rest, digits);
+    return hashed(key, digits);
 }
 
 /* Return whether Python's encoding for file names is certainly UTF-8: the server is one of that encoding. */
@@ -154,8 +143,8 @@ static int utf8(void) {
 #endif
 }
 
-/* Write the path of a file below Holdfast's state folder into `path`. Return whether there is one that fits. */
-static int below_state(char *path, size_t room, const char *name) {
+/* Write the socket's path into `path`. Return whether there is one. */
+static int address(char *path, size_t room, const struct conf *conf) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME"), *below = "";
     if (!state || !*state) {
         state = home ? home : "";
@@ -165,33 +154,28 @@ static int below_state(char *path, size_t room, const char *name) {
         below = "/.local/state";
 #endif
     }
-    int length = snprintf(path, room, "%s%s/holdfast/%s", state, below, name);
-    return *state == '/' && length > 0 && (size_t)length < room;
-}
-
-/* Write the socket's path into `path`. Return whether there is one. */
-static int address(char *path, size_t room, const struct conf *conf) {
-    char name[32];
-    uint64_t key = number(0, getuid());
-    key = word(key, conf->entry);
-    key = word(key, conf->interpreter);
-    key = word(key, "utf-8");
+    uint64_t key = hashed_number(14695981039346656037u, getuid());
+    key = hashed(key, conf->entry);
+    key = hashed(key, conf->interpreter);
+    key = hashed(key, "utf-8");
     const char *folders[] = {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"};
     for (int each = 0; each < 5; each++) {
         const char *value = getenv(folders[each]);
-        key = value ? word(folded(key, '='), value) : word(key, "-");
+        key = hashed(key, value ? "set" : "unset");
+        if (value) key = hashed(key, value);
     }
     const char *seen[] = {"/proc/self/ns/mnt", "/proc/self/ns/net", "/proc/self/ns/user", "/proc/self/ns/pid", "/"};
-    unsigned long long inodes[5];
-    int known = 1;
-    for (int each = 0; each < 5 && known; each++) {
+    uint64_t before = key;
+    for (int each = 0; each < 5; each++) {
         struct stat found;
-        known = !stat(seen[each], &found);
-        if (known) inodes[each] = found.st_ino;
+        if (stat(seen[each], &found)) { /* no Linux */
+            key = before;
+            break;
+        }
+        key = hashed_number(key, found.st_ino);
     }
-    for (int each = 0; each < 5 && known; each++) key = number(key, inodes[each]);
-    snprintf(name, sizeof name, "server/%016llx", (unsigned long long)key);
-    return below_state(path, room, name) && strlen(path) < 100; /* as in relay.py */
+    int length = snprintf(path, room, "%s%s/holdfast/server/%d-%016llx", state, below, PROTOCOL, (unsigned long long)key);
+    return *state == '/' && length > 0 && length < 100; /* as in protocol.py */
 }
 
 /* Return whether a file's folder belongs to this user alone. */
@@ -228,10 +212,9 @@ static long long now_ms(void) {
     return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Wait until the socket is readable or, if `writing`, writable. SIGTERM gets through only here, so it interrupts no
-   message: each says TERMINATED once, and `terminated` is 0 again. */
-static enum heard wait_for(int server, int writing, int limit_ms) {
-    long long until = now_ms() + limit_ms;
+/* Wait until the socket is readable or, if `writing`, writable. SIGTERM gets through only here, so the time until which
+   nothing may end the refusal that follows begins here too. */
+static enum heard wait_for(int server, int writing, long long until) {
     for (;;) {
         long long left = until - now_ms();
         if (left < 0) left = 0;
@@ -241,29 +224,36 @@ static enum heard wait_for(int server, int writing, int limit_ms) {
         FD_SET(server, &set);
         int ready = pselect(server + 1, writing ? NULL : &set, writing ? &set : NULL, NULL, &patience,
                             &process.waiting);
-        if (terminated) {
-            terminated = 0;
-            sigaddset(&process.waiting, SIGTERM); /* a second one doesn't interrupt the refusal that follows */
-            return TERMINATED;
-        }
+        if (terminated) return TERMINATED;
         if (ready > 0) return DATA;
         if (ready == 0 && !left) return TIMED_OUT;
-        if (ready < 0 && errno != EINTR) return FAILED;
+        if (ready < 0 && errno != EINTR) return ENDED;
     }
 }
 
-/* Read the next byte. Returns DATA with *byte, or -1 in it at the end. */
-static enum heard next_byte(int server, int limit_ms, int *byte) {
-    for (;;) {
-        unsigned char said;
-        enum heard heard = wait_for(server, 0, limit_ms);
+/* Read so many bytes. */
+static enum heard read_all(int server, void *into, size_t size, long long until) {
+    for (size_t got = 0; got < size;) {
+        enum heard heard = wait_for(server, 0, until);
         if (heard != DATA) return heard;
-        ssize_t got = recv(server, &said, 1, 0);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-        if (got < 0) return FAILED;
-        *byte = got ? said : -1;
-        return DATA;
+        ssize_t part = recv(server, (char *)into + got, size - got, 0);
+        if (part == 0 || (part < 0 && errno != EAGAIN && errno != EINTR)) return ENDED;
+        if (part > 0) got += (size_t)part;
     }
+    return DATA;
+}
+
+static uint32_t number_in(const unsigned char *bytes) {
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static enum heard next_frame(int server, struct frame *found, long long until) {
+    unsigned char bytes[FRAME_BYTES];
+    enum heard heard = read_all(server, bytes, sizeof bytes, until);
+    if (heard != DATA) return heard;
+    found->kind = bytes[0], found->code = bytes[1];
+    found->first = number_in(bytes + 2), found->second = number_in(bytes + 6);
+    return DATA;
 }
 
 /* --- asking -------------------------------------------------------------------------------------------------------- */
@@ -299,31 +289,26 @@ static size_t ask_for(const char *event) {
     return used;
 }
 
-/* Have a child of the server made ready. Returns DATA if one waits for GO. */
-static enum heard ready(int server, size_t length) {
+/* Send the request. Returns DATA if a child waits for GO, with its time limit in *found. */
+static enum heard ready(int server, size_t length, struct frame *found) {
+    long long until = now_ms() + READY_TIMEOUT_MS;
     enum heard heard;
-    int said = 0;
     for (size_t sent = 0; sent < length;) {
-        if ((heard = wait_for(server, 1, LIFE_TIMEOUT_MS)) != DATA) return heard;
+        if ((heard = wait_for(server, 1, until)) != DATA) return heard;
         ssize_t part = send(server, request + sent, length - sent, 0);
-        if (part < 0 && errno != EAGAIN && errno != EINTR) return FAILED;
+        if (part < 0 && errno != EAGAIN && errno != EINTR) return ENDED;
         if (part > 0) sent += (size_t)part;
     }
-    if ((heard = next_byte(server, LIFE_TIMEOUT_MS, &said)) != DATA) return heard;
-    if (said != ALIVE) return FAILED;
-    for (int turn = 0; turn < TURNS; turn++) {
-        if ((heard = next_byte(server, READY_TIMEOUT_MS, &said)) != DATA) return heard;
-        if (said != WAIT) break;
-    }
-    return said == READY ? DATA : FAILED;
+    heard = next_frame(server, found, until);
+    return heard == DATA && found->kind != READY ? ENDED : heard;
 }
 
-/* Hand the event over, with the standard streams. Return whether it was: if not, the child never reads stdin. */
+/* Hand the event over, with stdin. Return whether it was: if not, the child never reads stdin. */
 static int go(int server) {
-    static const int streams[3] = {0, 1, 2};
+    static const int input = 0;
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof streams)];
+        char room[CMSG_SPACE(sizeof input)];
     } control;
     char said = GO;
     struct iovec part = {&said, 1};
@@ -333,40 +318,42 @@ static int go(int server) {
     message.msg_iov = &part, message.msg_iovlen = 1;
     message.msg_control = &control, message.msg_controllen = sizeof control.room;
     struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET, rights->cmsg_type = SCM_RIGHTS, rights->cmsg_len = CMSG_LEN(sizeof streams);
-    memcpy(CMSG_DATA(rights), streams, sizeof streams);
+    rights->cmsg_level = SOL_SOCKET, rights->cmsg_type = SCM_RIGHTS, rights->cmsg_len = CMSG_LEN(sizeof input);
+    memcpy(CMSG_DATA(rights), &input, sizeof input);
     return sendmsg(server, &message, 0) == 1;
 }
 
-/* Wait until the event is answered. Return the exit code, or -1 with *why if nobody answered it. */
-static int answered(int server, const char **why) {
-    int limit_ms = ANSWER_TIMEOUT_MS, written = 0, digits = 0, seconds = 0, said = -1;
-    *why = NULL;
+/* Wait for the child's REPLY or REFUSE, with its two texts in *texts, each with a final zero. */
+static enum heard answer(int server, struct frame *found, char **texts) {
     for (;;) {
-        enum heard heard = next_byte(server, *why ? LAST_WORD_MS : limit_ms, &said);
-        if (heard == TIMED_OUT || heard == TERMINATED) {
-            said = -1;
-            if (*why) break;
-            *why = heard == TIMED_OUT ? "its time was up" : "the client ended it";
-            shutdown(server, SHUT_WR); /* the server ends the child, which holds the client's stdout and may refuse */
-        } else if (heard == FAILED) {
-            said = -1;
-            break;
-        } else if (digits && said >= 0) {
-            seconds = seconds << 8 | said;
-            if (--digits == 0) limit_ms = seconds * 1000;
-        } else if (said == LONGER) {
-            digits = 2, seconds = 0;
-        } else if (said == WRITTEN) {
-            written = 1;
-        } else {
-            break; /* the exit code, or the end */
-        }
+        long long until = now_ms() + (long long)found->first * 1000; /* of the last READY */
+        enum heard heard = next_frame(server, found, until);
+        if (heard != DATA) return heard;
+        if (found->kind == READY) continue;
+        if (found->first > REPLY_BYTES || found->second > REPLY_BYTES) return ENDED;
+        char *text = malloc((size_t)found->first + found->second + 2);
+        if (!text) return ENDED;
+        texts[0] = text, texts[1] = text + found->first + 1;
+        texts[0][found->first] = texts[1][found->second] = 0;
+        heard = read_all(server, texts[0], found->first, until);
+        return heard == DATA ? read_all(server, texts[1], found->second, until) : heard;
     }
-    if (said >= 0) return said;
-    if (written) return 0;
-    if (!*why) *why = "its process ended";
-    return -1;
+}
+
+static void print(int stream, const char *text, size_t length) {
+    while (length > 0) {
+        ssize_t part = write(stream, text, length);
+        if (part < 0 && errno != EINTR) return; /* the client is gone */
+        if (part > 0) text += part, length -= (size_t)part;
+    }
+}
+
+/* Print a reply, tell the child, and wait until it hangs up. */
+static void finish(int server, const struct frame *reply, char **texts) {
+    char said = WRITTEN;
+    print(1, texts[0], reply->first);
+    print(2, texts[1], reply->second);
+    if (send(server, &said, 1, 0) == 1) read_all(server, &said, 1, now_ms() + FINISH_TIMEOUT_MS);
 }
 
 /* --- going on as another program ----------------------------------------------------------------------------------- */
@@ -388,18 +375,17 @@ static int ended_by_client(void) {
 }
 
 /* Have refuse.sh refuse the event if a strict handler is known for it, log `failure` if there is one, and tell the user
-   at a session's start if Holdfast is gone. */
-static int refuse(const char *script, const char *event, const char *why, const char *failure) {
-    if (!*failure && !process.strict && strcmp(event, "SessionStart")) return 0;
-    char *const arguments[] = {"sh", (char *)(uintptr_t)script, (char *)(uintptr_t)event, (char *)(uintptr_t)why, "",
-                               "",   (char *)(uintptr_t)failure, NULL};
+   at a session's start if Holdfast is gone. `guard` names the strict handlers, if they are known. */
+static int refuse(const char *script, const char *event, const char *why, const char *failure, const char *guard) {
+    if (*event == '-' || (!*failure && !process.strict && strcmp(event, "SessionStart"))) return 0;
+    const char *arguments[] = {"sh", script, event, why, "", "", failure, "", guard, NULL};
     signal(SIGTERM, SIG_IGN); /* the client is not to end the refusal */
-    if (!access(script, R_OK)) become("/bin/sh", arguments);
+    if (!access(script, R_OK)) become("/bin/sh", (char *const *)(uintptr_t)arguments);
     return 1; /* the registered command runs refuse.sh then */
 }
 
-/* Start the entrypoint with these arguments. */
-static int start(const struct conf *conf, int count, char **given, int cold) {
+/* Start the entrypoint with these arguments; after an event that no server answered, have it start one. */
+static int start(const struct conf *conf, int count, char **given, int unanswered) {
     enum { MOST = 8 };
     char *arguments[MOST + 5];
     int used = 0;
@@ -407,11 +393,11 @@ static int start(const struct conf *conf, int count, char **given, int cold) {
     arguments[used++] = "-IS";
     arguments[used++] = (char *)(uintptr_t)conf->entry;
     for (int each = 1; each < count && each < MOST; each++) arguments[used++] = given[each];
-    if (cold) arguments[used++] = "--cold"; /* the server was asked, so the entrypoint need not */
+    if (unanswered) arguments[used++] = "--start-server";
     arguments[used] = NULL;
-    if (ended_by_client()) return refuse(conf->refuse, given[1], "the client ended it", "");
+    if (ended_by_client()) return refuse(conf->refuse, given[1], "the client ended it", "", "");
     if (!access(conf->entry, R_OK)) become(conf->interpreter, arguments); /* without the file it would end with 2 */
-    return refuse(conf->refuse, count > 1 ? given[1] : "", "Holdfast did not answer", "");
+    return refuse(conf->refuse, count > 1 ? given[1] : "", "Holdfast did not answer", "", "");
 }
 
 static int connected(const char *path) {
@@ -419,12 +405,8 @@ static int connected(const char *path) {
     memset(&name, 0, sizeof name);
     name.sun_family = AF_UNIX;
     memcpy(name.sun_path, path, strlen(path) + 1); /* `address` makes it short enough */
-#ifdef SOCK_CLOEXEC
-    int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-#else
     int server = socket(AF_UNIX, SOCK_STREAM, 0);
     if (server >= 0) fcntl(server, F_SETFD, FD_CLOEXEC), fcntl(server, F_SETFL, O_NONBLOCK);
-#endif
     /* Below 3 it has the number of a standard stream that was closed. */
     if (server >= 3 && server < FD_SETSIZE && !connect(server, (struct sockaddr *)&name, sizeof name) && ours(server))
         return server;
@@ -440,115 +422,32 @@ static int switched_off(void) {
     return 0;
 }
 
-/* Answer an event, whose name is the only argument. */
+/* Have an event answered, whose name is the only argument. */
 static int relay(const struct conf *conf, int count, char **given) {
-    char path[sizeof ((struct sockaddr_un *)0)->sun_path];
-    const char *event = given[1], *why = NULL;
+    static const char *const ends[] = {"", "its process ended", "its time was up", "the client ended it"};
+    char path[sizeof ((struct sockaddr_un *)0)->sun_path], failure[128];
+    char *texts[2];
+    const char *event = given[1];
+    struct frame found;
     size_t length;
     if (switched_off() || !utf8() || !address(path, sizeof path, conf) || !(length = ask_for(event)))
         return start(conf, count, given, 0);
     int server = private_folder(path) ? connected(path) : -1;
     if (server < 0) return start(conf, count, given, 1);
-    enum heard heard = ready(server, length);
-    if (heard == TERMINATED) return refuse(conf->refuse, event, "the client ended it", "");
-    if (heard != DATA || !go(server)) return start(conf, count, given, 1);
-    int code = answered(server, &why);
-    if (code >= 0) return code;
-    char failure[128];
-    snprintf(failure, sizeof failure, "is lost: the warm server did not answer it: %s", why);
-    return refuse(conf->refuse, event, why, failure);
-}
-
-/* --- the status line: files/status_file.py ------------------------------------------------------------------------ */
-
-static int isalnum_ascii(char each) {
-    return (each >= '0' && each <= '9') || (each >= 'A' && each <= 'Z') || (each >= 'a' && each <= 'z');
-}
-
-/* Copy the session's id out of what the client sends, a JSON object of which only this key is read, not one of an object
-   inside it. Return whether there is one that names a file. */
-static int session_in(const char *text, size_t length, char *session) {
-    static const char key[] = "\"session_id\"";
-    const char *end = text + length;
-    int depth = 0;
-    for (const char *at = text; at < end; at++) {
-        depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
-        if (*at != '"') continue;
-        const char *from = at++; /* go on behind the string that begins here */
-        while (at < end && *at != '"') at += *at == '\\' && at + 1 < end ? 2 : 1;
-        if (depth != 1 || at == end || (size_t)(at - from) != sizeof key - 2 || memcmp(from, key, sizeof key - 1)) continue;
-        from = at + 1;
-        while (from < end && memchr(" \t\r\n", *from, 4)) from++;
-        if (from == end || *from++ != ':') continue; /* a value of that text */
-        while (from < end && memchr(" \t\r\n", *from, 4)) from++;
-        if (from == end || *from++ != '"') return 0;
-        size_t used = 0;
-        for (; from < end && used < SESSION_BYTES && (*from == '-' || *from == '_' || isalnum_ascii(*from)); from++)
-            session[used++] = *from;
-        session[used] = 0;
-        return used && from < end && *from == '"';
+    enum heard heard = ready(server, length, &found);
+    if (heard == TERMINATED) return refuse(conf->refuse, event, ends[heard], "", "");
+    if (heard != DATA || !go(server)) {
+        close(server);
+        return start(conf, count, given, 1);
     }
-    return 0;
-}
-
-/* Split a status file, with a final zero at text[length], into its line and the time of the last save in seconds, 0 for
-   none. Return whether it is one, and the line nothing that a terminal would act on. */
-static int parse_status(char *text, size_t length, const char **line, long long *saved) {
-    const size_t head = sizeof STATUS_HEAD - 1;
-    if (length < head + 4 || memcmp(text, STATUS_HEAD "\n", head + 1)) return 0;
-    char *at = text + head + 1, *most = at + 12;
-    for (*saved = 0; at < most && *at >= '0' && *at <= '9'; at++) *saved = *saved * 10 + (*at - '0');
-    if (at == text + head + 1 || *at++ != '\n' || text[length - 1] != '\n') return 0;
-    text[--length] = 0;
-    *line = at;
-    for (const char *each = at; each < text + length; each++) {
-        unsigned char byte = (unsigned char)*each;
-        /* C0 and DEL; in UTF-8, C2 begins C1, which ends before A0 */
-        if (byte < 0x20 || byte == 0x7f || (byte == 0xc2 && (unsigned char)each[1] < 0xa0)) return 0;
+    heard = answer(server, &found, texts);
+    if (heard == DATA && found.kind == REFUSE) return refuse(conf->refuse, event, texts[0], "", texts[1]);
+    if (heard == DATA && found.kind == REPLY) {
+        finish(server, &found, texts);
+        return found.code;
     }
-    return *at != 0;
-}
-
-/* Write how long ago something was into `words`. */
-static void age(char *words, size_t room, long long seconds) {
-    if (seconds < 60) snprintf(words, room, "just now");
-    else if (seconds < 3600) snprintf(words, room, "%lld min ago", seconds / 60);
-    else if (seconds < 86400) snprintf(words, room, "%lld h ago", seconds / 3600);
-    else snprintf(words, room, "%lld d ago", seconds / 86400);
-}
-
-/* Print the status line of the session that the client names on stdin, or nothing. */
-static int status(void) {
-    static char text[STATUS_BYTES + 2];
-    char path[PATH_BYTES], name[SESSION_BYTES + 16], session[SESSION_BYTES + 1], words[40];
-    const char *line;
-    struct stat found;
-    long long saved;
-    size_t length = 0;
-    ssize_t got = 1;
-    if (isatty(0)) return 0; /* nobody sends anything there */
-    while (got > 0 && length < sizeof request) {
-        got = read(0, request + length, sizeof request - length);
-        if (got > 0) length += (size_t)got;
-        if (got < 0 && errno == EINTR) got = 1;
-    }
-    if (!session_in(request, length, session)) return 0;
-    snprintf(name, sizeof name, "status/%s", session);
-    if (!below_state(path, sizeof path, name) || !private_folder(path)) return 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (file < 0) return 0;
-    got = -1;
-    if (!fstat(file, &found) && S_ISREG(found.st_mode) && found.st_uid == getuid())
-        got = read(file, text, STATUS_BYTES + 1);
-    close(file);
-    if (got <= 0 || got > STATUS_BYTES) return 0;
-    text[got] = 0;
-    if (!parse_status(text, (size_t)got, &line, &saved)) return 0;
-    age(words, sizeof words, (long long)time(NULL) - saved);
-    if (saved) printf("%s \xc2\xb7 saved %s\n", line, words);
-    else puts(line);
-    fflush(stdout);
-    return 0;
+    snprintf(failure, sizeof failure, "is lost: the warm server did not answer it: %s", ends[heard ? heard : ENDED]);
+    return refuse(conf->refuse, event, ends[heard ? heard : ENDED], failure, "");
 }
 
 /* --- the program -------------------------------------------------------------------------------------------------- */
@@ -584,12 +483,11 @@ int main(int count, char **given) {
     struct conf conf;
     const char *event = count > 1 ? given[1] : "";
     if (!strcmp(event, "--version")) return puts("holdfast relay " SOURCE) < 0 || fflush(stdout) ? 1 : 0;
-    if (!strcmp(event, "--status")) return status();
     prepare(event);
     if (!count || !beside(path, sizeof path, given[0], "run.conf") || !read_conf(path, &conf)) {
         if (!count || !beside(path, sizeof path, given[0], "refuse.sh")) return 1;
-        return refuse(path, event, "Holdfast is not installed whole", "could not be dispatched: run.conf is missing or damaged beside the relay");
+        return refuse(path, event, "Holdfast is not installed whole", "could not be dispatched: run.conf is missing or damaged beside the relay", "");
     }
-    if (count != 2 || *event == '-' || !*event) return start(&conf, count, given, 0);
+    if (count != 2 || !*event || (*event == '-' && strcmp(event, "--status"))) return start(&conf, count, given, 0);
     return relay(&conf, count, given);
 }

@@ -16,7 +16,6 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.dispatch.calls import Answer, Caller
+    from holdfast.dispatch.client import Event
     from holdfast.plugins.loader import Call
 
 _FUNCTION_HEAD = "from __future__ import annotations\n\nfrom holdfast import *\n"
@@ -128,7 +128,8 @@ class HoldfastProject:
         """Send one payload as it is; see `fire`."""
         from holdfast import engine, log
         from holdfast.config import Config
-        from holdfast.dispatch import calls, conclusion, costs, faults, isolation
+        from holdfast.dispatch import calls, conclusion, costs, faults
+        from holdfast.dispatch.run import running_order
         from holdfast.plugins.context import Context
 
         environ = {"CLAUDE_PROJECT_DIR": str(self.root), "CLAUDECODE": "1"}
@@ -139,12 +140,14 @@ class HoldfastProject:
         usual = project.config.handlers.timeout
         if usual == Config().handlers.timeout:  # a test must hold on a busy machine
             usual = math.inf
-        caller = calls.Caller(engine.CLIENT, event, Context(project, environ), lambda call: call.route.timeout or usual)
-        answers = _in_order(caller, plan)
-        answers += conclusion.judge_again(engine.CLIENT, partial(_in_order, caller), event, plan, answers)
+        context = Context(project, environ)
+        with calls.Caller(engine.CLIENT, context, lambda call: call.route.timeout or usual) as caller:
+            handlers = _Handlers(caller, event)
+            answers = handlers.call(running_order(plan))
+            answers += conclusion.judge_again(engine.CLIENT, handlers.call, event, plan, answers)
         concluded, said, decided = conclusion.conclude(engine.CLIENT, event, plan, answers)
         for position in concluded.delivered:
-            isolation.note_delivery(said[position][1])
+            calls.note_delivery(said[position][1])
         costs.note(project, event, costs.of(concluded, [label for label, _ in said]), decided)
         faults.note_answers(event, plan, answers, project)
         project.close()
@@ -172,9 +175,20 @@ def holdfast_project(
     return make
 
 
-def _in_order(caller: Caller, plan: Sequence[Call]) -> list[Answer]:
-    found = {answer.label: answer for answer in caller.answers(plan)}
-    return [found[call.label] for call in plan]
+@dataclass
+class _Handlers:
+    """An event's handlers, called in this process; each sees what those before it have changed."""
+
+    caller: Caller
+    event: Event
+
+    def call(self, plan: Sequence[Call]) -> list[Answer]:
+        """Make calls in this order."""
+        answers = []
+        for call in plan:
+            answers.append(self.caller.call(call, self.event))
+            self.event = self.caller.client.changed(self.event, answers[-1].outcomes)
+        return answers
 
 
 def _bytes(content: Content) -> bytes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.server import servers
+from holdfast.server import control
 from tests import warmth
 from tests.doctoring import healthy, mend, only
 from tests.warmth import gone
@@ -33,7 +33,7 @@ def hanging(place: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
     """The same, with a server that doesn't answer."""
     place.warm_up()
     os.kill(place.pid, signal.SIGSTOP)
-    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
+    monkeypatch.setattr(control, "ask", partial(control.ask, patience=0.3))
     return place
 
 
@@ -58,7 +58,7 @@ def test_one_that_hangs_is_ended_by_the_doctor(hanging: Warm) -> None:
 
 def test_what_cannot_be_ended_is_said(hanging: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fix that did not help does not say that it did."""
-    monkeypatch.setattr(servers, "stop", lambda place: False)
+    monkeypatch.setattr(control, "stop", lambda place: False)
     fix = only("server", hanging.root, "problem").fix
 
     assert fix

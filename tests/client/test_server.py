@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.server import servers
+from holdfast.server import control
 from tests import warmth
 from tests.client.model import bash, say
 from tests.client.runner import SERVER
@@ -37,14 +37,14 @@ def on_pre_tool_use(event, context):
 
 def answers(world: World) -> int:
     """Return how many events the one server of this home has answered."""
-    said = servers.ask(place(world))
+    said = control.ask(place(world))
     return int(said["answered"]) if said else 0
 
 
 def place(world: World) -> Path:
     """Return where the server of this home listens."""
     folder = world.client.home / ".local" / "state" / "holdfast" / "server"
-    warmth.Warm.until(lambda: any(servers.holder(each.with_suffix("")) for each in folder.glob("*.lock")))
+    warmth.Warm.until(lambda: any(control.holder(each.with_suffix("")) for each in folder.glob("*.lock")))
     return next(each.with_suffix("") for each in folder.glob("*.lock"))
 
 
@@ -56,7 +56,7 @@ def test_its_events_are_warm(world: World) -> None:
     world.model.turns = [say("Hello.")]
     session = world.client.session()
     session.prompt("Begin.")
-    warmth.Warm.until(lambda: servers.ask(place(world)) is not None)
+    warmth.Warm.until(lambda: control.ask(place(world)) is not None)
     before = answers(world)
 
     world.model.turns = [*(bash(f"echo {number}") for number in range(6)), bash("touch forbidden"), say("Done.")]
@@ -78,8 +78,8 @@ def test_a_guard_holds_when_the_server_is_killed(world: World, moment: str) -> N
     world.model.turns = [say("Hello.")]
     session = world.client.session()
     session.prompt("Begin.")
-    warmth.Warm.until(lambda: servers.ask(place(world)) is not None)
-    pid = servers.holder(place(world))
+    warmth.Warm.until(lambda: control.ask(place(world)) is not None)
+    pid = control.holder(place(world))
     if moment == "between":
         os.kill(pid, signal.SIGKILL)
 

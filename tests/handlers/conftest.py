@@ -15,6 +15,7 @@ from tests.client_output import assert_acceptable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from holdfast.dispatch.client import Event
     from holdfast.plugins.loader import Call
     from holdfast.testing import Fired, HoldfastProject
 
@@ -57,15 +58,14 @@ class Tool:
 @pytest.fixture(autouse=True)
 def events_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """A shipped handler gets the event itself, no copy. One that changes it has a fault and no answer."""
-    plain = Caller._answer
+    plain = Caller.call
 
-    def watched(self: Caller, call: Call, implementation: Any) -> Answer:
-        given = self.event
-        before = copy.deepcopy(given)
-        answer = plain(self, call, implementation)
-        return answer if given == before else Answer(call.label, fault="it changed its event")
+    def watched(self: Caller, call: Call, event: Event) -> Answer:
+        before = copy.deepcopy(event)
+        answer = plain(self, call, event)
+        return answer if event == before else Answer(call.label, fault="it changed its event")
 
-    monkeypatch.setattr(Caller, "_answer", watched)
+    monkeypatch.setattr(Caller, "call", watched)
 
 
 @pytest.fixture

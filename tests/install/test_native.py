@@ -18,7 +18,7 @@ NAMES = ["bin", "refuse.sh", "run", "run.conf", "run.py"]
 
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing asks for the Python relay."""
+    """Nothing asks for no relay."""
     monkeypatch.delenv(native.SWITCH)
     native._compiler.cache_clear()
 

@@ -90,7 +90,7 @@ def told(plugin: Plugin) -> tuple[str, str]:
 
 def test_a_sessions_start_puts_it_in_place(plugin: Plugin, program: bytes) -> None:
     """The next events start it; events are answered."""
-    assert told(plugin)[1].endswith("through the Python relay until a session has started")
+    assert told(plugin)[1].endswith("without a relay until a session has started")
     start(plugin)
     assert run(plugin).read_bytes() == program
     assert passes_through(plugin)
@@ -127,7 +127,7 @@ def test_one_that_is_missing_is_told(plugin: Plugin) -> None:
     start(plugin)
     assert not run(plugin).exists()
     level, text = told(plugin)
-    assert (level, "through the Python relay, because" in text) == ("notice", True), text
+    assert (level, "without a relay, because" in text) == ("notice", True), text
 
 
 def test_another_platform_has_the_python_relay(plugin: Plugin, program: bytes) -> None:
@@ -155,7 +155,7 @@ def test_the_variable_takes_it_away(plugin: Plugin) -> None:
 
 
 def test_after_an_update_the_old_copy_is_not_started(plugin: Plugin, tmp_path: Path) -> None:
-    """Until the new one's first session start its events go through the Python relay."""
+    """Until the new one's first session start its events go without a relay."""
     start(plugin)
     plugin.root = pluginhome.copy_of_plugin(tmp_path / "newer")
     bring(plugin.root, run(plugin).read_bytes())

@@ -22,6 +22,6 @@ def test_a_child_that_waits_for_a_last_word_ends_by_itself_when_it_is_buried(tmp
         done.touch()
 
     child = Child.fork(work)
-    child.tell([])
-    child.bury(time.monotonic() + 60.0)
+    child.ask("more", time.monotonic() + 60.0)
+    child.close(60.0)
     assert done.exists()

@@ -15,7 +15,7 @@ import pytest
 from holdfast import paths
 from holdfast.clients.claude import scopes, versions
 from holdfast.install import installer, uninstall
-from holdfast.server import servers
+from holdfast.server import control
 from tests import warmth
 from tests.warmth import gone
 
@@ -48,9 +48,9 @@ def left(place: Warm) -> set[str]:
 
 def of_a_plugin(place: Warm) -> Warm:
     """Return the same home with a server of another entrypoint, as a plugin's is."""
-    other = replace(place, entry=place.root.parent / "run")
+    other = warmth.native(replace(place, entry=place.root.parent / "run"))
     other.fire(other.call(), "PreToolUse")
-    other.until(lambda: str(other.entry) in {each.entry for each in servers.running_servers()})
+    other.until(lambda: str(other.entry) in {each.entry for each in control.running_servers()})
     return other
 
 
@@ -84,7 +84,7 @@ def test_a_server_that_hangs_is_ended_too(place: Warm, target: Target, monkeypat
     place.warm_up()
     pid = place.pid
     os.kill(pid, signal.SIGSTOP)
-    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
+    monkeypatch.setattr(control, "ask", partial(control.ask, patience=0.3))
 
     uninstall.uninstall(target)
 
@@ -110,14 +110,14 @@ def test_the_server_of_another_entrypoint_goes_on(place: Warm, target: Target) -
     other = of_a_plugin(place)
     kept = left(place)
     place.fire(place.call(), "PreToolUse")
-    place.until(lambda: len([each for each in servers.running_servers() if each.answers]) == 2)
-    own = next(each for each in servers.running_servers() if each.entry == str(place.entry))
+    place.until(lambda: len([each for each in control.running_servers() if each.answers]) == 2)
+    own = next(each for each in control.running_servers() if each.entry == str(place.entry))
 
     lines = uninstall.uninstall(target)
 
     assert [line for line in lines if line.startswith("Ended")] == [f"Ended: {own.address}"]
     place.until(lambda: gone(own.pid))
-    assert [each.entry for each in servers.running_servers()] == [str(other.entry)]
+    assert [each.entry for each in control.running_servers()] == [str(other.entry)]
     assert other.fire(other.call(), "PreToolUse").advice == "warm"
     assert left(place) == kept
     assert not paths.launcher().exists()
@@ -127,7 +127,7 @@ def test_a_launcher_named_through_a_link_is_the_same(place: Warm, target: Target
     """A home that is reached by another name has the same launcher."""
     link = place.home.with_name("link")
     link.symlink_to(place.home)
-    linked = replace(place, entry=link / place.entry.relative_to(place.home))
+    linked = warmth.native(replace(place, entry=link / place.entry.relative_to(place.home)))
     linked.warm_up()
     pid = linked.pid
 
@@ -139,9 +139,9 @@ def test_a_launcher_named_through_a_link_is_the_same(place: Warm, target: Target
 
 def test_a_server_that_was_just_starting_does_not_stay(place: Warm) -> None:
     """The launcher went while its server was loading: nobody will ask that server, so it ends at once."""
-    rehearsal = place.root.parent / "patient" / "holdfast" / "server" / "rehearsal.py"
+    preload = place.root.parent / "own" / "holdfast" / "server" / "preload.py"
     goes = f"import os; os.unlink({str(place.entry)!r})"
-    warmth.rewrite(rehearsal, f"{rehearsal.read_text()}\n_all = warm_up\ndef warm_up():\n    _all()\n    {goes}\n")
+    warmth.rewrite(preload, f"{preload.read_text()}\n_all = load_all\ndef load_all():\n    _all()\n    {goes}\n")
     command = [str(place.entry), "--serve"]
 
     done = subprocess.run(command, env=place.environ(), timeout=500, check=False)

@@ -23,7 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.server import servers
+from holdfast.server import control
 from holdfast.testkit.client import encoded
 from tools.bench import place as places
 from tools.bench import race
@@ -103,7 +103,7 @@ def _round(place: Place, call: str, target: str, how: signal.Signals, delay: flo
     """Fire a call, send the signal, and return the reply."""
     payload = encoded(place.payload("PreToolUse-Bash", tool_use_id=call))
     pids = _of(place)
-    server = {servers.holder(address) for address in servers.addresses(_folder(place))} - {0}
+    server = {control.holder(address) for address in control.addresses(_folder(place))} - {0}
     process = subprocess.Popen(
         places.command("PreToolUse"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         env=place.environ, cwd=place.root,
@@ -138,15 +138,15 @@ def _folder(place: Place) -> Path:
 def _warm(place: Place) -> None:
     """Have a server answer, with a child ready."""
     while True:
-        for address in servers.addresses(_folder(place)):
-            if servers.holder(address) and servers.ask(address):
+        for address in control.addresses(_folder(place)):
+            if control.holder(address) and control.ask(address):
                 return
         for mark in _folder(place).glob("*.tried"):
             mark.unlink(missing_ok=True)
         program = [str(place.launcher), "PreToolUse"]
         subprocess.run(program, input=b"{}", env=place.environ, cwd=place.root, capture_output=True, check=False)
         until = time.monotonic() + 10
-        while time.monotonic() < until and not any(map(servers.holder, servers.addresses(_folder(place)))):
+        while time.monotonic() < until and not any(map(control.holder, control.addresses(_folder(place)))):
             time.sleep(0.02)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.install import registration
-from holdfast.server import servers
+from holdfast.server import control
 from holdfast.testkit.client import Client, encoded
 from holdfast.testkit.place import Place as Throwaway
 from tools.bench import race
@@ -130,7 +130,7 @@ def sockets(place: Client) -> list[Path]:
 
 def answered(place: Client) -> int:
     """Return how many events the servers of a place have answered so far."""
-    said = [servers.ask(socket) for socket in sockets(place)]
+    said = [control.ask(socket) for socket in sockets(place)]
     return sum(int(each["answered"]) for each in said if each)
 
 

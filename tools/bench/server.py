@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.server import servers
+from holdfast.server import control
 
 if TYPE_CHECKING:
     from tools.bench.place import Place
@@ -52,7 +52,7 @@ def measure(place: Place) -> Usage | None:
     pids = tree(place)
     later, later_ns = _cpu(pids)
     spent = None if nanoseconds is None or later_ns is None else round((later_ns - nanoseconds) / 1e6, 2)
-    pss = servers.memory(pids) / (1 << 20)
+    pss = control.memory(pids) / (1 << 20)
     rss = sum(map(_resident, pids)) / 1024
     return Usage(len(pids), round(pss, 1), round(rss, 1), later - ticks, spent, IDLE)
 
@@ -60,7 +60,7 @@ def measure(place: Place) -> Usage | None:
 def tree(place: Place) -> list[int]:
     """Return the process ids of a place's servers and all their descendants; empty without /proc."""
     found = [pid for pid in _all() if _serves(pid, os.fsencode(place.entry))]
-    return sorted({each for pid in found for each in servers.family(pid)})
+    return sorted({each for pid in found for each in control.family(pid)})
 
 
 def stop(place: Place) -> None:

@@ -16,7 +16,7 @@ from rich.text import Text
 from holdfast.clients.claude import events
 from holdfast.commands import options, sheet
 from holdfast.errors import HoldfastError
-from holdfast.server import servers
+from holdfast.server import control
 from holdfast.sessions.history import recordings
 from holdfast.workflow import places
 from holdfast.workflow.wording import clean, count
@@ -68,7 +68,7 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
             f"no handler wants {event or 'any event'} here, so there is nothing to measure; "
             "`holdfast handlers list` lists your handlers"
         )
-    off = "" if cold else servers.off()
+    off = "" if cold else control.off()
     found, left_out = _replayed(project, chosen, rounds, cold=cold or bool(off))
     said = wording.about(chosen, rounds, event or "", off, left_out, os.getloadavg()[0])
     if as_json:

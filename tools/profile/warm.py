@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.errors import HoldfastError
-from holdfast.server import servers
+from holdfast.server import control
 from holdfast.testkit.client import Client
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ def server(double: Double) -> Iterator[None]:
     finally:
         for each in (double.launcher, double.entrypoint):
             each.unlink(missing_ok=True)  # from now on no event starts another
-        family = servers.family(process.pid)
+        family = control.family(process.pid)
         process.terminate()
-        ours = any(servers.holder(address) == process.pid for address in servers.addresses(double.servers))
+        ours = any(control.holder(address) == process.pid for address in control.addresses(double.servers))
         with suppress(subprocess.TimeoutExpired):
-            process.wait(servers.END_TIMEOUT_S)
+            process.wait(control.END_TIMEOUT_S)
         process.kill()
         process.wait()
         until = time.monotonic() + SETTLE_TIMEOUT_S
@@ -59,14 +59,14 @@ def server(double: Double) -> Iterator[None]:
             time.sleep(0.01)  # a worker in preparation may still write to the folder to remove
         if not ours:  # it ended early, and an event may have started another
             time.sleep(SETTLE_TIMEOUT_S)
-        for address in servers.addresses(double.servers):
-            servers.stop(address)
+        for address in control.addresses(double.servers):
+            control.stop(address)
 
 
 def _wait(double: Double, process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + START_TIMEOUT_S
     while process.poll() is None and time.monotonic() < until:
-        if any(servers.ask(address) for address in servers.addresses(double.servers)):
+        if any(control.ask(address) for address in control.addresses(double.servers)):
             return
         time.sleep(0.02)
     raise HoldfastError(f"no warm server started for the replay; --cold does without it (see {paths.log_file()})")

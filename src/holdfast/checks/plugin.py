@@ -42,9 +42,9 @@ def _copy(copy: Copy) -> Finding:
         if not fault:
             text = f"{copy} answers from its environment {environment}"
             try:
-                return ok(f"{text}, through {plugin_relay.description(copy)}")
+                return ok(f"{text}, {plugin_relay.description(copy)}")
             except StateError as error:
-                return notice(f"{text}, through the Python relay, because {error}", _again(copy))
+                return notice(f"{text}, without a relay, because {error}", _again(copy))
         text = f"{copy} has its environment {environment}, but doesn't answer: {fault}"
         return problem(text, f"rm -r {shlex.quote(str(environment))} && {copy.build}")
     if closed := _closed(copy.data):

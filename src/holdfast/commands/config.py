@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import config, paths, relay
+from holdfast import config, paths
 from holdfast.commands import options
 from holdfast.files import access, trust
+from holdfast.server import protocol
 
 if TYPE_CHECKING:
     from holdfast.config import Loaded
@@ -110,7 +111,7 @@ def _row(key: str, default: Any, loaded: Loaded) -> dict[str, Any]:
     value = getattr(getattr(loaded.config, table) if table else loaded.config, name)
     if key == "prices":
         value = {model: price.model_dump(exclude_unset=True) for model, price in value.items()}
-    off = key == "server" and relay.off(os.environb)
+    off = key == "server" and protocol.off(os.environb)
     return {
         "key": key,
         "value": False if off else value,

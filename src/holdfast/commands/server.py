@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import clock, log, paths, relay
+from holdfast import clock, log, paths
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, MissingError
 from holdfast.files import document
 from holdfast.install import launcher, native
-from holdfast.server import servers, standby
+from holdfast.server import control, protocol
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
-    from holdfast.server.servers import Running
+    from holdfast.server.control import Running
 
 _START_TIMEOUT_S = 20.0  # until a server must answer; it may have to end a hanging one first
 
@@ -48,7 +48,7 @@ def status(as_json: bool) -> None:
       holdfast server status
       holdfast server status --json
     """
-    found, why = servers.running_servers(), servers.off()
+    found, why = control.running_servers(), control.off()
     if as_json:
         relays = dict(zip(("relay", "relay_reason"), native.running(), strict=True))
         options.print_json({"disabled_by": why, **relays, "servers": [_json(each) for each in found]})
@@ -56,8 +56,10 @@ def status(as_json: bool) -> None:
     for each in found:
         options.say(_line(each))
     kind, reason = native.running()
-    if kind:
+    if kind == "native":
         options.say(f"The relay is {kind}, {reason}.")
+    elif kind:
+        options.say(f"No relay is installed, so each event starts cold: {reason}.")
     if why:
         options.say(f"The server is switched off ({why}), so each event starts cold.")
     elif nowhere := _nowhere():
@@ -74,7 +76,7 @@ def start() -> None:
     Example:
       holdfast server start
     """
-    if why := servers.off():
+    if why := control.off():
         raise HoldfastError(f"the server is switched off ({why}); remove that, then run holdfast server start again")
     if nowhere := _nowhere():
         raise HoldfastError(f"no server can run: {nowhere}")
@@ -84,7 +86,7 @@ def start() -> None:
         options.say(f"Already running. {_line(running)}")
         return
     known = log.tail(1)
-    pid = standby.begin([str(paths.launcher()), "--serve"])
+    pid = control.begin([str(paths.launcher()), "--serve"])
     until = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < until:
         ended = bool(os.waitpid(pid, os.WNOHANG)[0]) if pid else True
@@ -107,14 +109,14 @@ def stop() -> None:
     Example:
       holdfast server stop
     """
-    found = servers.running_servers()
+    found = control.running_servers()
     left = [each for each in found if not _ended(each)]
     if not found:
         options.say("No server runs.")
     if left:
         how = "; ".join(f"the {_name(each)}: {_ending(each)}" for each in left)
         raise HoldfastError(f"couldn't stop {how}")
-    if not servers.off():
+    if not control.off():
         options.say(
             "The next event of a session starts another one. To prevent that, set HOLDFAST_SERVER=off in a session's "
             f"environment, or `server = false` at the top of {paths.user_config()}."
@@ -123,14 +125,14 @@ def stop() -> None:
 
 def _nowhere() -> str:
     """Return why no server can listen on this machine, and what to do; empty if one can."""
-    if relay.address(str(launcher.entry()), dict(os.environb)):
+    if protocol.address(str(launcher.entry()), dict(os.environb)):
         return ""
-    return f"{servers.folder()} is too long a path for a socket; set XDG_STATE_HOME to a shorter folder"
+    return f"{control.folder()} is too long a path for a socket; set XDG_STATE_HOME to a shorter folder"
 
 
 def _claimed(entry: Path) -> bool:
     """Return whether another process holds the launcher's address: it may be about to answer."""
-    return bool(servers.holder(Path(os.fsdecode(relay.address(str(entry), dict(os.environb))))))
+    return bool(control.holder(Path(os.fsdecode(protocol.address(str(entry), dict(os.environb))))))
 
 
 def _reason(known: list[str]) -> str:
@@ -140,9 +142,9 @@ def _reason(known: list[str]) -> str:
         known: the log's last line before the server was started.
     """
     try:
-        tempfile.TemporaryFile(dir=paths.ensure_own(servers.folder())).close()
+        tempfile.TemporaryFile(dir=paths.ensure_own(control.folder())).close()
     except OSError as error:
-        return f"{servers.folder()} cannot be written ({error.strerror})"
+        return f"{control.folder()} cannot be written ({error.strerror})"
     said = log.tail(1)
     return said[0] if said != known else f"{paths.log_file()} may say why, holdfast doctor too"
 
@@ -161,7 +163,7 @@ def _check(entry: Path) -> None:
 def _ended(each: Running) -> bool:
     """End a server and tell the user. Return whether it has ended."""
     try:
-        ended = servers.stop(each.address) or not servers.holder(each.address)  # it may have ended by itself
+        ended = control.stop(each.address) or not control.holder(each.address)  # it may have ended by itself
     except OSError:  # somebody else's process
         return False
     if ended:
@@ -175,7 +177,7 @@ def _ending(each: Running) -> str:
 
 
 def _of(entry: Path) -> Running | None:
-    return next((each for each in servers.running_servers() if each.answers and each.entry == str(entry)), None)
+    return next((each for each in control.running_servers() if each.answers and each.entry == str(entry)), None)
 
 
 def _name(each: Running) -> str:
@@ -188,8 +190,8 @@ def _line(each: Running) -> str:
     if not each.answers:
         return f"{name} doesn't answer. Stop it with holdfast server stop, or the next server that starts will."
     parts = [f"{wording.count(each.answered, 'event')} answered since {_stamp(each)}"]
-    if each.answering or each.waiting:
-        parts.append(f"{each.answering} being answered, {each.waiting} waiting")
+    if each.answering:
+        parts.append(f"{each.answering} being answered")
     if each.memory:
         parts.append(f"{each.memory / 1e6:.0f} MB of memory with its children")
     return f"{name}: {', '.join(parts)}."
@@ -200,7 +202,7 @@ def _stamp(each: Running) -> str:
 
 
 def _json(each: Running) -> dict[str, object]:
-    names = ("pid", "answers", "answered", "answering", "waiting", "memory")
+    names = ("pid", "answers", "answered", "answering", "memory")
     known = {name: getattr(each, name) for name in names}
     started = _stamp(each) if each.answers else None
     return {"address": str(each.address), "started_at": started, "launcher": each.entry, **known}

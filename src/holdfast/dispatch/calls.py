@@ -1,23 +1,24 @@
-"""Call the handlers of one event one after another, each isolated from the others."""
+"""Load handler functions and call them, one at a time, so that none costs more than its own answer."""
 
 from __future__ import annotations
 
 import os
-import signal
-import threading
 import time
-from contextlib import contextmanager, nullcontext
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 
 from pluggy import PluginManager
 
+from holdfast import log
+from holdfast.dispatch.interrupts import EventStopped, HandlerTimeout, interrupt_at
 from holdfast.plugins import hookspecs, loader, outcomes
 from holdfast.plugins.markers import PROJECT_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pluggy import HookImpl
 
     from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.context import Context
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
 
 Dropped = tuple[tuple[str, str], ...]
 """Kinds of outcome that are left out of the reply, each with the reason."""
-REPEAT_S = 0.05  # the interrupt repeats, in case a handler swallows it
-
-
-class HandlerTimeout(BaseException):
-    """A handler's timeout has passed. A BaseException, so that `except Exception` doesn't swallow it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +39,8 @@ class Answer:
         fault: what prevented an answer; empty if nothing did.
         ran: False if its turn never came.
         dropped: the kinds of its outcomes that are left out of the reply, each with the reason.
-        moments: `time.monotonic()` at begin and end of loading its file, then at begin and end of calling it, as far as
-            it came. Only two, begin and end, if it ended its process or had to be killed.
+        moments: `time.monotonic()` at begin and end of the call; with those of loading its file before them if it was
+            loaded in this process.
     """
 
     label: str
@@ -57,152 +53,124 @@ class Answer:
 
 @dataclass
 class Caller:
-    """Calls the planned functions in pluggy's order.
+    """Calls handler functions in this process. Use it in a `with` block.
+
+    After each load and each call it puts back the working directory, the environment and the umask.
 
     Attributes:
         client: the client whose event it is.
-        event: the event as changed so far: each handler sees the changes of those before it (`Client.changed`).
         context: the handlers' second argument.
         limit: returns the seconds that a call may take, or infinity.
-        begin: gets each call's label before its file is loaded, unless that was done in advance, and before its
-            function is called, so that the parent process knows which handler is at fault if this process dies.
     """
 
     client: Client
-    event: Event
     context: Context
     limit: Callable[[Call], float]
-    begin: Callable[[str], None] = field(default=lambda label: None)
+    _loaded: dict[str, HookImpl] = field(default_factory=dict)
+    _faults: dict[str, str] = field(default_factory=dict)
+    _loading: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
-    def answers(self, plan: Sequence[Call]) -> Iterator[Answer]:
-        """Make the planned calls; never raises.
+    def __enter__(self) -> Self:
+        """Note what to put back."""
+        self._surroundings = _Surroundings()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Release what was noted."""
+        self._surroundings.close()
+
+    def load(self, call: Call) -> str:
+        """Load a handler file once, and check its function. Return what is wrong with it, or an empty string."""
+        if call.label not in self._loaded and call.label not in self._faults:
+            began = time.monotonic()
+            self._faults[call.label] = self._load(call)
+            self._surroundings.restore()
+            self._loading[call.label] = (began, time.monotonic())
+        return self._faults[call.label]
+
+    def call(self, call: Call, event: Event) -> Answer:
+        """Call a function, after loading its file if that hasn't happened. Raises only EventStopped.
 
         Args:
-            plan: what `loader.plan` selected.
-
-        Yields:
-            One answer per call, in the order in which they ran; files that don't load come first.
+            call: the planned call.
+            event: the event as changed so far.
         """
-        if not plan:
-            return
-        hook = plan[0].route.function  # an event may call functions of two names (`Hooks.also_answers`)
-        manager = _manager(plan[0])
-        modules: dict[str, Call] = {}
-        loading: dict[str, tuple[float, float]] = {}
-        with _surroundings() as restore:
-            for call in _registration(plan):
-                began = time.monotonic()
-                fault = self._register(manager, hook, call, modules)
-                restore()
-                loading[call.label] = (began, time.monotonic())
-                if fault:
-                    yield Answer(call.label, fault=fault, moments=loading[call.label])
-            if not modules:
-                return
-            caller = getattr(manager.hook, hook)
-            for implementation in reversed(caller.get_hookimpls()):
-                began = time.monotonic()
-                given = self._answer(modules[implementation.plugin_name], implementation)
-                restore()
-                yield replace(given, moments=(*loading[given.label], began, time.monotonic()))
+        fault = self.load(call)
+        loading = self._loading.pop(call.label, ())
+        if fault:
+            return Answer(call.label, fault=fault, moments=loading)
+        began = time.monotonic()
+        said, dropped, fault, ran = self._call(call, event)
+        self._surroundings.restore()
+        return Answer(call.label, said, fault, ran, (*loading, began, time.monotonic()), dropped)
 
-    def loads(self, plan: Sequence[Call]) -> Iterator[Answer]:
-        """Load and register the planned functions without calling them; never raises."""
-        for call in plan:
-            manager = _manager(call)
-            yield Answer(call.label, fault=self._register(manager, call.route.function, call, {}))
-
-    def _register(self, manager: PluginManager, hook: str, call: Call, modules: dict[str, Call]) -> str:
-        """Load a handler file and register its function under a hook's name. Return what went wrong, or nothing."""
-        kept = loader.is_kept(call.file)
-        if not kept:
-            self.begin(call.label)
-        limit = self.limit(call)
+    def _load(self, call: Call) -> str:
+        if call.route.broken:
+            return f"was not called: {call.route.broken}"
+        manager, limit = _manager(call.route.function), self.limit(call)
         try:
-            if call.route.broken:
-                return f"was not called: {call.route.broken}"
-            with nullcontext() if kept else interrupted_after(limit):
-                plugin = _Plugin(hook, getattr(loader.load(call.file), call.route.function))
-                manager.register(plugin, name=call.label)
-            if not manager.get_hookcallers(plugin):
-                return f"{call.route.function} is not marked with holdfast's hookimpl"
+            with interrupt_at(time.monotonic() + limit, HandlerTimeout):
+                function = getattr(loader.load(call.file), call.route.function)
+            manager.register(_Plugin(call.route.function, function), name=call.label)
+            found = getattr(manager.hook, call.route.function).get_hookimpls()
+        except EventStopped:
+            raise
         except BaseException as error:  # noqa: BLE001 - a handler file may raise anything, SystemExit included
             return f"does not load: {describe(error, limit)}"
-        modules[call.label] = call
+        if not found:
+            return f"{call.route.function} is not marked with holdfast's hookimpl"
+        self._loaded[call.label] = found[0]
         return ""
 
-    def _answer(self, call: Call, implementation: Any) -> Answer:
-        self.begin(call.label)
+    def _call(self, call: Call, event: Event) -> tuple[tuple[Outcome, ...], Dropped, str, bool]:
+        """Return the outcomes, the dropped ones, what went wrong, and whether the function ran."""
         self.context.handler = call.file.path.name
-        name, limit = self.event.hook_event_name, self.limit(call)
+        limit, implementation = self.limit(call), self._loaded[call.label]
         try:
-            called = self.client.as_called(self.event, call.route.match)
-            event = called if call.file.place == "shipped" else deepcopy(called)  # ours change nothing of it
+            called = self.client.as_called(event, call.route.match)
+            copied = called if call.file.place == "shipped" else deepcopy(called)  # ours change nothing of it
         except RecursionError:
-            return Answer(
-                call.label, fault="was not called: the event is nested too deeply to be handed over", ran=False
-            )
-        given: Mapping[str, Any] = {"event": event, "context": self.context}
+            return (), (), "was not called: the event is nested too deeply to be handed over", False
+        given: Mapping[str, Any] = {"event": copied, "context": self.context}
         try:
-            with interrupted_after(limit):
+            with interrupt_at(time.monotonic() + limit, HandlerTimeout):
                 returned = implementation.function(*(given[argument] for argument in implementation.argnames))
             returned = outcomes.flatten(returned)
             if not returned:
-                return Answer(call.label)
-            said, dropped = self.client.as_said(self.event, called, returned)
+                return (), (), "", True
+            said, dropped = self.client.as_said(event, called, returned)
             for outcome in said:
-                outcomes.check(outcome, name, type(self.event).accepts)
-            self.client.merge(name, said)  # fails here, not when it is merged with other answers
+                outcomes.check(outcome, event.hook_event_name, type(event).accepts)
+            self.client.merge(event.hook_event_name, said)  # fails here, not when it is merged with other answers
+        except EventStopped:
+            raise
         except BaseException as error:  # noqa: BLE001 - a bad handler costs only itself
-            return Answer(call.label, fault=describe(error, limit))
-        self.event = self.client.changed(self.event, said)
-        return Answer(call.label, said, dropped=dropped)
+            return (), (), describe(error, limit), True
+        return said, dropped, "", True
 
 
-@contextmanager
-def _surroundings() -> Iterator[Callable[[], None]]:
-    """Yield a function that puts back this process's working directory, environment and umask, as they are now."""
-    variables = dict(os.environb)
-    mask = os.umask(0o077)
-    os.umask(mask)
-    folder = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))  # a path would lose a folder that a handler deletes
+class _Surroundings:
+    """This process's working directory, environment and umask, to be put back after each call."""
 
-    def restore() -> None:
-        os.umask(mask)
-        os.fchdir(folder)
-        if os.environb != variables:
+    def __init__(self) -> None:
+        self._variables = dict(os.environb)
+        self._mask = os.umask(0o077)
+        os.umask(self._mask)
+        self._folder = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))  # outlives a folder that a handler deletes
+
+    def restore(self) -> None:
+        os.umask(self._mask)
+        os.fchdir(self._folder)
+        if os.environb != self._variables:
             os.environb.clear()
-            os.environb.update(variables)
+            os.environb.update(self._variables)
             time.tzset()
 
-    try:
-        yield restore
-    finally:
-        os.close(folder)
+    def close(self) -> None:
+        os.close(self._folder)
 
 
-def _registration(plan: Sequence[Call]) -> list[Call]:
-    """Return a plan's calls in the order of registration, so that pluggy calls them as planned.
-
-    pluggy calls the last registered function first, but among `trylast` functions the first registered one.
-    """
-    last = [call for call in plan if call.route.trylast]
-    return [*last, *(call for call in reversed(plan) if not call.route.trylast)]
-
-
-def keep_managers(functions: Iterable[str]) -> None:
-    """Create a plugin manager for each hook in advance, in a process that waits for an event."""
-    _kept.update({function: _made(function) for function in functions})
-
-
-_kept: dict[str, PluginManager] = {}
-
-
-def _manager(call: Call) -> PluginManager:
-    return _kept.pop(call.route.function, None) or _made(call.route.function)
-
-
-def _made(function: str) -> PluginManager:
+def _manager(function: str) -> PluginManager:
     """Return a plugin manager that knows only one hook, because reading all specifications takes time."""
     manager = PluginManager(PROJECT_NAME)
     manager.add_hookspecs(hookspecs.of([function]))
@@ -220,6 +188,15 @@ class _Plugin:
 
     def __dir__(self) -> Iterable[str]:
         return vars(self)
+
+
+def note_delivery(outcome: Outcome) -> None:
+    """Call an outcome's `on_delivered`; an exception is only logged, because the reply was written already."""
+    try:
+        if outcome.on_delivered:
+            outcome.on_delivered()
+    except Exception as error:  # noqa: BLE001 - a bad callback costs only itself
+        log.write("error", f"on_delivered failed: {describe(error, 0)}")
 
 
 def describe(error: BaseException, limit: float) -> str:
@@ -246,37 +223,3 @@ def _last_line(error: BaseException) -> str:
             line = trace.tb_lineno
         trace = trace.tb_next
     return f" (line {line})" if line else ""
-
-
-@contextmanager
-def interrupted_after(seconds: float) -> Iterator[None]:
-    """Interrupt the block with `HandlerTimeout` after some seconds, repeatedly until it ends.
-
-    Args:
-        seconds: how long the block may take, or infinity. Outside the main thread, which alone receives signals, it is
-            never interrupted.
-    """
-    if seconds == float("inf") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def ring(signum: int, frame: object) -> None:
-        raise HandlerTimeout
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001), REPEAT_S)
-    try:
-        yield
-    finally:
-        _disarm(before)
-
-
-def _disarm(before: Any) -> None:
-    """Stop the timer, even if it goes off while it is being stopped."""
-    while True:
-        try:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
-            return
-        except HandlerTimeout:
-            continue

@@ -103,5 +103,5 @@ class Client(Hooks, SessionClient, Protocol):
     def unanswered(self, event: str, /) -> str:
         """Say what a handler left undone where the client takes silence for a failure; empty for other events."""
 
-    def rehearsal(self) -> tuple[bytes, Sequence[Mapping[str, Any]]]:
-        """Return a handler file and payloads that it answers, for a server to go through before an event comes."""
+    def samples(self) -> Sequence[Mapping[str, Any]]:
+        """Return sample events, which an idle child of the server answers before a real one comes."""

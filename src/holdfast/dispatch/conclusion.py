@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 REPEATS = ("advise", "tell_user", "terminal")  # what a handler that is called again has said the first time
 NAMED = ("deny", "ask", "block")  # the reasons that end with the handler's name
+CHANGES = ("change_input", "change_output")  # the last one in running order includes the others
 DECISIONS = ("deny", "ask", "allow", "defer", "block", "change_input", "change_output")
 STALE = "another handler changed the input afterwards"
 ADVICE = ("advise", "force_turn")  # what the client's size limit may cut
@@ -34,7 +35,7 @@ def conclude(
         client: the client that sent the event.
         event: the event that was answered.
         plan: its calls.
-        answers: their answers.
+        answers: their answers, in running order.
 
     Returns:
         The reply; what it was merged from, in order: each outcome after the label of its handler; and the decisions
@@ -63,7 +64,7 @@ class _Decision(NamedTuple):
 def _said(
     client: Client, event: Event, plan: Sequence[Call], answers: Sequence[Answer]
 ) -> tuple[list[tuple[str, Outcome]], list[_Decision]]:
-    """Return the outcomes to merge, each after the label of its handler, and what was decided."""
+    """Return the outcomes to merge, each after the label of its handler, and what was decided, both as planned."""
     strict = {call.label: call.file.path for call in plan if call.route.strict}
     changes = _changes(client, event, answers)
     said: list[tuple[str, Outcome]] = []
@@ -86,6 +87,10 @@ def _said(
             named = f"{given.label} {fault}"
             said.append((given.label, refusal(client, event.hook_event_name, named, str(root))))
             decided.append(_Decision(name, "refusal", fault))
+    order = {call.label: position for position, call in reversed(list(enumerate(plan)))}
+    names = {_name(label): position for label, position in order.items()}
+    said.sort(key=lambda each: len(plan) if each[1].kind in CHANGES else order.get(each[0], len(plan)))
+    decided.sort(key=lambda each: names[each.handler])
     return said, decided
 
 
@@ -164,7 +169,7 @@ def judge_again(
         judge: makes some of the plan's calls again, on the event as changed so far.
         event: the event as it came.
         plan: the calls that were made.
-        answers: their answers, in the plan's order.
+        answers: their answers, in running order.
 
     Returns:
         The answers to add.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import select
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log
@@ -15,7 +13,6 @@ if TYPE_CHECKING:
     from holdfast.dispatch.output import Reply
     from holdfast.project import OpenProject
 
-WAIT_LIMIT_S = 0.3  # how long the client may have to wait for the record
 REASON_LIMIT_CHARS = 500  # of a decision's reason, secrets masked
 _IDS = ("session_id", "prompt_id", "tool_use_id", "agent_id")  # what a decision belongs to
 
@@ -60,39 +57,3 @@ def note(project: OpenProject, event: Event, units: Mapping[str, int], decided: 
             context_costs.note(project, event.session_id, event.hook_event_name, units, agent=event.reaches_agent)
     except LedgerError as error:
         log.write("warning", f"the decisions and costs of a reply weren't recorded: {error}")
-
-
-def note_apart(
-    project: OpenProject,
-    event: Event,
-    units: Mapping[str, int],
-    private: Sequence[int],
-    decided: Sequence[Any] = (),
-) -> None:
-    """Do what `note` does in a process of its own, so that a locked ledger doesn't keep the client waiting.
-
-    It goes on when this process ends.
-
-    Args:
-        project: the event's project.
-        event: the event that was answered.
-        units: the shares (`of`).
-        private: the client's own descriptors, which that process must not hold open.
-        decided: the decisions (`conclusion.conclude`).
-    """
-    if not (units or decided):
-        return
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            for descriptor in (reading, *private):
-                os.close(descriptor)
-            note(project, event, units, decided)  # and leave the ledger open: to close it moves its log into the file
-        finally:
-            os._exit(0)
-    os.close(writing)
-    ended, _, _ = select.select([reading], [], [], WAIT_LIMIT_S)  # the process closes the other end by ending
-    os.close(reading)
-    if ended:
-        os.waitpid(pid, 0)

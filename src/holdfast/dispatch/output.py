@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from holdfast import log
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +42,25 @@ class Reply:
 class Streams:
     """The client's stdout and stderr, out of reach of everything that prints while handlers run.
 
+    Here the client waits for this process itself. In a worker of the server it waits for the relay (`server.worker`).
+
     Attributes:
         private: descriptors that no handler may inherit.
-        written: whether a reply was written; a second one would make both unreadable.
+        written: whether the reply is out; a second one would make both unreadable.
     """
 
     written = False
 
-    def __init__(self, private: Sequence[int] = ()) -> None:
-        """Keep private copies of the client's streams and point the standard descriptors to /dev/null.
-
-        Args:
-            private: more descriptors that no handler may inherit.
-        """
-        self._client = (os.dup(1), os.dup(2))
-        self.private = (*self._client, *private)
+    def __init__(self) -> None:
+        """Keep private copies of the client's streams and point the standard descriptors to /dev/null."""
         nowhere = os.open(os.devnull, os.O_RDWR)
+        self.private: tuple[int, ...] = (_copy(1, nowhere), _copy(2, nowhere))
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
         os.close(nowhere)
+
+    def expect(self, until: float) -> None:
+        """Announce by which `time.monotonic()` the reply comes."""
 
     def write(self, reply: Reply) -> None:
         """Write the reply, uninterrupted; it is no error if the client is gone."""
@@ -71,7 +72,7 @@ class Streams:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
     def _write(self, reply: Reply) -> None:
-        for descriptor, text in zip(self._client, (reply.stdout, reply.stderr), strict=True):
+        for descriptor, text in zip(self.private, (reply.stdout, reply.stderr), strict=True):
             data = memoryview(text.encode("utf-8", errors="replace"))
             try:
                 while data:
@@ -79,38 +80,42 @@ class Streams:
             except OSError:
                 return
 
-    def expect(self, until: float) -> None:
-        """Announce when the answer will have come, to a relay that waits for it. Here the client itself waits: a no-op.
+    def delivered(self) -> bool:
+        """Return whether the client has the reply; wait until that is known."""
+        return True
+
+    def finish(self) -> None:
+        """Let the client go on. What is left to do no longer matters to it."""
+
+    def refuse(self, event: str, why: str, guard: str) -> None:
+        """Have `refuse.sh` refuse the event instead of this process.
 
         Args:
-            until: the `time.monotonic()` by which the answer comes.
-        """
+            event: the event's name.
+            why: what happened, in letters that need no escape in JSON (`plain`).
+            guard: the strict handlers that would have been asked.
 
-    def give_back(self) -> None:
-        """Make the client's streams the standard ones again, for a program that replaces this process."""
-        for number, descriptor in enumerate(self._client, start=1):
+        Raises:
+            OSError: the shell can't be started. The registered command then tries.
+        """
+        for number, descriptor in enumerate(self.private, start=1):
             os.dup2(descriptor, number)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the client is not to end the refusal
+        script = str(Path(__file__).parents[1] / "refuse.sh")
+        os.execv("/bin/sh", ["sh", script, event, why, "", "", "", "", guard])
 
-    def answerable(self) -> bool:
-        """Return whether anybody still waits for a reply from this process."""
-        return not self.written
 
-    def close(self) -> None:
-        """Close the client's streams, because the client waits as long as any process holds them open."""
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, *self._client):
-            os.dup2(nowhere, descriptor)
-        os.close(nowhere)
+def _copy(stream: int, nowhere: int) -> int:
+    """Return a copy of a standard stream, or of /dev/null if it is closed."""
+    try:
+        return os.dup(stream)
+    except OSError:
+        return os.dup(nowhere)
 
-    def let_go(self, code: int) -> bool:
-        """Release a client that waits for another process than this one. Return whether it does.
 
-        Here it waits for this process itself, so it can't be released early.
-
-        Args:
-            code: the exit code for the client.
-        """
-        return False
+def plain(text: str) -> str:
+    """Return a text with only the characters that `refuse.sh` quotes."""
+    return re.sub(r"[^A-Za-z0-9_.,' -]", " ", text)
 
 
 def write_environment(reply: Reply, target: str | None) -> None:

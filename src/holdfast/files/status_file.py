@@ -1,7 +1,7 @@
 """The small file behind the client's status line: one for each session, printed by the relay.
 
-Events and commands write it, as long as `holdfast install --statusline` has made its folder. `relay.c` reads it as
-`main` does, so neither its place nor its form may change: an installed relay outlives an upgrade.
+Events and commands write it, as long as `holdfast install --statusline` has made its folder. Relays of earlier versions
+read it themselves, so neither its place nor its form may change: an installed relay outlives an upgrade.
 """
 
 from __future__ import annotations
@@ -86,16 +86,22 @@ def main(argument: str | None = None, entry: str = "") -> int:
     Returns:
         The exit code, 0.
     """
+    os.write(1, text())
+    return 0
+
+
+def text() -> bytes:
+    """Return the status line of the session that the client names on stdin, or nothing."""
     session = ""
     with suppress(ValueError, LookupError, TypeError, RecursionError):
         session = str(json.loads(_payload())["session_id"])
     place = path(session)
     found = _CONTENT.fullmatch(_read(place).removeprefix(_HEAD)) if place and place.is_absolute() else None
-    if found:
-        saved = int(found[1])
-        when = f" · saved {age(int(time.time()) - saved)}" if saved else ""
-        os.write(1, found[2] + when.encode("utf-8") + b"\n")
-    return 0
+    if not found:
+        return b""
+    saved = int(found[1])
+    when = f" · saved {age(int(time.time()) - saved)}" if saved else ""
+    return found[2] + when.encode("utf-8") + b"\n"
 
 
 def _payload() -> bytes:

@@ -12,7 +12,7 @@ from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import events
 from holdfast.dispatch import faults
-from holdfast.dispatch.isolation import Isolated
+from holdfast.dispatch.run import Run
 from holdfast.errors import StateError, command_line
 from holdfast.install import plugin_copies, registration, registrations, seen_clients
 from holdfast.plugins import loader
@@ -240,9 +240,8 @@ def _load(project: OpenProject, file: HandlerFile) -> list[str]:
         return []
     event = events.parse({"hook_event_name": "SessionEnd", "session_id": "check"})
     deadline = time.monotonic() + FILE_TIMEOUT_S
-    isolated = Isolated(claude, event, Context(project, os.environ), FILE_TIMEOUT_S, deadline, only_load=True)
-    answers = isolated.run(plan)
-    isolated.close()
+    with Run(claude, event, Context(project, os.environ), FILE_TIMEOUT_S, deadline) as run:
+        answers = run.loads(plan)
     return [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from holdfast import paths
 
 SWITCH = "HOLDFAST_RELAY"
-"""The variable that has an install use the Python relay, with the value `python`."""
+"""The variable that keeps an install from using the relay, with the value `python`: then every event starts cold."""
 COMPILE_TIMEOUT_S = 60.0
 RUN_TIMEOUT_S = 10.0
 
@@ -56,7 +56,7 @@ def shipped() -> Path:
 
 
 def switched_off() -> bool:
-    """Return whether the environment asks for the Python relay."""
+    """Return whether the environment asks for no relay."""
     return os.environ.get(SWITCH, "").lower() == "python"
 
 
@@ -124,7 +124,7 @@ def running() -> tuple[str, str]:
 def _unheard() -> str:
     """Return why no server answers the native relay, as a clause; empty if one can.
 
-    A server's address holds the interpreter's path (`relay.address`). The relay takes that path from run.conf, the
+    A server's address holds the interpreter's path (`protocol.address`). The relay takes that path from run.conf, the
     server from `sys.executable`: a program that starts another Python has two.
     """
     try:

@@ -93,12 +93,12 @@ def description(copy: Copy) -> str:
     """
     found = find(copy.root)
     if not found.program:
-        return f"the Python relay, because {found.origin}"
+        return f"without a relay, because {found.origin}"
     folder = copy.data / "relay"
     wanted = _wanted(folder, str(copy.environment / "bin" / "python"), copy.root, found.program)
     try:
         if wanted and all((folder / name).read_bytes() == wanted[folder / name] for name in ("run.conf", "run")):
-            return "the native relay"
+            return "through the native relay"
     except OSError:
         pass
-    return "the Python relay until a session has started"
+    return "without a relay until a session has started"

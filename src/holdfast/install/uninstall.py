@@ -14,7 +14,7 @@ from holdfast.files import atomic, document
 from holdfast.install import installs, launcher, registrations, settingsfile, skillcopy, status_lines
 from holdfast.install.installer import ALLOW_RULES
 from holdfast.install.settingstext import SettingsText
-from holdfast.server import servers
+from holdfast.server import control
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ def _stays(others: list[Target]) -> str:
 
 def _stop_servers() -> list[Path]:
     """Stop the launcher's servers, whichever relay it was when they were started; return their sockets' paths."""
-    return [address for entry in (paths.launcher(), paths.entrypoint()) for address in servers.stop_of(entry)]
+    return [address for entry in (paths.launcher(), paths.entrypoint()) for address in control.stop_of(entry)]
 
 
 def preview(target: Target) -> str:

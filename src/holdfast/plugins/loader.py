@@ -102,7 +102,7 @@ def _calls(hooks: Hooks, file: HandlerFile, event: str, value: str | None) -> li
 
 
 def keep(file: HandlerFile) -> None:
-    """Load a handler file in advance, in a process that waits for an event; the next `load` of it returns the module.
+    """Load a handler file in advance, in a process that waits for an event; each `load` of it then returns the module.
 
     Only for files that may run outside of any event, such as the shipped ones. Raises what `load` does.
     """
@@ -134,7 +134,7 @@ def load(file: HandlerFile) -> ModuleType:
     Raises:
         BaseException: whatever the file raises, SyntaxError included.
     """
-    if known := _kept.pop((file.path, file.digest), None):
+    if known := _kept.get((file.path, file.digest)):
         return known
     module = ModuleType(module_name(file))
     module.__file__ = str(file.path)

@@ -269,7 +269,6 @@ def _parse(files: dict[str, Found], rules: Rules) -> dict[str, bool]:
                 files[name], lasting[name] = rest.pop(name)._replace(scan=_thawed(plain)), True
         finally:
             child.kill()
-            child.close()
         if rest and time.monotonic() < until:  # the child died while parsing the first of the rest
             name = next(iter(rest))
             files[name], lasting[name] = rest.pop(name)._replace(scan=_at_fault(_TOO_SLOW)), True

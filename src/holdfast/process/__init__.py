@@ -16,10 +16,11 @@ def caller() -> int:
 def reset_signals() -> None:
     """Undo what a parent may have left to this process: ignored or blocked signals that Holdfast relies on.
 
-    With SIGCHLD ignored (`trap '' CHLD`), no child can be waited for. SIGALRM interrupts a handler that takes too long.
+    With SIGCHLD ignored (`trap '' CHLD`), no child can be waited for. SIGALRM interrupts a handler that takes too long,
+    and SIGTERM an event that the client ends.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGCHLD, signal.SIGALRM))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGCHLD, signal.SIGALRM, signal.SIGTERM))
 
 
 def set_caller(number: int) -> None:

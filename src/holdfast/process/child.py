@@ -1,4 +1,4 @@
-"""A forked process that reports through pipes: the parent's side."""
+"""A forked process that answers requests through pipes: the parent's side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from json import dumps, loads  # by name: a handler that changes the json module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator
 
 CAPTURE_LIMIT_BYTES = 8_192  # how much of what is printed is kept
 CHUNK_BYTES = 65_536
@@ -25,49 +25,66 @@ class Child:
 
     Attributes:
         pid: its process id; 0 once it has been waited for.
-        messages: read end of its reports, one JSON object a line.
+        messages: read end of its messages, one JSON object a line.
         captured: read end of what it and the processes it starts print.
-        verdict: write end of what the parent tells it.
-        waits: whether it said that it waits for the verdict.
-        records: whether it said that it records more after that, and then ends by itself.
+        requests: write end of what the parent asks it, one JSON object a line.
         silent: whether it closed its pipe: it is dead or about to end.
     """
 
     pid: int
     messages: int
     captured: int
-    verdict: int
-    waits: bool = False
-    records: bool = False
+    requests: int
     silent: bool = False
     _buffer: bytearray = field(default_factory=bytearray)
 
     @classmethod
     def fork(cls, work: Callable[[int, int, int], None]) -> Child:
-        """Start a child.
+        """Start a child, in a process group of its own.
 
         Args:
-            work: what the child runs before it ends. It gets the child's ends of the pipes: where to write reports,
-                where to read what was printed, and where to read the verdict.
+            work: what the child runs before it ends. It gets the child's ends of the pipes: where to write messages,
+                where to read what was printed, and where to read requests.
+
+        Raises:
+            OSError: the system gives no process, or no pipe.
         """
-        messages, report = os.pipe()
-        captured, printed = os.pipe()
-        heard, verdict = os.pipe()
-        os.set_blocking(messages, False)
-        os.set_blocking(captured, False)  # both sides read it: the child after each call, the parent during a flood
-        pid = os.fork()
+        pipes: list[int] = []
+        try:
+            for _ in range(3):
+                pipes += os.pipe()
+            messages, report, captured, printed, asked, requests = pipes
+            os.set_blocking(messages, False)
+            os.set_blocking(requests, False)
+            os.set_blocking(captured, False)  # both sides read it: the child after each call, the parent meanwhile
+            pid = os.fork()
+        except OSError:
+            for each in pipes:
+                os.close(each)
+            raise
         if pid == 0:
             try:
-                for descriptor in (messages, verdict):
-                    os.close(descriptor)
+                os.setpgid(0, 0)
+                os.close(messages)
+                os.close(requests)
                 os.dup2(printed, 1)
                 os.dup2(printed, 2)
-                work(report, captured, heard)
+                work(report, captured, asked)
             finally:
                 os._exit(0)
-        for descriptor in (report, printed, heard):
+        for descriptor in (report, printed, asked):
             os.close(descriptor)
-        return cls(pid, messages, captured, verdict)
+        return cls(pid, messages, captured, requests)
+
+    def ask(self, request: object, until: float) -> None:
+        """Send a request. Nothing happens if the child is gone or takes nothing until a `time.monotonic()`."""
+        data = memoryview((dumps(request) + "\n").encode())
+        poll = select.poll()
+        poll.register(self.requests, select.POLLOUT)
+        with suppress(OSError):
+            while data and (left := until - time.monotonic()) > 0:
+                if poll.poll(left * 1000):
+                    data = data[os.write(self.requests, data) :]
 
     def receive(self, until: float, printed: bytearray) -> dict[str, Any] | None:
         """Return the child's next message, or None if it is dead, writes garbage or the time is up.
@@ -120,32 +137,39 @@ class Child:
         pid, status = self._wait(time.monotonic() + BURIAL_TIMEOUT_S if self.silent else 0.0)
         if pid:
             code = os.waitstatus_to_exitcode(status)
-            return f"ended its process (signal {-code})" if code < 0 else f"ended its process (exit code {code})"
+            said = f"ended its process (signal {-code})" if code < 0 else f"ended its process (exit code {code})"
+        elif self.silent:
+            said = "closed descriptors that are not its own, and its process was ended"
+        else:
+            said = "took longer than it may, did not obey its interrupt, and its process was ended"
         self.kill()
-        if self.silent:
-            return "closed descriptors that are not its own, and its process was ended"
-        return "took longer than it may, did not obey its interrupt, and its process was ended"
+        return said
 
-    def tell(self, wanted: Sequence[dict[str, Any]]) -> None:
-        """Tell the child what was delivered; nothing happens if it is gone."""
-        with suppress(OSError):
-            write(self.verdict, wanted)
-
-    def bury(self, deadline: float) -> None:
-        """Tell the child nothing more, wait until it ends, at the deadline kill it; close the ends of the pipes."""
-        if self.verdict >= 0:
-            os.close(self.verdict)
-            self.verdict = -1
+    def close(self, grace_s: float) -> None:
+        """Ask nothing more, and wait until the child ends; kill it and what it has left running after some seconds."""
+        if self.requests >= 0:
+            os.close(self.requests)
+            self.requests = -1
         if self.pid:
-            self._wait(deadline)
-            self.kill()
-        self.close()
+            self._wait(time.monotonic() + grace_s)
+        self.kill()
 
-    def close(self) -> None:
-        """Close the parent's ends of the pipes."""
-        for descriptor in (self.messages, self.captured, self.verdict):
+    def kill(self) -> None:
+        """Kill the child and everything in its process group, and close the pipes."""
+        if self.pid:
+            for kill in (os.killpg, os.kill):
+                with suppress(OSError):
+                    kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            self.pid = 0
+        self.disown()
+
+    def disown(self) -> None:
+        """Close this process's ends of the pipes."""
+        for descriptor in (self.messages, self.captured, self.requests):
             if descriptor >= 0:
                 os.close(descriptor)
+        self.messages = self.captured = self.requests = -1
 
     def _wait(self, until: float) -> tuple[int, int]:
         """Wait for the child to end, at most until `until`; return its pid and status, or a pid of 0.
@@ -162,18 +186,6 @@ class Child:
             if pid or left <= 0:
                 return pid, status
             _sleep(self.pid, left)
-
-    def kill(self) -> None:
-        """Kill the child and everything in its process group."""
-        if not self.pid:
-            return
-        for kill in (os.killpg, os.kill):
-            try:
-                kill(self.pid, signal.SIGKILL)
-            except OSError:
-                continue
-        os.waitpid(self.pid, 0)
-        self.pid = 0
 
 
 def _sleep(pid: int, seconds: float) -> None:
@@ -197,8 +209,18 @@ def read_some(descriptor: int) -> bytes | None:
         return None
 
 
-def write(descriptor: int, *messages: object) -> None:
-    """Write complete JSON messages, each with a newline. Raises OSError if nobody reads any more."""
-    data = memoryview("".join([dumps(each) + "\n" for each in messages]).encode())
+def write(descriptor: int, message: object) -> None:
+    """Write a complete JSON message with a newline. Raises OSError if nobody reads any more."""
+    data = memoryview((dumps(message) + "\n").encode())
     while data:
         data = data[os.write(descriptor, data) :]
+
+
+def requests(descriptor: int) -> Iterator[Any]:
+    """Yield the parent's requests in the child, until the parent closes its end or dies."""
+    data = bytearray()
+    while chunk := os.read(descriptor, CHUNK_BYTES):
+        data += chunk
+        while b"\n" in data:
+            line, _, data = data.partition(b"\n")
+            yield loads(line)

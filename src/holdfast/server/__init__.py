@@ -1,10 +1,10 @@
-"""The warm server: it has everything loaded and answers each event in a forked child process."""
+"""The warm server: a parent that keeps idle children, each of which answers one event."""
 
 from __future__ import annotations
 
 
 def main(argument: str | None, entry: str) -> int:
-    """Run the server of an entrypoint until nobody needs it; the relay calls this by name. See `loop.main`."""
-    from holdfast.server import loop
+    """Run the server of an entrypoint until nobody needs it; the entrypoint calls this for `--serve`."""
+    from holdfast.server import prefork
 
-    return loop.main(argument, entry)
+    return prefork.main(entry)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import HoldfastError
-from holdfast.server import servers
+from holdfast.server import control
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from tests import processes
@@ -100,14 +100,14 @@ def test_one_that_an_event_started_is_ended_too(double: Double) -> None:
     """The first one ended before its time."""
     with warm.server(double):
         (lock,) = double.servers.glob("*.lock")
-        assert servers.stop(lock.with_suffix(""))
+        assert control.stop(lock.with_suffix(""))
         lock.with_suffix(".tried").unlink(missing_ok=True)
         fired = replay.fire(double, double.take(payloads(double)[0]), {})
         assert (fired.traced, fired.warm) == (True, False)
         until = time.monotonic() + 60
-        while not servers.holder(lock.with_suffix("")) and time.monotonic() < until:
+        while not control.holder(lock.with_suffix("")) and time.monotonic() < until:
             time.sleep(0.01)
-        assert servers.holder(lock.with_suffix(""))
+        assert control.holder(lock.with_suffix(""))
     assert ours(double.top) == []
 
 

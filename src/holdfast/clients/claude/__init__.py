@@ -211,8 +211,8 @@ def agent_runs() -> AgentRuns:
     return workflow_runs
 
 
-def rehearsal() -> tuple[bytes, Sequence[Mapping[str, Any]]]:
-    """Return a handler file's source and payloads, with which a server rehearses answering events."""
+def samples() -> Sequence[Mapping[str, Any]]:
+    """Return sample events, which an idle child of the server answers before a real one comes."""
     from holdfast.clients.claude import sample
 
-    return sample.SOURCE, sample.PAYLOADS
+    return sample.PAYLOADS

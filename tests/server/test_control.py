@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths, relay
-from holdfast.server import servers
+from holdfast import paths
+from holdfast.server import control, protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,8 +41,8 @@ time.sleep(60)
 def place(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a server would listen, in a home of its own; its folder is there."""
     monkeypatch.setenv("XDG_STATE_HOME", str(short_folder))
-    monkeypatch.setattr(servers, "END_TIMEOUT_S", 0.3)
-    folder = paths.ensure_private(servers.folder())
+    monkeypatch.setattr(control, "END_TIMEOUT_S", 0.3)
+    folder = paths.ensure_private(control.folder())
     assert folder == short_folder / "holdfast" / "server"
     return folder / "0123456789abcdef"
 
@@ -85,11 +85,11 @@ def listening(place: Path, answer: Callable[[socket.socket], None]) -> Iterator[
 def test_where_there_is_no_folder_none_runs(place: Path) -> None:
     """Nor is one made."""
     place.parent.rmdir()
-    assert servers.running_servers() == []
-    assert servers.holder(place) == 0
-    assert servers.ask(place) is None
-    assert not servers.stop(place)
-    assert servers.stop_of(Path("/run")) == []
+    assert control.running_servers() == []
+    assert control.holder(place) == 0
+    assert control.ask(place) is None
+    assert not control.stop(place)
+    assert control.stop_of(Path("/run")) == []
     assert not place.parent.exists()
 
 
@@ -99,9 +99,9 @@ def test_what_a_dead_server_left_is_no_server(place: Path) -> None:
         place.with_suffix(".lock").write_text(f"{innocent.pid}\n")
         place.write_text("")
 
-        assert servers.running_servers() == []
-        assert servers.holder(place) == 0
-        assert not servers.stop(place)
+        assert control.running_servers() == []
+        assert control.holder(place) == 0
+        assert not control.stop(place)
         assert innocent.poll() is None
         innocent.kill()
 
@@ -111,8 +111,8 @@ def test_who_looks_is_not_taken_for_a_server(place: Path) -> None:
     place.with_suffix(".lock").write_text(f"{os.getpid()}\n")
     with place.with_suffix(".lock").open() as looking:
         fcntl.flock(looking, fcntl.LOCK_SH)
-        assert servers.holder(place) == 0
-        assert servers.running_servers() == []
+        assert control.holder(place) == 0
+        assert control.running_servers() == []
 
 
 def test_a_lock_without_a_number_is_held_by_somebody(place: Path) -> None:
@@ -121,17 +121,17 @@ def test_a_lock_without_a_number_is_held_by_somebody(place: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.write("no number")
         file.flush()
-        assert servers.holder(place) == -1
-        assert servers.running_servers() == [servers.Running(place, 0)]
-        assert not servers.stop(place)
+        assert control.holder(place) == -1
+        assert control.running_servers() == [control.Running(place, 0)]
+        assert not control.stop(place)
 
 
 def test_a_link_in_the_locks_place_is_not_followed(place: Path, tmp_path: Path) -> None:
     """Somebody else's locked file makes no server."""
     with held(tmp_path / "theirs"):
         place.with_suffix(".lock").symlink_to(tmp_path / "theirs.lock")
-        assert servers.holder(place) == 0
-        assert servers.running_servers() == []
+        assert control.holder(place) == 0
+        assert control.running_servers() == []
 
 
 @pytest.mark.parametrize("kind", ["obedient", "stubborn", "stopped"])
@@ -153,12 +153,12 @@ def test_a_server_is_asked_to_end_and_killed_if_it_does_not(
             os.kill(pid, signal.SIGSTOP)
 
         if kind == "obedient":
-            monkeypatch.setattr(servers, "END_TIMEOUT_S", 60.0)
+            monkeypatch.setattr(control, "END_TIMEOUT_S", 60.0)
         monkeypatch.setattr(os, "kill", count)
-        assert servers.stop(place)
+        assert control.stop(place)
         assert sent[0] == signal.SIGTERM
         assert kind == "stopped" or sent[1:] == [signal.SIGKILL] * (kind == "stubborn")
-        assert servers.holder(place) == 0
+        assert control.holder(place) == 0
         assert [each.name for each in place.parent.iterdir()] == [place.name + ".lock"]
 
 
@@ -172,48 +172,48 @@ def test_a_server_that_may_not_be_signalled_is_an_error(place: Path, monkeypatch
         with monkeypatch.context() as changed:
             changed.setattr(os, "kill", refuse)
             with pytest.raises(PermissionError):
-                servers.stop(place)
-            assert servers.stop_of(Path("/run")) == [], "there it costs only itself"
-        assert servers.holder(place)
+                control.stop(place)
+            assert control.stop_of(Path("/run")) == [], "there it costs only itself"
+        assert control.holder(place)
 
 
-@pytest.mark.parametrize("said", [b"", b"!", b"!...", b"!nonsense", b"![1]", b"!{", b"\xff\xfe"])
+@pytest.mark.parametrize("said", [b"", b"...", b"nonsense", b"[1]", b"{", b"\xff\xfe"])
 def test_whoever_talks_nonsense_has_not_answered(place: Path, said: bytes) -> None:
     """Whatever listens there."""
     with listening(place, lambda connection: connection.sendall(said)):
-        assert servers.ask(place) is None
+        assert control.ask(place) is None
 
 
 def test_somebody_elses_server_is_not_asked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it says of itself would be shown, and its process ended."""
-    monkeypatch.setattr(relay, "ours", lambda _: False)
+    monkeypatch.setattr(protocol, "ours", lambda _: False)
 
     def answer(connection: socket.socket) -> None:
         with suppress(BrokenPipeError):
-            connection.sendall(b'!{"pid": 1}')
+            connection.sendall(b'{"pid": 1}')
 
     with listening(place, answer):
-        assert servers.ask(place) is None
+        assert control.ask(place) is None
 
 
 def test_the_place_of_one_that_is_ended_may_be_anothers_by_then(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waited for it to end listens there now."""
     place.touch()
     holders = [100, 100]
-    monkeypatch.setattr(servers, "holder", lambda address: holders.pop(0) if holders else 200)
+    monkeypatch.setattr(control, "holder", lambda address: holders.pop(0) if holders else 200)
     monkeypatch.setattr(os, "kill", lambda pid, number: None)
-    assert servers.stop(place)
+    assert control.stop(place)
     assert place.exists()
 
 
 def test_one_of_another_version_that_says_less_runs_all_the_same(place: Path) -> None:
     """What it does not say is not known, and that is no reason for a command to fail."""
-    with held(place) as pid, listening(place, lambda connection: connection.sendall(b'!{"answered": 7}')):
-        (found,) = servers.running_servers()
+    with held(place) as pid, listening(place, lambda connection: connection.sendall(b'{"answered": 7}')):
+        (found,) = control.running_servers()
     assert (found.pid, found.answers, found.answered, found.entry) == (pid, True, 7, "")
 
 
-@pytest.mark.parametrize("says", [b'!{"entry": "ENTRY"}', b'!{"entry": "LINK"}', b"", None])
+@pytest.mark.parametrize("says", [b'{"entry": "ENTRY"}', b'{"entry": "LINK"}', b"", None])
 def test_uninstalling_ends_its_own_server_and_one_that_serves_nobody(
     place: Path, short_folder: Path, says: bytes | None
 ) -> None:
@@ -223,11 +223,11 @@ def test_uninstalling_ends_its_own_server_and_one_that_serves_nobody(
     link.symlink_to(entry)
     with held(place):
         if says is None:
-            assert servers.stop_of(entry) == [place]
+            assert control.stop_of(entry) == [place]
         else:
             said = says.replace(b"ENTRY", bytes(entry)).replace(b"LINK", bytes(link))
             with listening(place, lambda connection: connection.sendall(said)):
-                assert servers.stop_of(entry) == [place]
+                assert control.stop_of(entry) == [place]
         assert not place.parent.exists()
 
 
@@ -236,10 +236,10 @@ def test_uninstalling_leaves_the_folder_to_who_else_has_something_in_it(place: P
     dead = place.with_name("fedcba9876543210")
     for each in (dead, dead.with_suffix(".lock"), dead.with_suffix(".tried"), dead.with_suffix(".new")):
         each.write_text("")
-    said = b'!{"entry": "/plugin"}'
+    said = b'{"entry": "/plugin"}'
     with held(place), listening(place, lambda connection: connection.sendall(said)):
         place.with_suffix(".tried").write_text("")
-        assert servers.stop_of(Path("/run")) == []
+        assert control.stop_of(Path("/run")) == []
         assert {each.name for each in place.parent.iterdir()} == {
             f"{place.name}{ending}" for ending in ("", ".lock", ".tried")
         }

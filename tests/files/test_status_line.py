@@ -1,7 +1,4 @@
-"""Both relays print the client's status line alike: from the session's own file alone, and only what is safe to print.
-
-The native relay runs with sanitizers.
-"""
+"""The client's status line comes from the session's own file alone, and only what is safe to print is printed."""
 
 from __future__ import annotations
 
@@ -15,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.files import status_file
-from tests import relays
-from tests.processes import SOURCE
+from tests import processes
+from tests.processes import INTERPRETER, SOURCE
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -28,10 +25,10 @@ LINE = "User auth · phase 2/5 Design"
 
 @dataclass
 class Stage:
-    """A home with a relay, and the folder of the status files.
+    """A home with an entrypoint, and the folder of the status files.
 
     Attributes:
-        command: what starts the relay.
+        command: what starts the entrypoint.
         environ: its environment.
         folder: where the files lie.
     """
@@ -48,7 +45,7 @@ class Stage:
         return place
 
     def show(self, payload: bytes | None = None) -> str:
-        """Return what the relay prints for what the client sends. It always ends with 0."""
+        """Return what is printed for what the client sends. It always ends with 0."""
         data = json.dumps({"session_id": SESSION, "cwd": "/x"}).encode() if payload is None else payload
         done = subprocess.run(
             [*self.command, status_file.ARGUMENT], input=data, env=self.environ, capture_output=True, check=False
@@ -57,13 +54,13 @@ class Stage:
         return done.stdout.decode()
 
 
-@pytest.fixture(params=relays.KINDS)
-def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Stage:
-    """A home for each of the relays, whose package is this one."""
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    """A home with an entrypoint, whose package is this one."""
     state = tmp_path / "state"
     folder = state / "holdfast" / "status"
     folder.mkdir(parents=True, mode=0o700)
-    command = relays.put(request.param, tmp_path / "run", SOURCE)
+    command = [*INTERPRETER, str(processes.copy_of_entrypoint(tmp_path / "run", str(SOURCE)))]
     environ = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(state), "PATH": os.defpath, "LANG": "C"}
     return Stage(command, environ, folder)
 

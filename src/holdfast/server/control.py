@@ -1,0 +1,248 @@
+"""Start, find, ask and stop this user's warm servers; the process that holds the lock beside a socket is its server."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast import config, log, paths
+from holdfast.server import protocol
+
+RETRY_S = 20.0
+"""Time before the next attempt to start a server, so that one that can't start costs next to nothing."""
+ANSWER_TIMEOUT_S = 3.0
+"""Time for a server to send its status; after that it counts as hanging."""
+END_TIMEOUT_S = 2.0
+"""Time for a server to end after a signal."""
+_KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A running server; what it doesn't tell is 0. `memory` is in bytes, with shared memory counted once (PSS)."""
+
+    address: Path
+    pid: int
+    answers: bool = False
+    started: float = 0.0
+    answered: int = 0
+    answering: int = 0
+    entry: str = ""
+    memory: int = 0
+
+
+def folder() -> Path:
+    """Return the folder of the sockets; it may not exist."""
+    return paths.state_dir() / "server"
+
+
+def off() -> str:
+    """Return what switches the server off (the environment or the user's configuration), or an empty string."""
+    if protocol.off(os.environb):
+        return f"HOLDFAST_SERVER={os.environ['HOLDFAST_SERVER']}"
+    return "" if config.load(None, trusted=False).config.server else f"server = false in {paths.user_config()}"
+
+
+def mark(address: Path) -> Path:
+    """Return the file whose modification time says when a server at an address was last started."""
+    return address.with_suffix(".tried")
+
+
+def start(entry: str) -> None:
+    """Start a server in the background after a cold event, unless one was tried just now; never raises."""
+    try:
+        name = protocol.address(entry, dict(os.environb))
+        if not name or off():
+            return
+        tried = mark(Path(os.fsdecode(name)))
+        with suppress(OSError):
+            if 0 <= time.time() - tried.stat().st_mtime < RETRY_S:
+                return
+        paths.ensure_own(tried.parent).chmod(0o700)
+        tried.touch(0o600)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                begin([sys.executable, "-IS", entry, "--serve"])
+            finally:
+                os._exit(0)
+        with suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+    except Exception as error:  # noqa: BLE001 - the event is answered, and the next one needs no server
+        log.write("warning", f"the server didn't start: {type(error).__name__}: {error}")
+
+
+def begin(command: list[str]) -> int:
+    """Run a server with a minimal environment, a session of its own and no descriptors. Return its process id."""
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("XDG_")}
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setsid()
+            os.chdir("/")
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for number in range(3):
+                os.dup2(nowhere, number)
+            os.closerange(3, max(1024, os.sysconf("SC_OPEN_MAX")))
+            os.execve(command[0], command, {**kept, "PATH": os.defpath})
+        finally:
+            os._exit(1)
+    return pid
+
+
+def claim(address: Path) -> tuple[socket.socket, int] | None:
+    """Listen at an address until this process ends; end a server there that hangs.
+
+    Returns:
+        The listening socket and the lock's descriptor; None if another server answers there.
+
+    Raises:
+        OSError: it is not possible to listen there.
+    """
+    paths.ensure_own(folder()).chmod(0o700)
+    lock = os.open(address.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    if not _locked(lock) and (ask(address) or not stop(address) or not _locked(lock)):
+        os.close(lock)
+        return None
+    os.ftruncate(lock, 0)
+    os.write(lock, b"%d\n" % os.getpid())
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    fresh = address.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    listener.bind(str(fresh))
+    fresh.chmod(0o600)
+    listener.listen(1024)
+    listener.setblocking(False)
+    fresh.rename(address)  # replaces the socket of a server that died
+    return listener, lock
+
+
+def _locked(lock: int) -> bool:
+    for _ in range(20):  # `holder` holds it for a moment
+        with suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def addresses(where: Path | None = None) -> list[Path]:
+    """Return the socket paths of servers that run or have run, in a folder (by default this user's)."""
+    with suppress(OSError):
+        return [lock.with_suffix("") for lock in sorted((where or folder()).glob("*.lock"))]
+    return []
+
+
+def holder(address: Path) -> int:
+    """Return the process id of the server at an address; 0 if none runs, -1 if the id is unknown."""
+    try:
+        descriptor = os.open(address.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return 0
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        said = os.read(descriptor, 32).strip()
+        return int(said) if said.isdigit() else -1
+    finally:
+        os.close(descriptor)
+    return 0
+
+
+def running_servers() -> list[Running]:
+    """Return this user's running servers, including those that don't answer."""
+    return [_look(address) for address in addresses() if holder(address)]
+
+
+def _look(address: Path) -> Running:
+    said = ask(address)
+    pid = max(holder(address), 0)
+    if said is None:
+        return Running(address, pid)
+    known = {name: said[name] for name in ("started", "answered", "answering", "entry") if name in said}
+    return Running(address, pid, answers=True, memory=memory(family(pid)), **known)
+
+
+def family(pid: int) -> list[int]:
+    """Return the ids of a process and all its descendants (Linux: proc(5)); elsewhere only the process."""
+    found = [pid]
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text("ascii").split():
+                found += family(int(child))
+    return found
+
+
+def memory(pids: list[int]) -> int:
+    """Return the memory of processes in bytes, with shared memory counted once (Linux: PSS)."""
+    total = 0
+    for pid in pids:
+        with suppress(OSError):
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
+            total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return total
+
+
+def ask(address: Path, patience: float = ANSWER_TIMEOUT_S) -> dict[str, Any] | None:
+    """Return the status of the server at an address, or None if it doesn't answer within `patience` seconds."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection, suppress(OSError, ValueError):
+        connection.settimeout(patience)
+        connection.connect(str(address))
+        if not protocol.ours(connection):
+            return None
+        connection.sendall(protocol.status_request())
+        said = b""
+        while part := connection.recv(4096):
+            said += part
+        answer = json.loads(said)
+        return answer if isinstance(answer, dict) else None
+    return None
+
+
+def stop(address: Path) -> bool:
+    """Stop the server at an address, with SIGKILL if it ignores SIGTERM; events that are being answered go on.
+
+    Returns whether one was running and has ended. Raises OSError: the process belongs to another user.
+    """
+    pid = holder(address)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if pid <= 0 or holder(address) != pid:
+            break
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+        until = time.monotonic() + END_TIMEOUT_S
+        while holder(address) == pid and time.monotonic() < until:
+            time.sleep(0.01)
+    ended = pid > 0 and holder(address) != pid
+    if ended and not holder(address):
+        for each in (address, mark(address)):
+            each.unlink(missing_ok=True)
+    return ended
+
+
+def stop_of(entry: Path) -> list[Path]:
+    """Stop the servers of an entrypoint that is being removed, and those that don't answer. Return their addresses."""
+    own = os.path.realpath(entry)
+    wanted = [each.address for each in running_servers() if not each.answers or os.path.realpath(each.entry) == own]
+    ended = [address for address in wanted if _stopped(address)]
+    with suppress(OSError):
+        for each in folder().iterdir():
+            if not holder(each.with_suffix("")):
+                each.unlink()
+        folder().rmdir()
+    return ended
+
+
+def _stopped(address: Path) -> bool:
+    with suppress(OSError):  # it is another user's
+        return stop(address)
+    return False
