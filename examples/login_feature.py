@@ -296,7 +296,7 @@ def start_cycles(project: Stage) -> Shown:
 def first_cycle(project: Stage) -> Shown:
     """A failing test, a compaction while it is made to pass, a cleanup and a commit."""
     why = ("--reason", "an empty password is accepted", "--failing", "test_empty")
-    project.holdfast("skills", "tdd", "red", "--test-file", "test_login.py", "--test-name", "test_empty", *why)
+    project.holdfast("skills", "tdd", "red", "--file", "test_login.py", "--test-name", "test_empty", *why)
     project.holdfast("skills", "tdd", "green")
     _, after = project.compact("manual")
     promise("make tests pass" in after.context, "the model goes on in GREEN")
