@@ -265,6 +265,15 @@ def test_on_delivered_runs_after_the_reply_was_written_and_only_for_what_stands_
     assert "ZeroDivisionError" in place.log()
 
 
+def test_advice_of_a_guard_that_judges_twice_is_delivered_once(place: Place) -> None:
+    """Its second judgement runs in another process, because the first one waits for the delivery."""
+    say = f"return advise('careful', on_delivered=lambda: note('{place.root}/delivered', 'x'))"
+    place.user_handler("a", handler(say, options="strict=True"))
+    place.user_handler("b", handler("return change_input({'command': 'pwd'})"))
+    assert place.fire(place.payload("PreToolUse-Bash")).advice == "careful"
+    assert (place.root / "delivered").read_text() == "x"
+
+
 # --- the client's streams and the environment file ------------------------------------------------------------------
 
 
