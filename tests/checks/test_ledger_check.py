@@ -99,7 +99,7 @@ def test_what_is_mended_meanwhile_is_not_set_aside(root: Path, file: Path) -> No
 
 
 @pytest.mark.parametrize(("forbidden", "words"), [(os.W_OK, "written"), (os.R_OK, "read")])
-def test_one_that_is_closed(
+def test_a_ledger_without_permission_is_opened_for_its_owner(
     root: Path, file: Path, monkeypatch: pytest.MonkeyPatch, forbidden: int, words: str
 ) -> None:
     """The command and --fix open it again, for its owner alone."""

@@ -73,7 +73,7 @@ def counted(world: World) -> list[tuple[int, list[str]]]:
 
 
 @pytest.mark.scenario(4)
-def test_foreground(hybrid: World) -> None:
+def test_a_foreground_agents_result_completes_its_phase(hybrid: World) -> None:
     """Each agent completes its phase; the next one and the to-do list stand beside its result."""
     seen: list[tuple[str, list[str]]] = []
 
@@ -119,7 +119,7 @@ def test_foreground(hybrid: World) -> None:
 
 
 @pytest.mark.scenario(4)
-def test_background(hybrid: World) -> None:
+def test_a_background_agents_end_completes_its_phase(hybrid: World) -> None:
     """A launch is no result; the agent's end is."""
     hybrid.model.turns = [agent("Create calculator module", "PROMPT-ONE", background=True), say("Launched.")]
     end = threading.Event()
@@ -144,7 +144,7 @@ def test_background(hybrid: World) -> None:
 @pytest.mark.scenario(4)
 @pytest.mark.parametrize("status", [400, 529])
 @pytest.mark.parametrize("background", [False, True])
-def test_failing(hybrid: World, status: int, background: bool) -> None:
+def test_an_api_error_in_an_agent_fails_its_phase(hybrid: World, status: int, background: bool) -> None:
     """An API error in the agent fails its phase; never does it complete it."""
     kind = "invalid_request_error" if status == 400 else "overloaded_error"
     hybrid.model.turns = [agent("Create calculator module", "PROMPT-ONE", background=background), say("Hm.")]

@@ -39,7 +39,7 @@ def begin(world: World, form: str) -> None:
 
 @pytest.mark.scenario(2)
 @pytest.mark.parametrize("form", ["compaction", "hybrid", "wfs"])
-def test_manual(world: World, form: str) -> None:
+def test_slash_compact_in_mid_workflow_restores_it(world: World, form: str) -> None:
     """`/compact` in the middle of a workflow."""
     begin(world, form)
     session = world.client.session()
@@ -63,7 +63,7 @@ def test_manual(world: World, form: str) -> None:
 @pytest.mark.scenario(2)
 @pytest.mark.parametrize("form", ["compaction", "hybrid", "wfs"])
 @pytest.mark.parametrize("when", ["between turns", "mid-turn"])
-def test_automatic(world: World, form: str, when: str) -> None:
+def test_a_full_context_restores_the_workflow(world: World, form: str, when: str) -> None:
     """The context is full, between two turns or while a turn still calls tools."""
     begin(world, form)
     world.client.extra = AUTO
@@ -126,7 +126,7 @@ def test_prompt_too_long_again(world: World) -> None:
 
 
 @pytest.mark.scenario(7)
-def test_resumed(world: World) -> None:
+def test_slash_compact_in_a_resumed_session_restores_it(world: World) -> None:
     """`/compact` in a resumed session, and another process after it."""
     begin(world, "compaction")
     first = world.client.session()

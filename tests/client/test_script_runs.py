@@ -263,7 +263,7 @@ def test_a_changed_script(fleet: Fleet, edit: str, anew: dict[str, int]) -> None
 
 
 @pytest.mark.scenario(16)
-def test_stages(fleet: Fleet) -> None:
+def test_a_cut_pipeline_starts_only_what_is_left(fleet: Fleet) -> None:
     """A pipeline in which an item's second stage never started, and a later item finished, starts only what is left."""
     cut(fleet, "1a", "3b", done=3, script=PIPELINE)  # 2a, 2b and 3a have finished
     assert after(fleet, script=PIPELINE) == {"1a": 1, "1b": 1, "3b": 1}
@@ -290,7 +290,7 @@ def test_schema_results(fleet: Fleet, changed: bool) -> None:
 
 
 @pytest.mark.scenario(16)
-def test_args(fleet: Fleet) -> None:
+def test_other_arguments_rerun_from_the_first_call_that_differs(fleet: Fleet) -> None:
     """With other arguments the calls before the first other one are served."""
     cut(fleet, "2", done=1, script=ARGS, args={"items": [1, 2]})
     assert after(fleet, script=ARGS, args={"items": [1, 2]}) == {"2": 1}
@@ -324,7 +324,7 @@ def test_finished_run_asked_for_again_starts_all_agents(fleet: Fleet) -> None:
 
 
 @pytest.mark.scenario(16)
-def test_ninety(fleet: Fleet) -> None:
+def test_of_ninety_agents_the_finished_dont_run_again(fleet: Fleet) -> None:
     """Of ninety agents, those that had finished before the kill don't run again."""
     script = SIX.replace("[1, 2, 3, 4, 5, 6]", "Array.from({length: 90}, (_, i) => i + 1)")
     fleet.stuck = {"60"}

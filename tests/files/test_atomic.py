@@ -576,7 +576,7 @@ def test_each_folder_is_synced_once_after_all_that_an_event_did_there(
 
 @each_row("content", [b"old", b""])
 @each_row("make", [os.mkfifo, os.mkdir])
-def test_what_is_no_file_and_is_put_there_in_the_very_moment_of_the_swap_stands(
+def test_a_pipe_or_folder_swapped_in_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], content: bytes
 ) -> None:
     """A pipe is not read, for nobody may ever write into it, and it is no empty file; a folder keeps its name."""

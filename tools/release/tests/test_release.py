@@ -98,7 +98,7 @@ def wheel_of(folder: Path, names: set[str]) -> Path:
     return folder / "holdfast-1.0-py3-none-any.whl"
 
 
-def test_what_is_whole(tmp_path: Path) -> None:
+def test_an_sdist_and_wheel_with_all_files_pass(tmp_path: Path) -> None:
     """An sdist has all files of the repository, a wheel the package and what comes with it."""
     assert list(contents.sdist_problems(sdist_of(tmp_path, {*FILES, "PKG-INFO"}), FILES)) == []
     assert list(contents.wheel_problems(wheel_of(tmp_path, IN_WHEEL), FILES)) == []

@@ -91,7 +91,7 @@ def test_one_compaction_with_too_little_is_not_made_up_for_by_others(planted: Or
         (HEADING, f"foreign: {HEADING}"),
     ],
 )
-def test_what_is_not_so_is_found(planted: Ordinary, words: str, why: str) -> None:
+def test_what_is_foreign_stale_or_repeated_lowers_the_score(planted: Ordinary, words: str, why: str) -> None:
     """Another session's, out of date, of the wrong status, a workflow's, and what could pass for the client's."""
     found = read(planted, text(planted).replace("</session-trail>", f"{words}\n</session-trail>"))
     assert [complaint for complaint in found.false if complaint.startswith(why)]

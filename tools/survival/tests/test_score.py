@@ -144,7 +144,7 @@ def test_guidance_given_twice_is_counted() -> None:
         ("remind-a", "remind-a</system-reminder>", "raw: '</system-reminder' at "),
     ],
 )
-def test_what_is_not_so_is_found(before: str, after: str, why: str) -> None:
+def test_what_is_foreign_stale_or_repeated_lowers_the_score(before: str, after: str, why: str) -> None:
     """Foreign, resurrected, stale, said twice, and what could pass for the client's own words."""
     found = changed(before, after)
     assert [text for text in found.false if text.startswith(why)]

@@ -12,9 +12,6 @@ from holdfast.errors import HoldfastError
 from holdfast.events import EVENTS, HOOK_NAMES, OLDEST_CLIENT_EVENTS, EventError, model, parse, snake
 from tests.tables import each_row
 
-# Each kind of outcome in Holdfast's words, with the events on which the client honours it and why: the client facts
-# (§), and what clients 2.1.197 and 2.1.329 do with a hook's JSON, by their code.
-
 # Client fact §1.3, column "matcher tests".
 MATCHER_FIELDS = {
     "SessionStart": "source",
