@@ -5,7 +5,7 @@
     python -m tools.mutants --show                  print them, run nothing
     python -m tools.mutants --tests tests/contract  only what these tests find, of those that reach a changed line
 
-The first run takes the time of all tests once: it notes which tests reach which line. It works in `.mutants/`, on HEAD.
+The first run takes twice the time of all tests: it notes which tests reach a line. It works in `.mutants/`, on HEAD.
 """
 
 from __future__ import annotations

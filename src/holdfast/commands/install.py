@@ -99,10 +99,10 @@ def _test(target: Target) -> str:
     Raises HoldfastError if there is none, with the reason and the way to repair it.
     """
     found = fire.canary(target)
-    if found is None:
-        return f"Not tested: {target.settings} registers no event."
-    if found.level == "ok":
+    if found is not None and found.level == "ok":
         return f"Tested: {found.text}. A server makes later events faster."
+    if found is None or not any(entry.ours for entry in registrations.entries(target)):  # or uninstalled meanwhile
+        return f"Not tested: {target.settings} registers no event."
     project = options.open_project(str(target.root), tell=False)
     try:
         causes = [each for each in checks.run(project, ("programs",)) if each.level == "problem"]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 SMALL = Job(cycles=1, adverse=1, facts=trials.LEAST, instants=3)
 TWICE = {"fork", "new session id", "reply lost", "in a subagent"}  # whose second compaction is another than the first
+LONG = {"kill -9", "1,000 to-dos"}  # take half a minute
 # A row is played in one of the formats here, in all by `make simulate`.
-LONG = {"kill -9", "1,000 to-dos"}
 HYBRID = {
     "warm",
     "by hand",
