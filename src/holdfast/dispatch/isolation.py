@@ -62,7 +62,7 @@ class Surroundings:
     children: list[Child] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(eq=False)
 class Isolated:
     """Handlers that share a process.
 

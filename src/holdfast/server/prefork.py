@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import select
 import signal
+import struct
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,6 +34,7 @@ IDLE_TIMEOUT_S = 900.0
 """Time without an event after which the server ends."""
 LONGEST_S = 2 * 3_600.0
 """Time after which a child that still answers is killed; no event may take so long (`Hooks.longest_limit_s`)."""
+_COUNTS = struct.Struct("=QQ")
 
 
 def main(entry: str) -> int:
@@ -78,6 +81,7 @@ class Server:
     _idle: set[int] = field(default_factory=set)
     _busy: dict[int, float] = field(default_factory=dict)  # process id → when it took its event
     _answered: int = 0
+    _counts: mmap.mmap = field(default_factory=lambda: mmap.mmap(-1, _COUNTS.size))  # children read it, too
     _started: float = field(default_factory=time.time)
     _ended: bool = False
 
@@ -125,6 +129,7 @@ class Server:
                 retry_at = time.monotonic() + RETRY_S
             self._idle -= ended
             self._busy = {pid: since for pid, since in self._busy.items() if pid not in ended}
+            _COUNTS.pack_into(self._counts, 0, self._answered, len(self._busy))
             for pid, since in self._busy.items():
                 if time.monotonic() - since > LONGEST_S:
                     os.kill(pid, signal.SIGKILL)
@@ -146,17 +151,22 @@ class Server:
                 signal.signal(number, signal.SIG_DFL)
             for descriptor in self._private:
                 os.close(descriptor)
-            status = {
-                "pid": os.getppid(),
-                "started": round(self._started),
-                "entry": self.entry,
-                "answered": self._answered,
-                "answering": len(self._busy),
-            }
             warm_up = bool(self._idle)  # with nobody idle an event may wait already
-            worker.serve(self.listener, self._lifeline, self._takes, self.stamp, status, warm_up=warm_up)
+            worker.serve(self.listener, self._lifeline, self._takes, self.stamp, self._status, warm_up=warm_up)
         finally:
             os._exit(0)
+
+    def _status(self) -> dict[str, object]:
+        """Return in a child what `holdfast server status` is told."""
+        answered, answering = _COUNTS.unpack_from(self._counts)
+        started = round(self._started)
+        return {
+            "pid": os.getppid(),
+            "started": started,
+            "entry": self.entry,
+            "answered": answered,
+            "answering": answering,
+        }
 
     @staticmethod
     def _ended_children() -> set[int]:

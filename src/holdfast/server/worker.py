@@ -28,7 +28,7 @@ from holdfast.project import OpenProject
 from holdfast.server import protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
     from holdfast.dispatch.output import Reply
     from holdfast.server.preload import Stamp
@@ -106,7 +106,7 @@ class Relayed(Streams):
 
 
 def serve(
-    listener: socket.socket, lifeline: int, takes: int, stamp: Stamp, status: Mapping[str, object], *, warm_up: bool
+    listener: socket.socket, lifeline: int, takes: int, stamp: Stamp, status: Callable[[], object], *, warm_up: bool
 ) -> None:
     """Wait for an event and answer it.
 
@@ -115,7 +115,7 @@ def serve(
         lifeline: a pipe that ends with the server.
         takes: a pipe to the server, to say that a connection was taken: this process's id and a newline.
         stamp: what is loaded.
-        status: what `holdfast server status` is told.
+        status: returns what `holdfast server status` is told.
         warm_up: whether there is time to answer sample events first.
     """
     os.setpgid(0, 0)
@@ -141,7 +141,7 @@ def serve(
         connection.settimeout(REQUEST_TIMEOUT_S)
         request = protocol.receive(connection)
         if request.kind != b"event":
-            connection.sendall(json.dumps(status).encode())
+            connection.sendall(json.dumps(status()).encode())
         elif stamp.changed(whole=False):
             os.kill(os.getppid(), signal.SIGTERM)  # and the caller goes cold
         elif _take_place(connection, request):
