@@ -30,10 +30,11 @@ def place(fresh: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
 
 @pytest.fixture
 def hanging(place: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
-    """The same, with a server that doesn't answer."""
+    """The same, with a server that doesn't answer, because its idle children are used up."""
     place.warm_up()
     os.kill(place.pid, signal.SIGSTOP)
     monkeypatch.setattr(control, "ask", partial(control.ask, patience=0.3))
+    place.until(lambda: control.ask(place.socket) is None)
     return place
 
 
