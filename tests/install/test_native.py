@@ -75,7 +75,7 @@ def test_without_either_it_is_the_python_relay(monkeypatch: pytest.MonkeyPatch) 
     launcher.write()
     assert there() == ["bin", "refuse.sh", "run"]
     assert native.running() == (
-        "python", "this package brings no native one for this platform, and there is no C compiler"
+        "none", "this package brings no native one for this platform, and there is no C compiler"
     )  # fmt: skip
     assert launcher.entry() == paths.launcher()
 

@@ -57,8 +57,10 @@ def _relay(remedy: str) -> Iterator[Finding]:
     kind, why = native.running()
     if kind == "native" and why != native.CURRENT:
         yield problem(f"the relay is native, {why}", remedy, _write)
+    elif kind == "native":
+        yield ok(f"the relay is native, {why}")
     elif kind:
-        yield ok(f"the relay is {kind}, {why}")
+        yield ok(f"no relay is installed, so each event starts cold: {why}")
 
 
 def _fallback(script: Path, remedy: str) -> Iterator[Finding]:

@@ -57,7 +57,7 @@ def status(as_json: bool) -> None:
         options.say(_line(each))
     kind, reason = native.running()
     if kind == "native":
-        options.say(f"The relay is {kind}, {reason}.")
+        options.say(f"The relay is native, {reason}.")
     elif kind:
         options.say(f"No relay is installed, so each event starts cold: {reason}.")
     if why:

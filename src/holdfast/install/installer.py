@@ -158,7 +158,8 @@ def install(
             lines += status_lines.switch_on(planned.text, target)
     lines += [f"Program: {path}" for path in launcher.programs()]
     kind, why = native.running()
-    return [*lines, f"Relay: {kind}, {why}", f"To undo: {target.undo}"]
+    relay = f"native, {why}" if kind == "native" else f"none, so each event starts cold: {why}"
+    return [*lines, f"Relay: {relay}", f"To undo: {target.undo}"]
 
 
 def recorded(target: Target) -> Install:

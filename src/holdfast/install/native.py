@@ -106,7 +106,7 @@ def in_place() -> str:
 
 
 def running() -> tuple[str, str]:
-    """Return which relay the launcher is, `native` or `python` (empty: there is no launcher), and why, as a clause."""
+    """Return which relay the launcher is, `native` or `none` (empty: there is no launcher), and why, as a clause."""
     if not paths.launcher().exists():
         return "", "holdfast is not installed"
     if is_native(paths.launcher()):
@@ -115,10 +115,10 @@ def running() -> tuple[str, str]:
             return "native", _unheard() or CURRENT
         return "native", "of another version, which holdfast install replaces" if found else "but it does not run here"
     if is_native(shipped()):
-        return "python", "holdfast install would take the native one of this package"
+        return "none", "holdfast install would take the native one of this package"
     if _compiler():
-        return "python", "holdfast install would compile a native one"
-    return "python", "this package brings no native one for this platform, and there is no C compiler"
+        return "none", "holdfast install would compile a native one"
+    return "none", "this package brings no native one for this platform, and there is no C compiler"
 
 
 def _unheard() -> str:
