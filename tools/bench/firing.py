@@ -78,25 +78,23 @@ def contestants(place: Place, top: Path, *, warm: bool) -> list[Contestant]:
         top: its folder, in which a second project is made where an agent completes the same phase again and again.
         warm: whether a server answers.
     """
-    again = _Again(top)
+    again = _Again(place, top)
     cold = [_contestant(place, event, again) for event in EVENTS]
     return cold + [replace(each, kind="warm", asks=True, environ=_asking(each.environ)) for each in cold if warm]
 
 
-def status_line(place: Place, top: Path) -> Contestant:
-    """Return the status line of a session with a workflow, as the client starts it.
+def status_line(place: Place) -> Contestant:
+    """Return the status line of a session with a workflow, as the client starts it; events don't know the session."""
+    session = "0d3f0d5e-0000-4000-8000-000000057a75"
+    folder = place.home / ".local/state/holdfast/status"
 
-    Its file is in a state folder of its own, because events would keep the line of every session otherwise.
-    """
-    state = top / "status-line"
-    folder = state / "holdfast" / "status"
-    folder.mkdir(parents=True, mode=0o700)
-    (folder / places.SESSION).write_text("holdfast status 1\n1\nBench · phase 1/2 look around\n", "utf-8")
+    def shown() -> bytes:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        (folder / session).write_text("holdfast status 1\n1\nBench · phase 1/2 look around\n", "utf-8")
+        return encoded(place.payload("SessionStart-startup", session_id=session))
+
     command = ("/bin/sh", "-c", registration.STATUS_LINE)
-    data = encoded(place.payload("SessionStart-startup"))
-    return Contestant(
-        STATUS_LINE, "status", command, data, "phase 1/2 look around · saved", environ={"XDG_STATE_HOME": str(state)}
-    )
+    return Contestant(STATUS_LINE, "status", command, shown, "phase 1/2 look around · saved")
 
 
 def _asking(environ: Mapping[str, str]) -> dict[str, str]:
@@ -118,8 +116,8 @@ class _Again:
     Its launch comes before, as in a session: the phase is active when the result comes.
     """
 
-    def __init__(self, top: Path) -> None:
-        self.place = places.made(places.at(top, "again"))
+    def __init__(self, place: Place, top: Path) -> None:
+        self.place = places.made(replace(place, root=top / "again"))
         self.environ = {"CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": str(self.place.root), **places.COLD}
         self._kept = top / "kept"
         shutil.copytree(self.place.root / ".claude", self._kept)

@@ -38,7 +38,7 @@ def processes(rounds: int) -> dict[str, Any]:
             others, missing = peers.contestants(here, FETCHED)
             with ExitStack() as stack:
                 contestants = [*floors.contestants(), *firing.contestants(here, top, warm=warm), *others]
-                contestants.append(firing.status_line(here, top))
+                contestants.append(firing.status_line(here))
                 warm = warm and place.warm_up(here)  # the preparations may have ended the server
                 contestants += unshipped.contestants(here, stack, server=warm)
                 before = place.answered(here)

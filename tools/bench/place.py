@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.install import registration
+from holdfast.process import trial
 from holdfast.server import control
 from holdfast.testkit.client import Client, encoded
 from holdfast.testkit.place import Place as Throwaway
@@ -26,6 +28,23 @@ from holdfast import deny, hookimpl
 def on_pre_tool_use(event):
     return deny(f"session {os.getsid(0)}.")
 """
+
+
+@dataclass
+class Home(Throwaway):
+    """A home in which some tree is installed.
+
+    Attributes:
+        python: the interpreter of the tree's virtual environment.
+    """
+
+    python: Path = Path(sys.executable)
+
+    def holdfast(self, *arguments: str, root: Path | None = None, **variables: str) -> trial.Ended:
+        """Run the tree's command line; see the base class."""
+        where = root or self.root
+        command = [str(self.python), "-m", "holdfast", *arguments]
+        return trial.run(command, b"", self.environ(where) | variables, where, self.limit_s)
 
 
 @dataclass
@@ -53,9 +72,9 @@ class Place(Client):
         return self.home / ".config" / "holdfast" / "handlers"
 
 
-def at(top: Path, project: str = "project") -> Place:
-    """Return the place in a folder, for one of its projects."""
-    return Place(Throwaway(top, variables={"HOLDFAST_RELAY": "native"}), top / project, SESSION, process="")
+def at(top: Path, python: Path = Path(sys.executable)) -> Place:
+    """Return the place in a folder, for its first project and the tree of an interpreter."""
+    return Place(Home(top, python=python, variables={"HOLDFAST_RELAY": "native"}), top / "project", SESSION, process="")
 
 
 def made(place: Place) -> Place:
@@ -66,9 +85,9 @@ def made(place: Place) -> Place:
     return place
 
 
-def make(top: Path) -> Place:
-    """Install Holdfast into an empty home and give a project a workflow."""
-    place = at(top)
+def make(top: Path, python: Path = Path(sys.executable)) -> Place:
+    """Install the tree of an interpreter into an empty home, and give a project a workflow."""
+    place = at(top, python)
     place.handlers.mkdir(parents=True)
     shutil.copy(JOBS / "holdfast_handler.py", place.handlers / "refuse_secrets.py")
     place.root.mkdir()

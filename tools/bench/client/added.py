@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from tools.bench.place import Place
 
 CALLS = 50
-_FIRST = 5  # uncounted calls before, until the clients reach their full speed
-_REST = 0.06  # seconds between two calls, for what a client still does after one, and the server for the next
+FIRST = 5  # uncounted calls before, until the clients reach their full speed
+REST = 0.06  # seconds between two calls, for what a client still does after one, and the server for the next
 _CLIENTS = Path(os.environ.get("HOLDFAST_CLIENTS", Path(__file__).parents[3] / ".clients"))
 
 
@@ -62,7 +62,7 @@ def measure(program: Path, top: Path, calls: int = CALLS) -> dict[str, Any]:
         driven = {each.name: drive(place, program, each, stack) for each in them}
         before = places.answered(place)
         steps = _race(driven, place, calls)
-        asked = (_FIRST + calls) * sum(each.asks for each in them)
+        asked = (FIRST + calls) * sum(each.asks for each in them)
         counted = {"asked": asked, "answered": places.answered(place) - before}
         for each in them:
             _check(each, driven[each.name], place)
@@ -87,16 +87,16 @@ def drive(place: Place, program: Path, way: Way, stack: ExitStack) -> Driven:
 
 def _race(driven: dict[str, Driven], place: Place, calls: int) -> dict[str, list[Step]]:
     steps: dict[str, list[Step]] = {name: [] for name in driven}
-    for number in range(_FIRST + calls):
+    for number in range(FIRST + calls):
         order = list(driven)
         random.Random(number).shuffle(order)
         for name in order:
             step = driven[name].step(ways.TOOL, file_path=str(place.root / "a.txt"))
             if ways.REFUSED in step.result:
                 raise WrongAnswerError(f"{name} refused what it should not")
-            if number >= _FIRST:
+            if number >= FIRST:
                 steps[name].append(step)
-            time.sleep(_REST)
+            time.sleep(REST)
     return steps
 
 
