@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -830,6 +831,75 @@ def test_a_guard_counts_where_no_process_can_be_started(place: Scratch) -> None:
         if not reason(got).startswith("asked"):
             found.append(f"SIGCHLD ignored, server {server}: {got}")
     report(found)
+
+
+STRUCK: dict[str, dict[str, str]] = {
+    "killed": {},
+    "ended by the client": {"TROUBLE_SIGNAL": str(signal.SIGTERM.value)},
+    "without a disk": {"TROUBLE_ACT": str(errno.EIO)},
+}
+"""What happens to a process at one of its writes."""
+SAYS_NO = """
+    from holdfast import *
+
+    @hookimpl(strict=True)
+    def on_pre_tool_use(event):
+        return deny("asked")
+
+    @hookimpl
+    def on_task_completed(event):
+        return block("not yet")
+    """
+
+
+def test_a_cold_event_that_is_struck_at_any_write_is_answered_once_or_refused() -> None:
+    """Nothing stands behind its reply, and the exit code is the reply's: also if it is struck after it has answered."""
+    made = scratch.make(native=False, config=CONFIG)
+    try:
+        made.user_handler("says", SAYS_NO)
+        scratch.install(made, native=False)
+        counter = made.home / "counter"
+        call = made.call()
+        task = made.payload("SessionStart-startup") | {"hook_event_name": "TaskCompleted", "task_id": "1"}
+
+        def strike(payload: dict[str, Any], stop: int, **trouble: str) -> Ended:
+            counter.write_bytes((0).to_bytes(8, "little") + stop.to_bytes(8, "little"))
+            trouble |= {"LD_PRELOAD": str(scratch.preload()), "TROUBLE_COUNT": str(counter)}
+            trouble["TROUBLE_BELOW"] = f"{made.home}/.local/state/"
+            return made.fire(payload, environ=made.environ(HOLDFAST_SERVER="off", **trouble))
+
+        found = []
+        for payload in (call, task):
+            strike(payload, 0)  # makes the ledger
+            for way, trouble in STRUCK.items():
+                strike(payload, 0, **trouble)
+                count = int.from_bytes(counter.read_bytes()[:8], "little")
+                assert count, way
+                for stop in range(1, count + 1, max(count // 8, 1)):
+                    got = strike(payload, stop, **trouble)
+                    where = f"{payload['hook_event_name']}, {way} at {stop} of {count}"
+                    if payload is call:
+                        bad = decision(got, "asked") if "asked" in got.stdout else refusal(got, "says")
+                    elif got.exit_code == 0 and way != "without a disk":  # it ended before it was answered
+                        bad = f"its answer doesn't count: {got}" if "not yet" in got.stderr else ""
+                    else:
+                        bad = "" if (got.exit_code, got.stderr) == NOT_YET else f"it isn't blocked: {got}"
+                    found += [f"{where}: {bad}"] if bad else []
+    finally:
+        made.close()
+    report(found)
+
+
+NOT_YET = (2, "not yet (user/says.py)")
+
+
+def decision(got: Ended, word: str) -> str:
+    """Return what is wrong with a decision that is all that is said."""
+    try:
+        said = reason(got)
+    except ValueError:
+        return f"no JSON object: {got.stdout!r}"
+    return "" if got.exit_code == 0 and said.startswith(word) else f"it doesn't decide: {got}"
 
 
 # --- the installation ---------------------------------------------------------------------------------------------
