@@ -128,7 +128,7 @@ def _copy(stream: int, nowhere: int) -> int:
 
 def plain(text: str) -> str:
     """Return a text with only the characters that `refuse.sh` quotes."""
-    return re.sub(r"[^A-Za-z0-9_.,' -]", " ", text)
+    return re.sub(r"[^A-Za-z0-9_.,' ()-]", " ", text)
 
 
 def write_environment(reply: Reply, target: str | None) -> None:
