@@ -6,6 +6,9 @@
 root=${0%/plugin/run.sh}
 data=$CLAUDE_PLUGIN_DATA
 case $data in /*) ;; *) exit 0 ;; esac
+for needed in plugin/environment.sh hooks/dispatch.py src/holdfast/refuse.sh; do
+    [ -r "$root/$needed" ] || exit 1 # shell and Python would end with 2, which blocks some events
+done
 . "$root/plugin/environment.sh"
 
 if [ "$1" = SessionStart ] && [ -n "$CLAUDE_ENV_FILE" ] && [ ! -s "$CLAUDE_ENV_FILE" ]; then

@@ -110,6 +110,21 @@ def test_a_command_of_the_plugins_passes_a_2_on_only_where_it_is_a_decision(even
         assert done.returncode == code
 
 
+@pytest.mark.parametrize("missing", ["plugin/environment.sh", "hooks/dispatch.py", "src/holdfast/refuse.sh"])
+def test_half_a_plugin_blocks_nothing(tmp_path: Path, missing: str) -> None:
+    """The shell and Python end with 2 if they can't open a file. On these events that would be a decision."""
+    half = pluginhome.make(tmp_path, pluginhome.copy_of_plugin(tmp_path / "copy"))
+    if "dispatch" in missing:
+        (half.environment / "bin").mkdir(parents=True)
+        (half.environment / "ready").touch()
+        (half.environment / "bin/python").symlink_to(sys.executable)
+    (half.root / missing).unlink()
+    for event in sorted(registration.EXIT_CODE_EVENTS):
+        command = ["/bin/sh", "-c", registration.plugin_command(event)]
+        ended = processes.run(command, b"{}", half.environ, half.place.root)
+        assert (ended.exit_code, ended.stdout) == (0, ""), (event, ended)
+
+
 def test_the_lock_is_in_step_with_the_project() -> None:
     """Every runtime dependency, and whatever it needs, is pinned to a version that fits, with hashes (make plugin)."""
     first, _, rest = LOCK.partition("\n")

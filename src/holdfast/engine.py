@@ -70,7 +70,7 @@ def dispatch(argument: str | None, take: Callable[[], output.Streams], started: 
         started: `time.monotonic()` when the event came; its deadline runs from here.
 
     Returns:
-        The exit code.
+        The exit code: the reply's, also if something fails after it.
 
     Raises:
         BaseException: not even the refusal could be given, so the registered command has to give it.
@@ -82,21 +82,29 @@ def dispatch(argument: str | None, take: Callable[[], output.Streams], started: 
         log.set_project(os.environ.get(CLIENT.ROOT_VARIABLE))
         signal.signal(signal.SIGTERM, end_event)
         streams = take()
-        with ExitStack() as firing:
-            with interrupt_at(started + PREPARE_LIMIT_S, EventOverdue):
-                payload = _read(argument, data)
-                passed("read")
-                if payload is None or not firing.enter_context(duplicates.once(CLIENT, payload, os.environ)):
-                    return 0
-                project = open_project(os.environ)
-                plan, event = prepare(payload, project)
-                passed("found")
-            code = answer(project, plan, event, os.environ, started, streams) if event else 0
-            _keep_registered(project, payload.get(CLIENT.SESSION_KEY), streams)
-            return code
-    except BaseException as error:  # noqa: BLE001 - a bug of ours never blocks a session, and never opens a guard
+        _dispatch(argument, data, started, streams)
+    except BaseException as error:  # a bug of ours never blocks a session, and never opens a guard
         _fail(error, argument, data, streams)
-    return 0
+        if streams is None:
+            raise
+    streams.close()
+    return streams.exit_code
+
+
+def _dispatch(argument: str | None, data: bytearray, started: float, streams: output.Streams) -> None:
+    """Read the event, and answer it if a handler wants it and no other registration has answered it."""
+    with ExitStack() as firing:
+        with interrupt_at(started + PREPARE_LIMIT_S, EventOverdue):
+            payload = _read(argument, data)
+            passed("read")
+            if payload is None or not firing.enter_context(duplicates.once(CLIENT, payload, os.environ)):
+                return
+            project = open_project(os.environ)
+            plan, event = prepare(payload, project)
+            passed("found")
+        if event:
+            answer(project, plan, event, os.environ, started, streams)
+        _keep_registered(project, payload.get(CLIENT.SESSION_KEY), streams)
 
 
 def answer(
@@ -106,8 +114,8 @@ def answer(
     environ: Mapping[str, str],
     started: float,
     streams: output.Streams,
-) -> int:
-    """Make the planned calls and write the reply. Return the exit code.
+) -> None:
+    """Make the planned calls and write the reply.
 
     Args:
         project: the event's project.
@@ -134,13 +142,12 @@ def answer(
         if run.hopes and streams.delivered():
             run.deliver([said[position][1] for position in reply.delivered])
         passed("delivered")
-        streams.finish()
+        streams.release()
         faults.note_printed(event, plan, run.printed, project)
         faults.note_answers(event, plan, answers, project)
         faults.note_conflicts(event, plan, answers, project)
         shares = costs.of(reply, [label for label, _ in said])
         costs.note(project, event, shares, decided)
-    return reply.exit_code
 
 
 def end_event(signum: int, frame: FrameType | None) -> None:
@@ -155,7 +162,7 @@ def _keep_registered(project: OpenProject, session: object, streams: output.Stre
     """
     if not discovery.newly_seen(project.root):
         return
-    streams.finish()
+    streams.release()
     try:
         from holdfast.install import upkeep
 
@@ -305,7 +312,7 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
     """Log why an event wasn't answered, and have it refused if a strict handler is known for it.
 
     Raises:
-        BaseException: it must be refused, and can't be here.
+        OSError: it must be refused, and can't be here.
     """
     what = argument or "an event"
     if isinstance(error, EventEnded):
@@ -320,11 +327,11 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
     else:
         why = f"Holdfast failed ({type(error).__name__})"
         log.write("error", f"{what} failed inside Holdfast: {type(error).__name__}: {error}")
-    if streams is None:
-        raise error
+    if streams is None or streams.answered:
+        return
     head = intake.head(data)
     name = _name(head, argument)
-    if streams.written or name is None or name not in CLIENT.STRICT_EVENTS or CLIENT.foreign(head, os.environ):
+    if name is None or name not in CLIENT.STRICT_EVENTS or CLIENT.foreign(head, os.environ):
         return
     guards = strictness.guarding(CLIENT, name, CLIENT.matched(name, head), os.environ[CLIENT.ROOT_VARIABLE])
     if guards:

@@ -49,7 +49,7 @@ gone=
 if [ -n "$missing" ] || [ "$reason" = "Holdfast does not load" ]; then gone=yes; fi
 
 # What goes into JSON here is never escaped, so it has to be plain.
-case $reason in *[!A-Za-z0-9_.,\'\ -]*) reason="Holdfast did not answer" ;; esac
+case $reason in *[!A-Za-z0-9_.,\'\ \(\)-]*) reason="Holdfast did not answer" ;; esac
 case $missing in *[\"\\[:cntrl:]]*) missing="a path that cannot be shown here" ;; esac
 case $source in *[\"\\[:cntrl:]]*) source=holdfast ;; esac
 case $package in *[\"\\[:cntrl:]]*) package="the plugin's folder/src" ;; esac
@@ -100,25 +100,35 @@ memory=$state/holdfast/strict
 [ -e "$state/holdfast" ] || log
 [ -e "$memory" ] || [ ! -O "$state/holdfast" ] || log
 
+place=
 if [ -n "$guard" ]; then # such as `user/guard.py: on_pre_tool_use, project/other.py: on_pre_tool_use`
     guard=${guard%%:*}
-    case $guard in */*) guard="the strict handler ${guard##*/}" ;; *) guard="a strict handler" ;; esac
+    case $guard in */*) place=${guard%%/*} ;; esac
 elif [ -O "$state/holdfast" ] && [ -f "$memory" ] && [ -r "$memory" ]; then
     while IFS='	' read -r known matcher root file function; do
         [ "$known" = "$event" ] || continue
+        place=project
         case $root in
-        '*' | *%*) ;; # every project; or a root with characters that only Holdfast reads
+        '*') place=user ;;
+        *%*) ;; # it has characters that only Holdfast reads
         *) [ "$root" = "$CLAUDE_PROJECT_DIR" ] || [ "$root" -ef "$CLAUDE_PROJECT_DIR" ] || continue ;;
         esac
-        guard="the strict handler ${file##*/}"
+        guard=$file
         break
     done < "$memory"
     [ -n "$guard" ] || log
-else
-    guard="a strict handler"
 fi
 
-case $guard in *[!A-Za-z0-9_.\ -]*) guard="a strict handler" ;; esac
+file=${guard##*/}
+case $place$file in
+user*[!A-Za-z0-9_.\ -]* | project*[!A-Za-z0-9_.\ -]* | "$file") guard="a strict handler" place= ;;
+*) guard="the strict handler $file" ;;
+esac
+[ -z "$gone" ] || place=
+case $place in
+user) hint="$hint To do without it: holdfast handlers off '${file%.py}'." ;;
+project) hint="$hint To do without it: holdfast handlers untrust '$file'." ;;
+esac
 case $memory in
 *[\"\\\'[:cntrl:]]*) lift="delete Holdfast's file of strict handlers" ;;
 *) lift="rm -r '$memory'" ;;

@@ -62,7 +62,6 @@ struct conf { /* run.conf: CONF_HEAD, then one absolute path a line */
 };
 
 static struct {
-    int strict;                 /* whether a strict handler may be known for the event */
     sigset_t waiting;           /* the signals blocked while waiting */
     void (*pipe)(int);          /* what SIGPIPE did before */
     sigset_t before;            /* the signals blocked before */
@@ -368,7 +367,6 @@ static void become(const char *program, char *const *arguments) {
 /* Tell whether the client has ended this process since it was last asked, and let it do so from now on. */
 static int ended_by_client(void) {
     sigset_t pending;
-    if (!process.strict) return 0;
     if (terminated || (!sigpending(&pending) && sigismember(&pending, SIGTERM))) return 1;
     signal(SIGTERM, SIG_DFL);
     return 0;
@@ -377,7 +375,7 @@ static int ended_by_client(void) {
 /* Have refuse.sh refuse the event if a strict handler is known for it, log `failure` if there is one, and tell the user
    at a session's start if Holdfast is gone. `guard` names the strict handlers, if they are known. */
 static int refuse(const char *script, const char *event, const char *why, const char *failure, const char *guard) {
-    if (*event == '-' || (!*failure && !process.strict && strcmp(event, "SessionStart"))) return 0;
+    if (*event == '-') return 0;
     const char *arguments[] = {"sh", script, event, why, "", "", failure, "", guard, NULL};
     signal(SIGTERM, SIG_IGN); /* the client is not to end the refusal */
     if (!access(script, R_OK)) become("/bin/sh", (char *const *)(uintptr_t)arguments);
@@ -387,6 +385,7 @@ static int refuse(const char *script, const char *event, const char *why, const 
 /* Start the entrypoint with these arguments; after an event that no server answered, have it start one. */
 static int start(const struct conf *conf, int count, char **given, int unanswered) {
     enum { MOST = 8 };
+    const char *event = count > 1 ? given[1] : "";
     char *arguments[MOST + 5];
     int used = 0;
     arguments[used++] = (char *)(uintptr_t)conf->interpreter;
@@ -395,9 +394,9 @@ static int start(const struct conf *conf, int count, char **given, int unanswere
     for (int each = 1; each < count && each < MOST; each++) arguments[used++] = given[each];
     if (unanswered) arguments[used++] = "--start-server";
     arguments[used] = NULL;
-    if (ended_by_client()) return refuse(conf->refuse, given[1], "the client ended it", "", "");
+    if (ended_by_client()) return refuse(conf->refuse, event, "the client ended it", "", "");
     if (!access(conf->entry, R_OK)) become(conf->interpreter, arguments); /* without the file it would end with 2 */
-    return refuse(conf->refuse, count > 1 ? given[1] : "", "Holdfast did not answer", "", "");
+    return refuse(conf->refuse, event, "Holdfast did not answer", "", "");
 }
 
 static int connected(const char *path) {
@@ -446,28 +445,19 @@ static int relay(const struct conf *conf, int count, char **given) {
         finish(server, &found, texts);
         return found.code;
     }
-    snprintf(failure, sizeof failure, "is lost: the warm server did not answer it: %s", ends[heard ? heard : ENDED]);
+    *failure = 0; /* the child logs that the client ended it */
+    if (heard != TERMINATED)
+        snprintf(failure, sizeof failure, "is lost: the warm server did not answer it: %s", ends[heard ? heard : ENDED]);
     return refuse(conf->refuse, event, ends[heard ? heard : ENDED], failure, "");
 }
 
 /* --- the program -------------------------------------------------------------------------------------------------- */
 
-static int is_strict(const char *event) {
-    static const char *const events[] = {
-        "PreToolUse", "PreSkillShellCommand", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion", NULL,
-    };
-    for (const char *const *each = events; *each; each++)
-        if (!strcmp(event, *each)) return 1;
-    return 0;
-}
-
-static void prepare(const char *event) {
-    process.strict = is_strict(event);
+static void prepare(void) {
     process.pipe = signal(SIGPIPE, SIG_IGN);
     if (process.pipe == SIG_ERR) process.pipe = SIG_DFL;
     sigprocmask(SIG_SETMASK, NULL, &process.before);
     process.waiting = process.before;
-    if (!process.strict) return;
     struct sigaction action;
     sigset_t blocked = process.before;
     memset(&action, 0, sizeof action);
@@ -483,7 +473,7 @@ int main(int count, char **given) {
     struct conf conf;
     const char *event = count > 1 ? given[1] : "";
     if (!strcmp(event, "--version")) return puts("holdfast relay " SOURCE) < 0 || fflush(stdout) ? 1 : 0;
-    prepare(event);
+    prepare();
     if (!count || !beside(path, sizeof path, given[0], "run.conf") || !read_conf(path, &conf)) {
         if (!count || !beside(path, sizeof path, given[0], "refuse.sh")) return 1;
         return refuse(path, event, "Holdfast is not installed whole", "could not be dispatched: run.conf is missing or damaged beside the relay", "");

@@ -5,12 +5,6 @@ The entrypoint runs this file alone, from its bytecode and without its package. 
 
 import sys
 
-STRICT_EVENTS = (
-    *("PreToolUse", "PreSkillShellCommand", "PermissionRequest"),
-    *("UserPromptSubmit", "UserPromptExpansion"),
-)
-"""The events on which a handler may be strict: one that isn't answered may have to be refused."""
-
 PROGRAMS = {"--serve": "holdfast.server", "--status": "holdfast.files.status_file"}
 """What is loaded for an argument that is no event: the server, or what prints the client's status line."""
 
@@ -36,7 +30,7 @@ def main(entry: str, root: str, argument: "str | None", note: object = None) -> 
         BaseException: Holdfast doesn't load. The launcher then uses its own copy of `refuse.sh`, which knows how to
             install Holdfast again.
     """
-    if argument in STRICT_EVENTS:
+    if argument and argument not in PROGRAMS:
         _refuse_on_sigterm(root, argument)
     if sys.flags.no_site:
         import site
@@ -58,7 +52,10 @@ def main(entry: str, root: str, argument: "str | None", note: object = None) -> 
 
 
 def _refuse_on_sigterm(root: str, event: str) -> None:
-    """Become `refuse.sh` if the client ends this process while Holdfast loads; the engine has a handler of its own."""
+    """Become `refuse.sh` if the client ends this process while Holdfast loads; the engine has a handler of its own.
+
+    `refuse.sh` knows on which events a handler may be strict. On others it says nothing.
+    """
     import posix
 
     builtin = sys.modules["_signal"]  # loaded in every interpreter; `signal` would load `enum`

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import events
+from holdfast.clients import claude
 from holdfast.clients.claude.matchers import matches
 from holdfast.events import EVENTS
 from holdfast.install import registration
 from holdfast.plugins.loader import HandlerFile
 from holdfast.plugins.scan import Route
+from tests.processes import SOURCE
 from tests.tables import each_row
 
 SHELLS = [shell for shell in ("/bin/sh", shutil.which("bash"), shutil.which("dash")) if shell]
@@ -123,8 +125,8 @@ def test_a_command_that_only_mentions_the_launcher_is_not_ours(command: str) -> 
     assert not registration.ours(command)
 
 
-def run(shell: str, event: str, home: Path | None) -> subprocess.CompletedProcess[bytes]:
-    env = {"PATH": os.defpath} | ({} if home is None else {"HOME": str(home)})
+def run(shell: str, event: str, home: Path | None, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    env = {"PATH": os.defpath} | ({} if home is None else {"HOME": str(home)}) | variables
     return subprocess.run([shell, "-c", registration.command(event)], env=env, input=b"{}", capture_output=True)
 
 
@@ -154,6 +156,21 @@ def test_no_other_exit_code_of_the_launcher_gets_out(tmp_path: Path, shell: str,
     launcher(tmp_path, f"#!/bin/sh\nexit {code}\n")
     done = run(shell, event, tmp_path)
     assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_the_command_refuses_just_the_events_that_can_be_strict(tmp_path: Path) -> None:
+    """With the launcher failing, the command, `refuse.sh` and the client's list agree on every event."""
+    launcher(tmp_path, "#!/bin/sh\nexit 1\n")
+    shutil.copy(SOURCE / "holdfast/refuse.sh", tmp_path / ".local/share/holdfast")
+    memory = tmp_path / ".local/state/holdfast/strict"
+    memory.parent.mkdir(parents=True)
+    memory.write_text("".join(f"{event}\t*\t*\t/x/guard.py\tf\n" for event in EVENTS))
+    refused = set()
+    for event in EVENTS:
+        made = run("/bin/sh", event, tmp_path, CLAUDECODE="1", CLAUDE_PROJECT_DIR=str(tmp_path))
+        assert made.returncode == (1 if event == "WorktreeCreate" else 0)
+        refused |= {event} if b"guard.py" in made.stdout else set()
+    assert refused == claude.STRICT_EVENTS
 
 
 @each_row("shell", SHELLS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -20,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import events
+from holdfast.install.registration import EXIT_CODE_EVENTS, NO_WORKTREE
 from tests import processes
 from tests.processes import Ended
 from tests.torture import scratch
@@ -837,6 +840,75 @@ def test_a_guard_counts_where_no_process_can_be_started(place: Scratch) -> None:
     report(found)
 
 
+STRUCK: dict[str, dict[str, str]] = {
+    "killed": {},
+    "ended by the client": {"TROUBLE_SIGNAL": str(signal.SIGTERM.value)},
+    "without a disk": {"TROUBLE_ACT": str(errno.EIO)},
+}
+"""What happens to a process at one of its writes."""
+SAYS_NO = """
+    from holdfast import *
+
+    @hookimpl(strict=True)
+    def on_pre_tool_use(event):
+        return deny("asked")
+
+    @hookimpl
+    def on_task_completed(event):
+        return block("not yet")
+    """
+
+
+def test_a_cold_event_that_is_struck_at_any_write_is_answered_once_or_refused() -> None:
+    """Nothing stands behind its reply, and the exit code is the reply's: also if it is struck after it has answered."""
+    made = scratch.make(native=False, config=CONFIG)
+    try:
+        made.user_handler("says", SAYS_NO)
+        scratch.install(made, native=False)
+        counter = made.home / "counter"
+        call = made.call()
+        task = made.payload("SessionStart-startup") | {"hook_event_name": "TaskCompleted", "task_id": "1"}
+
+        def strike(payload: dict[str, Any], stop: int, **trouble: str) -> Ended:
+            counter.write_bytes((0).to_bytes(8, "little") + stop.to_bytes(8, "little"))
+            trouble |= {"LD_PRELOAD": str(scratch.preload()), "TROUBLE_COUNT": str(counter)}
+            trouble["TROUBLE_BELOW"] = f"{made.home}/.local/state/"
+            return made.fire(payload, environ=made.environ(HOLDFAST_SERVER="off", **trouble))
+
+        found = []
+        for payload in (call, task):
+            strike(payload, 0)  # makes the ledger
+            for way, trouble in STRUCK.items():
+                strike(payload, 0, **trouble)
+                count = int.from_bytes(counter.read_bytes()[:8], "little")
+                assert count, way
+                for stop in range(1, count + 1, max(count // 8, 1)):
+                    got = strike(payload, stop, **trouble)
+                    where = f"{payload['hook_event_name']}, {way} at {stop} of {count}"
+                    if payload is call:
+                        bad = decision(got, "asked") if "asked" in got.stdout else refusal(got, "says")
+                    elif got.exit_code == 0 and way != "without a disk":  # it ended before it was answered
+                        bad = f"its answer doesn't count: {got}" if "not yet" in got.stderr else ""
+                    else:
+                        bad = "" if (got.exit_code, got.stderr) == NOT_YET else f"it isn't blocked: {got}"
+                    found += [f"{where}: {bad}"] if bad else []
+    finally:
+        made.close()
+    report(found)
+
+
+NOT_YET = (2, "not yet (user/says.py)")
+
+
+def decision(got: Ended, word: str) -> str:
+    """Return what is wrong with a decision that is all that is said."""
+    try:
+        said = reason(got)
+    except ValueError:
+        return f"no JSON object: {got.stdout!r}"
+    return "" if got.exit_code == 0 and said.startswith(word) else f"it doesn't decide: {got}"
+
+
 # --- the installation ---------------------------------------------------------------------------------------------
 
 AGAIN = "To install it again: "
@@ -859,23 +931,54 @@ INSTALLATION: dict[str, tuple[Callable[[Scratch], AbstractContextManager[None]],
     "an interpreter that can't be executed": (lambda place: changed(place.python, "#!/nowhere\n"), ANSWERS_NOT),
 }
 MISSING = (PACKAGE, PYTHON)
+# event → what a handler's no looks like there, and what it looks like if no handler can be asked (`form`)
+REFUSALS = {
+    "PreToolUse": ("deny('no')", "denied", "denied"),
+    "PreSkillShellCommand": ("deny('no')", "denied", "denied"),
+    "PermissionRequest": ("deny('no')", "denied", "denied"),
+    "UserPromptSubmit": ("block('no')", "blocked", "blocked"),
+    "UserPromptExpansion": ("block('no')", "blocked", "blocked"),
+    "TaskCompleted": ("block('no')", "exit code 2", "silence"),
+    "TeammateIdle": ("block('no')", "exit code 2", "silence"),
+    "WorktreeCreate": ("None", "no folder", "no folder"),
+    "Stop": ("block('no')", "blocked", "silence"),
+    "PostToolUse": ("block('no')", "blocked", "silence"),
+    "SessionStart": ("None", "silence", "silence"),
+}
+"""A handler can be strict on the first five only. On the next two, refusing would keep an agent at work for ever."""
 EVERY = """
+    import os, time
     from holdfast import *
     """ + "".join(
     f"""
-    @hookimpl({options})
-    def on_{name}(event):
+    @hookimpl({"strict=True" if form in ("denied", "blocked") and form == fallen else ""})
+    def on_{events.snake(event)}(event):
+        if event.session_id == "no":
+            return {answer}
+        if event.session_id == "kills":
+            os.kill(os.getppid(), 9)
+            time.sleep(600)
         raise ValueError
     """
-    for name, options in {
-        **dict.fromkeys(
-            ("permission_request", "user_prompt_submit", "user_prompt_expansion", "pre_skill_shell_command"),
-            "strict=True",
-        ),
-        **dict.fromkeys(
-            ("session_start", "stop", "post_tool_use", "task_completed", "teammate_idle", "worktree_create"), ""
-        ),
-    }.items()
+    for event, (answer, form, fallen) in REFUSALS.items()
+    if event != "PreToolUse"
+)
+TOOLS = """
+    import os, time
+    from holdfast import *
+
+    @hookimpl(strict=True, match="Every")
+    def on_pre_tool_use(event):
+        if event.session_id == "no":
+            return deny("no")
+        if event.session_id == "kills":
+            os.kill(os.getppid(), 9)
+            time.sleep(600)
+        raise ValueError
+    """
+FAULT = (
+    *("because Holdfast failed (AttributeError)", "'holdfast doctor' shows why"),
+    *("To do without it: holdfast handlers ", "without Holdfast: rm -r "),
 )
 SILENT = ("Stop", "PostToolUse", "TaskCompleted", "TeammateIdle")
 
@@ -944,46 +1047,86 @@ def age(*tops: Path) -> None:
                 os.utime(each, (then, then), follow_symlinks=False)
 
 
+def form(got: Ended, event: str) -> str:
+    """Return what the client takes an answer for; the answer itself if that isn't clear."""
+    if got.exit_code == 2 and got.stderr and not got.stdout:
+        return "exit code 2"
+    if got.exit_code == 1 and NO_WORKTREE in got.stderr and not got.stdout:
+        return "no folder"
+    if got.exit_code or (got.stderr and event not in EXIT_CODE_EVENTS):  # there the shell says who was killed
+        return str(got)
+    if not got.stdout or set(got.reply) == {"systemMessage"}:
+        return "silence"
+    if not reason(got) or got.specific.get("hookEventName", event) != event:
+        return str(got)
+    return "blocked" if "decision" in got.reply else "denied"
+
+
 def test_each_event_refuses_and_fails_in_its_own_form(own: Scratch) -> None:
     """The engine's refusal and the shell's are what the client takes for a no; events without a guard never fail."""
+    own.user_handler("tools", TOOLS)
+    cold = own.launcher.read_bytes()[:2] == b"#!"
+    own.holdfast("install", HOLDFAST_RELAY="python" if cold else None)
     own.holdfast("server", "start")
-    found = []
-    forms = {
-        "PermissionRequest": '"deny"',
-        "PreSkillShellCommand": '"deny"',
-        "UserPromptSubmit": '"block"',
-        "UserPromptExpansion": '"block"',
-    }
-    for event, form in forms.items():
-        whole = own.payload(
+    whole = {
+        event: own.payload(
             "PreToolUse-Bash", hook_event_name=event, prompt="x", command_name="x", tool_input={"command": "ls"}
         )
-        gots = [own.fire(whole, event), own.fire(b"\xff", event)]
-        with changed(own.tree / "src/holdfast"):
-            gots.append(own.fire(whole, event, environ=own.environ(HOLDFAST_SERVER="off")))
-        found += [
-            f"{event}: {got}"
-            for got in gots
-            if refusal(got, "every") or form not in got.stdout or got.specific.get("hookEventName", event) != event
-        ]
-    for event in ("SessionStart", *SILENT):
-        got = own.fire(own.payload("PreToolUse-Bash", hook_event_name=event), event)
-        if passes(got):
-            found.append(f"{event}: {got}")
-    made = own.fire(
-        {**own.payload("SessionStart-startup"), "hook_event_name": "WorktreeCreate", "name": "x"}, "WorktreeCreate"
-    )
-    if made.exit_code != 1 or "no folder for the worktree" not in made.stderr:
-        found.append(f"WorktreeCreate: {made}")
-    own.user_handler(
-        "blocks",
-        "from holdfast import *\n@hookimpl\ndef on_task_completed(event):\n    return block('not yet')\n"
-        "@hookimpl\ndef on_teammate_idle(event):\n    return block('not yet')\n",
-    )
-    for event in ("TaskCompleted", "TeammateIdle"):
-        got = own.fire({**own.payload("SessionStart-startup"), "hook_event_name": event, "task_id": "1"}, event)
-        if got.exit_code != 2 or "not yet" not in got.stderr:
-            found.append(f"{event}, blocked: {got}")
+        | {"tool_name": "Every" if event == "PreToolUse" else "Bash", "task_id": "1", "name": "x", "source": "startup"}
+        for event in REFUSALS
+    }
+    assert form(own.fire(whole["PreToolUse"] | {"session_id": "no"}), "PreToolUse") == "denied"  # it is remembered
+
+    def cell(event: str, payload: dict[str, Any] | bytes, server: str, wanted: str) -> str:
+        got = own.fire(payload, event, environ=own.environ(HOLDFAST_SERVER=server))
+        if (found := form(got, event)) != wanted:
+            return f"{wanted}, not {found}"
+        if wanted not in ("denied", "blocked") or reason(got).startswith("no ("):
+            return ""
+        return "" if ".py" in reason(got) and lifting(reason(got)) else f"it names no handler and command: {got}"
+
+    def rows(why: str, server: str, change: Callable[[dict[str, Any]], dict[str, Any] | bytes]) -> list[str]:
+        made: dict[str, Callable[[], str]] = {
+            f"{event}, {why}, server {server}": partial(
+                cell, event, change(payload), server, REFUSALS[event][1 if why == "says no" else 2]
+            )
+            for event, payload in whole.items()
+        }
+        return at_once(made)
+
+    found = []
+    for server in ("off",) if cold else ("on", "off"):
+        found += rows("says no", server, lambda payload: payload | {"session_id": "no"})
+        found += rows("fails", server, lambda payload: payload | {"session_id": "fails"})
+        found += rows("is killed", server, lambda payload: payload | {"session_id": "kills"})
+        found += rows("can't be read", server, lambda payload: b"\xff")
+    with changed(own.tree / "src/holdfast"):
+        found += rows("has no package", "off", lambda payload: payload)
+    with changed(own.python, "#!/bin/sh\nkill -9 $$\n"):
+        found += rows("has no interpreter that works", "off", lambda payload: payload)
+    report(found)
+
+
+def test_a_refusal_for_a_fault_of_holdfast_names_what_lifts_it(own: Scratch) -> None:
+    """It says what failed and which commands show more, or do without the guard."""
+    project = own.project_handler("theirs", FILE.format(tool="Theirs"))
+    own.trust()
+    found = []
+    command = own.registered("PreToolUse")
+    module = own.tree / "src/holdfast/dispatch/run.py"
+
+    def ask(tool: str) -> Ended:
+        return processes.run(command, processes.encoded(own.call("", tool)), own.environ(), own.root)
+
+    with changed(module, module.read_text().replace("def answers(", "def no_answers(")):
+        for tool, guard in (("Bash", "guard"), ("Theirs", "theirs")):
+            said = reason(ask(tool))
+            if bad := [word for word in (f"{guard}.py", *FAULT) if word not in said]:
+                found.append(f"{guard}: {bad} isn't in {said!r}")
+                continue
+            own.holdfast(*shlex.split(lifting(said)[0])[1:])
+            found += [f"{guard}, lifted: {bad}" for bad in [passes(ask(tool))] if bad]
+    project.unlink()
     report(found)
 
 

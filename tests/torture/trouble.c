@@ -6,6 +6,7 @@
    TROUBLE_ACT=ERRNO   fail with it from that change on; without it, the process is killed there (with -9), after half of
                        the bytes of a write. A full disk removes files all the same.
    TROUBLE_ALL=1       kill the first process that counted too, and the groups of both.
+   TROUBLE_SIGNAL=NUMBER  instead, send the process that signal there, and go on.
    TROUBLE_RUN=COMMAND instead, run a command there, before what is written, and go on. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -46,6 +47,11 @@ static int act(void) {
     if (!shared) return 0;
     int64_t number = __atomic_add_fetch(&shared[0], 1, __ATOMIC_SEQ_CST);
     if (shared[1] <= 0) return 0;
+    const char *signal = getenv("TROUBLE_SIGNAL");
+    if (signal) {
+        if (number == shared[1]) kill(getpid(), atoi(signal));
+        return 0;
+    }
     return getenv("TROUBLE_ACT") ? number >= shared[1] : number == shared[1];
 }
 

@@ -46,10 +46,13 @@ class Streams:
 
     Attributes:
         private: descriptors that no handler may inherit.
-        written: whether the reply is out; a second one would make both unreadable.
+        answered: whether the event is answered; a second answer would make both unreadable.
+        exit_code: the code with which the client's process ends.
     """
 
-    written = False
+    answered = False
+    exit_code = 0
+    _reply: Reply | None = None
 
     def __init__(self) -> None:
         """Keep private copies of the client's streams and point the standard descriptors to /dev/null."""
@@ -63,15 +66,32 @@ class Streams:
         """Announce by which `time.monotonic()` the reply comes."""
 
     def write(self, reply: Reply) -> None:
-        """Write the reply, uninterrupted; it is no error if the client is gone."""
-        self.written = True
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # half a reply is useless
-        try:
-            self._write(reply)
-        finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        """Take the reply.
 
-    def _write(self, reply: Reply) -> None:
+        The client waits until this process has ended, so the reply is printed last (`close`). If the process is killed
+        before that, it has printed nothing, and the registered command can refuse.
+        """
+        self.answered, self.exit_code, self._reply = True, reply.exit_code, reply
+
+    def delivered(self) -> bool:
+        """Return whether the client has the reply; wait until that is known."""
+        self.close()
+        return True
+
+    def release(self) -> None:
+        """Let the client go on, if it needn't wait until this process has ended."""
+
+    def close(self) -> None:
+        """Print the reply, unless that is done; it is no error if the client is gone.
+
+        From here on no signal that can be caught ends this process: with another exit code than the reply's, the
+        registered command would print a refusal behind it.
+        """
+        if not self._reply:
+            return
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: None)
+        reply, self._reply = self._reply, None
         for descriptor, text in zip(self.private, (reply.stdout, reply.stderr), strict=True):
             data = memoryview(text.encode("utf-8", errors="replace"))
             try:
@@ -79,13 +99,6 @@ class Streams:
                     data = data[os.write(descriptor, data) :]
             except OSError:
                 return
-
-    def delivered(self) -> bool:
-        """Return whether the client has the reply; wait until that is known."""
-        return True
-
-    def finish(self) -> None:
-        """Let the client go on. What is left to do no longer matters to it."""
 
     def refuse(self, event: str, why: str, guard: str) -> None:
         """Have `refuse.sh` refuse the event instead of this process.
@@ -115,7 +128,7 @@ def _copy(stream: int, nowhere: int) -> int:
 
 def plain(text: str) -> str:
     """Return a text with only the characters that `refuse.sh` quotes."""
-    return re.sub(r"[^A-Za-z0-9_.,' -]", " ", text)
+    return re.sub(r"[^A-Za-z0-9_.,' ()-]", " ", text)
 
 
 def write_environment(reply: Reply, target: str | None) -> None:

@@ -11,7 +11,7 @@ import signal
 import socket
 import time
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,21 +83,25 @@ class Relayed(Streams):
             return self._connection.recv(1) == protocol.WRITTEN
         return False
 
-    def finish(self) -> None:
+    def release(self) -> None:
         """Let the relay end; an event without a reply ends with 0."""
         if self._waits:
-            if not self.written:
+            if not self.answered:
                 self._last(protocol.frame(protocol.REPLY))
             self._waits = False
             self._connection.close()
             time.sleep(REST_S)
+
+    def close(self) -> None:
+        """Let the relay end."""
+        self.release()
 
     def _last(self, message: bytes) -> None:
         """Send the answer. From now on the caller may hang up."""
         signal.signal(signal.SIGIO, signal.SIG_IGN)
         fcntl.fcntl(self._connection, fcntl.F_SETFL, self._flags)
         self._connection.settimeout(None)
-        self.written = True
+        self.answered = True
         self._send(message)
 
     def _send(self, message: bytes) -> None:
@@ -222,16 +226,8 @@ def _answer(connection: socket.socket, argument: str, started: float) -> None:
     if argument == status_file.ARGUMENT:
         connection.sendall(protocol.frame(protocol.REPLY, 0, status_file.text(), b""))
         return
-    streams: list[Relayed] = []
-
-    def take() -> Relayed:
-        streams.append(Relayed(connection))
-        return streams[0]
-
     engine.passed("accepted", at=started)
-    engine.dispatch(argument or None, take, started)
-    for each in streams:
-        each.finish()
+    engine.dispatch(argument or None, partial(Relayed, connection), started)
     engine.passed("over")
 
 
