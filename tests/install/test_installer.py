@@ -30,7 +30,7 @@ from holdfast.install import (
     wanted_events,
 )
 from holdfast.install.registration import group, settings
-from holdfast.plugins import loader
+from holdfast.plugins import discovery
 from holdfast.sessions.workspace import Workspace
 
 SHIPPED = "from holdfast import hookimpl\n\n@hookimpl\ndef on_session_start(event): ...\n"
@@ -915,4 +915,4 @@ def test_an_install_after_the_record_was_lost_knows_what_is_ours(target: Target,
 def upkept(target: Target, shipped: Path) -> None:
     handler(shipped / "handlers", "later", "stop")
     project = Workspace.open(target.root)
-    assert upkeep.refresh(target.settings, project, loader.find(claude, project))
+    assert upkeep.refresh(target.settings, project, discovery.find(claude, project))

@@ -27,7 +27,7 @@ from holdfast.install import (
 )
 from holdfast.install.installs import Install
 from holdfast.install.settingstext import SettingsText
-from holdfast.plugins import discovery, loader
+from holdfast.plugins import discovery
 from holdfast.project import Project
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.claude.scopes import Target
     from holdfast.install.settingsfile import SettingsFile
-    from holdfast.plugins.loader import HandlerFile
+    from holdfast.plugins.discovery import HandlerFile
 
 MODEL_VERBS = (
     *("start", "next", "done", "update", "resume", "list", "show", "explain", "status"),
@@ -91,7 +91,7 @@ def plan(
 
     Args:
         target: the settings file.
-        files: the project's handler files, as `loader.find` returns them.
+        files: the project's handler files, as `discovery.find` returns them.
         record: what is known of an earlier install, with `projects` up to date.
         allow_cli: whether to add the permission rules for the model.
         status_line: whether to make the client's status line Holdfast's, if there is none.
@@ -147,7 +147,7 @@ def install(
             settingsfile.check_writable(planned.file)
         launcher.write()
         backup, record = carry_out(planned)
-        discovery.newly_seen(target.root)
+        discovery.newly_seen(target.root, files)
         lines = [*_registered(planned), *_left_out(planned, files), *_backed_up(planned, backup)]
         if skill:
             lines.append(_copy_skill(target, skill, record))
@@ -217,7 +217,7 @@ def _check_accepted(planned: Plan) -> None:
 
 
 def _files(target: Target) -> list[HandlerFile]:
-    return loader.find(claude, Project.open(target.root, trusted=trust.config_trusted(target.root)))
+    return discovery.find(claude, Project.open(target.root, trusted=trust.config_trusted(target.root)))
 
 
 def _wanted(
