@@ -157,7 +157,7 @@ def _keep_registered(
 
     If no file changed, this only reads one small file.
     """
-    if not discovery.newly_seen(project.root, found):
+    if not discovery.files_changed(project.root, found):
         return
     streams.finish()
     try:

@@ -147,7 +147,7 @@ def install(
             settingsfile.check_writable(planned.file)
         launcher.write()
         backup, record = carry_out(planned)
-        discovery.newly_seen(target.root, files)
+        discovery.files_changed(target.root, files)
         lines = [*_registered(planned), *_left_out(planned, files), *_backed_up(planned, backup)]
         if skill:
             lines.append(_copy_skill(target, skill, record))

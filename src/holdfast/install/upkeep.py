@@ -79,7 +79,7 @@ def keep_registered(project: Project) -> list[str]:
 
 
 def _keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str]:
-    discovery.newly_seen(project.root, files)
+    discovery.files_changed(project.root, files)
     if not strict_memory.is_readable():
         unread = f"{strict_memory.memory_file()}, which remembers strict handlers, can't be read"
         return [f"{unread}, so what is registered stays as it is. To see why: {command_line('doctor')}"]

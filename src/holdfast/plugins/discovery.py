@@ -11,8 +11,9 @@ from holdfast import config, paths
 from holdfast.config import Config
 from holdfast.errors import command_line
 from holdfast.files import cache, trust
-from holdfast.plugins import index, scan, strict_memory
-from holdfast.plugins.scan import Scan
+from holdfast.plugins import index, strict_memory
+from holdfast.plugins import scan as scanner
+from holdfast.plugins.index import NO_CONTENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.index import Content, Folder
-    from holdfast.plugins.scan import Conditions, Route
+    from holdfast.plugins.scan import Conditions, Route, Scan
     from holdfast.project import Project
 
 Place = Literal["shipped", "user", "project"]
@@ -119,10 +120,11 @@ def find(hooks: Hooks, project: Project, *, for_event: bool = False) -> list[Han
     for place, folder in folders.items():
         missing = folder.unreadable | _missing(place, folder, memory)
         for name in sorted({*folder.files, *missing}):
-            path, content = folder.path / name, folder.files.get(name)
-            trusted = digest_of(name) if place == "project" else content.digest if content else ""
+            path, content = folder.path / name, folder.files.get(name, NO_CONTENT)
+            granted_digest = digest_of(name) if place == "project" else content.digest
             remembered = memory.get(str(path), ()) if place != "shipped" else ()
-            files.append(_judged(_Case(project, place, path, content, missing.get(name, ""), trusted, remembered)))
+            case = _Case(project, place, path, content, missing.get(name, ""), granted_digest, remembered)
+            files.append(_judged(case))
         if folder.fault:  # no file has such a name, so this one stands for the folder
             name, faults = str(folder.path), (folder.fault,)
             files.append(HandlerFile(place, name, folder.path, b"", "", trusted=True, off=False, faults=faults))
@@ -137,7 +139,7 @@ def offered(hooks: Hooks, place: Place, folder: Path) -> list[HandlerFile]:
     found = index.read_folder(folder, hooks, within=folder.parents[1] if place == "project" else None)
     files = []
     for name in sorted({*found.files, *found.unreadable}):
-        source, digest, read = found.files.get(name, index.Content(b"", "", Scan()))
+        source, digest, read = found.files.get(name, NO_CONTENT)
         path, unreadable = folder / name, found.unreadable.get(name)
         faults = (f"{path}: {unreadable}",) if unreadable else tuple(read.faults.values())
         off = _off(path.stem, read, Config())
@@ -145,7 +147,7 @@ def offered(hooks: Hooks, place: Place, folder: Path) -> list[HandlerFile]:
     return files
 
 
-def newly_seen(root: Path, files: Iterable[HandlerFile]) -> bool:
+def files_changed(root: Path, files: Iterable[HandlerFile]) -> bool:
     """Record a project's handler files; return whether an earlier record differs.
 
     So an event notices that handlers were added, edited or removed, and what is registered may have to change.
@@ -166,7 +168,7 @@ def trusted_routes(hooks: Hooks, file: HandlerFile) -> tuple[Route, ...]:
     """Return the functions that a project's file offered when it was trusted; its present ones if that is unknown."""
     root = file.path.parents[2]
     content = trust.content(root, trust.relative_name(root, file.path))
-    return file.routes if content is None else scan.scan(content, hooks).routes
+    return file.routes if content is None else scanner.scan(content, hooks).routes
 
 
 def lacks_strict(folder: Path, files: Iterable[HandlerFile]) -> bool:
@@ -210,8 +212,8 @@ class _Case:
         project: the project whose configuration counts.
         place: its place.
         path: its path.
-        content: its present content; None if there is none.
-        missing: why there is none.
+        content: its present content.
+        missing: why it has none; empty if it has.
         granted: the digest with which it may run; None if a project's file isn't trusted at all.
         remembered: the strict functions that it had.
     """
@@ -219,25 +221,15 @@ class _Case:
     project: Project
     place: Place
     path: Path
-    content: Content | None
+    content: Content
     missing: str
     granted: str | None
     remembered: tuple[Route, ...]
 
     @property
-    def scan(self) -> Scan:
-        """What the file declares."""
-        return self.content.scan if self.content else Scan()
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of its content; empty if there is none."""
-        return self.content.digest if self.content else ""
-
-    @property
     def trusted(self) -> bool:
         """Whether its content may run."""
-        return self.granted == self.digest
+        return self.granted == self.content.digest
 
     @property
     def off_by_name(self) -> bool:
@@ -247,23 +239,23 @@ class _Case:
     @property
     def strict(self) -> bool:
         """Whether it has a strict function or had one."""
-        return bool(self.remembered) or any(route.strict for route in self.scan.routes)
+        return bool(self.remembered) or any(route.strict for route in self.content.scan.routes)
 
 
 def _judged(case: _Case) -> HandlerFile:
     """Decide whether a file runs and which of its strict functions refuse, and remember these functions."""
-    off, notice, unsettled = _switched(case)
+    scan, (off, notice, unsettled) = case.content.scan, _switched(case)
     lost = {route.function: _why_lost(case, route.function, unsettled=unsettled) for route in case.remembered}
     broken = [
         replace(each, broken=_lifted(lost[each.function], case)) for each in case.remembered if lost[each.function]
     ]
     closed = bool(broken) and (unsettled or not case.trusted)  # nothing of such a file may run
-    sound = [each for each in case.scan.routes if not (closed or lost.get(each.function))]
+    sound = [each for each in scan.routes if not (closed or lost.get(each.function))]
     if case.missing:
         faults = [broken[0].broken if broken else case.missing]
     else:
         unmarked = [each for each in broken if lost[each.function] == _NO_LONGER_STRICT]
-        faults = [*case.scan.faults.values(), *(f"{each.function}: {each.broken}" for each in unmarked)]
+        faults = [*scan.faults.values(), *(f"{each.function}: {each.broken}" for each in unmarked)]
     if case.strict and case.place != "shipped":
         if off and case.off_by_name:
             strict_memory.remember(case.path, ())
@@ -273,15 +265,15 @@ def _judged(case: _Case) -> HandlerFile:
         place=case.place,
         name=case.path.stem,
         path=case.path,
-        source=case.content.source if case.content else b"",
-        digest=case.digest,
+        source=case.content.source,
+        digest=case.content.digest,
         trusted=case.trusted,
         off=off,
         routes=(*sound, *broken),
         faults=tuple(faults),
         notice=notice,
-        runs_when=case.scan.runs_when,
-        doubts=case.scan.doubts,
+        runs_when=scan.runs_when,
+        doubts=scan.doubts,
         changed=case.granted is not None and not case.trusted,
     )
 
@@ -291,12 +283,12 @@ def _switched(case: _Case) -> tuple[bool, str, bool]:
 
     A project's guard is unsettled if the project's configuration switches it off and changed since it was trusted.
     """
-    project, name = case.project, case.path.stem
-    if not _off(name, case.scan, project.config):
+    project, name, scan = case.project, case.path.stem, case.content.scan
+    if not _off(name, scan, project.config):
         return False, "", False
     if case.place == "user" and case.strict:
         own = config.load(None, trusted=False).config
-        off = _off(name, case.scan, own)
+        off = _off(name, scan, own)
         if off and (name in own.handlers.off or not case.remembered):
             return True, "", False
         what = "its OFF_BY_DEFAULT or RUNS_WHEN" if off else paths.project_config(project.root)
@@ -312,6 +304,7 @@ def _why_lost(case: _Case, function: str, *, unsettled: bool) -> str:
 
     The guide has these reasons in a table ("Strict guards" in `docs/guides/writing-handlers.md`).
     """
+    scan = case.content.scan
     if case.missing:
         return f"its file {case.missing}"
     if not case.trusted:
@@ -319,9 +312,9 @@ def _why_lost(case: _Case, function: str, *, unsettled: bool) -> str:
     if unsettled:
         config_file = paths.project_config(case.project.root)
         return f"{config_file} {_trust_again(config_file, case.project)}"
-    if fault := case.scan.faults.get("") or case.scan.faults.get(function):
+    if fault := scan.faults.get("") or scan.faults.get(function):
         return f"{fault}; correct it"
-    if not any(route.strict and route.function == function for route in case.scan.routes):
+    if not any(route.strict and route.function == function for route in scan.routes):
         return _NO_LONGER_STRICT
     return ""
 

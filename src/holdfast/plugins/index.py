@@ -37,6 +37,10 @@ class Content(NamedTuple):
     scan: Scan
 
 
+NO_CONTENT = Content(b"", "", Scan())
+"""The content of a file that is gone or can't be read."""
+
+
 @dataclass
 class Folder:
     """The present handler files of one folder.
@@ -76,9 +80,9 @@ def read_folder(
     known = _index.get(index)
     new: dict[str, tuple[str, Scan]] = {}
     for name in _names(folder, within, first):
-        file = str(path / name)
+        file = path / name
         try:
-            source, _ = document.read(path / name, SIZE_LIMIT_BYTES, within=within)
+            source, _ = document.read(file, SIZE_LIMIT_BYTES, within=within)
         except LargeError as error:
             folder.unreadable[name] = f"{error.reason}: split it"
             continue
@@ -86,7 +90,7 @@ def read_folder(
             folder.unreadable[name] = error.reason
             continue
         digest = trust.digest(source)
-        indexed, found = known.get(file, ("", Scan()))
+        indexed, found = known.get(str(file), ("", Scan()))
         if not parsed(name, digest):
             found = Scan()
         elif indexed != digest:
@@ -94,7 +98,7 @@ def read_folder(
                 found = scan.scan(source, hooks)
             except Exception as error:  # noqa: BLE001 - a file that nobody foresaw costs itself, not the event
                 found = Scan(faults={"": f"cannot be read as Python ({type(error).__name__}: {str(error)[:200]})"})
-            new[file] = digest, found
+            new[str(file)] = digest, found
         folder.files[name] = Content(source, digest, found)
     if new:
         _write(index, new)

@@ -73,15 +73,15 @@ def _calls(hooks: Hooks, file: HandlerFile, event: str, value: str | None) -> li
     return [Call(file, route) for route in file.routes if strict_memory.selects(hooks, route, event, value)]
 
 
-def keep(file: HandlerFile) -> None:
+def preload_file(file: HandlerFile) -> None:
     """Load a handler file in advance, in a process that waits for an event; each `load` of it then returns the module.
 
     Only for files that may run outside of any event, such as the shipped ones. Raises what `load` does.
     """
-    _kept[file.path, file.digest] = load(file)
+    _preloaded[file.path, file.digest] = load(file)
 
 
-_kept: dict[tuple[Path, str], ModuleType] = {}
+_preloaded: dict[tuple[Path, str], ModuleType] = {}
 
 
 def module_name(file: HandlerFile) -> str:
@@ -101,7 +101,7 @@ def load(file: HandlerFile) -> ModuleType:
     Raises:
         BaseException: whatever the file raises, SyntaxError included.
     """
-    if known := _kept.get((file.path, file.digest)):
+    if known := _preloaded.get((file.path, file.digest)):
         return known
     module = ModuleType(module_name(file))
     module.__file__ = str(file.path)

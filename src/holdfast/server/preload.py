@@ -42,7 +42,7 @@ def load_all() -> None:
         if model.__module__.startswith("holdfast."):
             model.model_rebuild()
     for file in discovery.offered(engine.CLIENT, "shipped", paths.shipped("handlers")):
-        loader.keep(file)
+        loader.preload_file(file)
     loader.preload(engine.CLIENT)
     redact("a.b")  # compiles what every logged name is tried on
     gc.collect()
