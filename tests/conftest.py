@@ -22,7 +22,7 @@ from holdfast.install import inspection
 from holdfast.ledger import connection
 from holdfast.ledger.patience import Patience
 from holdfast.paths import ensure_private
-from holdfast.plugins import route_cache, scan
+from holdfast.plugins import scan
 
 with mock.patch.dict(os.environ, {"XDG_STATE_HOME": os.devnull}):
     import holdfast.formats  # noqa: F401 - without those that packages bring to whoever runs the tests
@@ -30,7 +30,7 @@ with mock.patch.dict(os.environ, {"XDG_STATE_HOME": os.devnull}):
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.plugins.loader import HandlerFile
+    from holdfast.plugins.discovery import HandlerFile
     from holdfast.project import OpenProject
     from tests.warmth import Warm
 
@@ -75,10 +75,6 @@ def make_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("HOLDFAST_SERVER", "off")  # a test that wants one says so: it would outlive the test
     monkeypatch.setenv("HOLDFAST_RELAY", "python")  # a test that wants the native relay says so: it may be compiled
-    # A machine that stalls must not leave a test's handler files unread.
-    monkeypatch.setattr(route_cache, "OWN_PARSE_TIMEOUT_S", 600.0)
-    limits = (*(route_cache.Rules.__new__.__defaults__ or ())[:-1], 600.0)
-    monkeypatch.setattr(route_cache.Rules.__new__, "__defaults__", limits)
     monkeypatch.setattr(log, "_lowest", "info")
     monkeypatch.setattr(log, "_root", "")
     monkeypatch.setattr(log, "_written", None)

@@ -20,7 +20,8 @@ from holdfast.config import HandlersSection
 from holdfast.dispatch import duplicates, intake, output
 from holdfast.dispatch.output import Reply
 from holdfast.events import parse
-from holdfast.plugins.loader import Call, HandlerFile
+from holdfast.plugins.discovery import HandlerFile
+from holdfast.plugins.loader import Call
 from holdfast.plugins.scan import Route
 from tests import processes
 from tests.tables import each_row

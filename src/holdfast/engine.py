@@ -16,7 +16,7 @@ from holdfast.dispatch.interrupts import EventEnded, EventOverdue, interrupt_at
 from holdfast.dispatch.run import Run
 from holdfast.errors import EventError, HoldfastError
 from holdfast.files import atomic
-from holdfast.plugins import deadlines, discovery, loader, strictness
+from holdfast.plugins import deadlines, discovery, loader, strict_memory
 from holdfast.plugins.context import Context
 from holdfast.process import reset_signals
 from holdfast.project import OpenProject
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from holdfast.config import HandlersSection
     from holdfast.dispatch.calls import Answer
     from holdfast.dispatch.client import Client, Event
-    from holdfast.plugins.loader import Call, HandlerFile
+    from holdfast.plugins.discovery import HandlerFile
+    from holdfast.plugins.loader import Call
 
 CLIENT: Client = claude
 """The client whose events are answered."""
@@ -100,11 +101,12 @@ def _dispatch(argument: str | None, data: bytearray, started: float, streams: ou
             if payload is None or not firing.enter_context(duplicates.once(CLIENT, payload, os.environ)):
                 return
             project = open_project(os.environ)
-            plan, event = prepare(payload, project)
+            found = discovery.find(CLIENT, project, for_event=True)
+            plan, event = prepare(payload, project, found)
             passed("found")
         if event:
             answer(project, plan, event, os.environ, started, streams)
-        _keep_registered(project, payload.get(CLIENT.SESSION_KEY), streams)
+        _keep_registered(project, found, payload.get(CLIENT.SESSION_KEY), streams)
 
 
 def answer(
@@ -155,12 +157,14 @@ def end_event(signum: int, frame: FrameType | None) -> None:
     raise EventEnded
 
 
-def _keep_registered(project: OpenProject, session: object, streams: output.Streams) -> None:
+def _keep_registered(
+    project: OpenProject, found: Sequence[HandlerFile], session: object, streams: output.Streams
+) -> None:
     """Register what new, changed or removed handler files want, after the reply. The user is told with a later event.
 
     If no file changed, this only reads one small file.
     """
-    if not discovery.newly_seen(project.root):
+    if not discovery.files_changed(project.root, found):
         return
     streams.release()
     try:
@@ -223,12 +227,15 @@ def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequen
     return started + seconds
 
 
-def prepare(payload: Mapping[str, Any], project: OpenProject) -> tuple[list[Call], Event | None]:
+def prepare(
+    payload: Mapping[str, Any], project: OpenProject, found: Sequence[HandlerFile]
+) -> tuple[list[Call], Event | None]:
     """Choose the handlers that a payload calls, and record the ones of its event that can't be used.
 
     Args:
         payload: one JSON object, as the client sent it.
         project: the project whose handlers may answer.
+        found: its handler files.
 
     Returns:
         The plan and the event; an empty plan and None if no handler wants it and no message waits for its user.
@@ -238,7 +245,6 @@ def prepare(payload: Mapping[str, Any], project: OpenProject) -> tuple[list[Call
     """
     name = payload[CLIENT.EVENT_KEY]
     value, session = CLIENT.matched(name, payload), payload.get(CLIENT.SESSION_KEY)
-    found = loader.find(CLIENT, project, name, value)
     faults.note_unusable(name, found, project, session)
     faults.note_changed(CLIENT, name, value, found, session)
     plan, event = choose(payload, found)
@@ -278,7 +284,7 @@ def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
     except intake.IntakeError:
         name = _name(intake.head(data), argument)
         if name in CLIENT.STRICT_EVENTS and os.environ.get(CLIENT.ROOT_VARIABLE):
-            loader.find(CLIENT, open_project(os.environ), name)  # records strict handlers not seen before
+            discovery.find(CLIENT, open_project(os.environ), for_event=True)  # records strict handlers not seen before
         raise
     reason = CLIENT.foreign(payload, os.environ)
     named = payload.get(CLIENT.EVENT_KEY)
@@ -297,7 +303,7 @@ def _note_unguarded(name: str | None, payload: Mapping[str, Any], reason: str) -
     """Queue a message for the project's user if a strict handler would have been asked about an ignored event."""
     if name is not None and name in CLIENT.STRICT_EVENTS:
         root = paths.real_root(os.environ.get(CLIENT.ROOT_VARIABLE) or str(Path.cwd()))
-        for guard in strictness.guarding(CLIENT, name, CLIENT.matched(name, payload), root):
+        for guard in strict_memory.guarding(CLIENT, name, CLIENT.matched(name, payload), root):
             line = f"{guard} doesn't guard other clients, and one was used here ({reason})"
             faults.untold(root, {guard: line}, now=False)
 
@@ -333,7 +339,7 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
     name = _name(head, argument)
     if name is None or name not in CLIENT.STRICT_EVENTS or CLIENT.foreign(head, os.environ):
         return
-    guards = strictness.guarding(CLIENT, name, CLIENT.matched(name, head), os.environ[CLIENT.ROOT_VARIABLE])
+    guards = strict_memory.guarding(CLIENT, name, CLIENT.matched(name, head), os.environ[CLIENT.ROOT_VARIABLE])
     if guards:
         streams.refuse(name, output.plain(why), ", ".join(guards))
 

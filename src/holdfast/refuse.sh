@@ -3,7 +3,7 @@
 #
 # For an event that Holdfast could not answer. If a strict handler is known for the event in this project, print a
 # refusal; otherwise print nothing. Log FAILURE, if it is given. It needs only a shell, reads only the memory of strict
-# handlers (see strictness.py) and never the payload: a tool name that cannot be read counts as matching. GUARD names
+# handlers (see strict_memory.py) and never the payload: a tool name that cannot be read counts as matching. GUARD names
 # the strict handlers if Holdfast has looked already. It always exits 0. If Holdfast is gone or does not load, it also
 # tells the user so at the start of each session. No process may be available, so a refusal needs no second one.
 #

@@ -105,11 +105,11 @@ class HoldfastProject:
     def trust(self) -> None:
         """Trust the project's handlers and configuration as they are now."""
         from holdfast import engine, paths
-        from holdfast.plugins import strictness
+        from holdfast.plugins import strict_memory
 
         files = [*paths.project_handlers(self.root).glob("*.py"), paths.project_config(self.root)]
         contents = {path: path.read_bytes() for path in files if path.is_file()}
-        strictness.trust_files(engine.CLIENT, self.root, contents)
+        strict_memory.trust_files(engine.CLIENT, self.root, contents)
 
     def fire(self, event: str, /, recorded: str | None = None, **changes: Any) -> Fired:
         """Send one event through the loader, the handlers and the merging.
@@ -130,11 +130,12 @@ class HoldfastProject:
         from holdfast.config import Config
         from holdfast.dispatch import calls, conclusion, costs, faults
         from holdfast.dispatch.run import running_order
+        from holdfast.plugins import discovery
         from holdfast.plugins.context import Context
 
         environ = {"CLAUDE_PROJECT_DIR": str(self.root), "CLAUDECODE": "1"}
         project = engine.open_project(environ)
-        plan, event = engine.prepare(payload, project)
+        plan, event = engine.prepare(payload, project, discovery.find(engine.CLIENT, project, for_event=True))
         if not plan or event is None:
             return Fired("", 0)
         usual = project.config.handlers.timeout

@@ -11,7 +11,7 @@ from holdfast import clock, paths
 from holdfast.clients import claude
 from holdfast.dispatch import faults
 from holdfast.files import trust
-from holdfast.plugins import loader
+from holdfast.plugins import discovery
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import examine, healthy, obey, only
 
@@ -38,7 +38,7 @@ def mine() -> Path:
 def test_shipped_handlers_are_sound(root: Path, mine: Path) -> None:
     """So is a stranger's that loads."""
     write(mine)
-    files = [each for each in loader.find(claude, Workspace.open(root)) if each.path != mine]
+    files = [each for each in discovery.find(claude, Workspace.open(root)) if each.path != mine]
     assert {each.path for each in files} == set(paths.shipped("handlers").glob("*.py"))
     running = [each for each in files if not each.off]
     assert 0 < len(running) < len(files)
@@ -72,7 +72,7 @@ def test_a_handler_that_failed_lately_is_a_problem(root: Path, mine: Path, monke
     """What failed long ago may never fail again; a changed file has not failed yet."""
     write(mine)
     project = Workspace.open(root)
-    (file,) = (each for each in loader.find(claude, project) if each.path == mine)
+    (file,) = (each for each in discovery.find(claude, project) if each.path == mine)
     faults.remember("Stop", file, "raised KeyError", project)
     found = only("handlers", root, "problem")
     assert f"{mine} failed when it ran: Stop: raised KeyError (once, last at" in found.text

@@ -408,14 +408,16 @@ def test_what_faults_quote_goes_with_every_scope(project: HoldfastProject, scope
 def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> None:
     """The line of the log says whose event it was."""
     from holdfast import events
-    from holdfast.plugins import loader
+    from holdfast.plugins import discovery, loader
 
     (paths.ensure_private(paths.user_handlers()) / "loud.py").write_text(
         "from holdfast import hookimpl\n\n@hookimpl\ndef on_stop(event):\n    pass\n", "utf-8"
     )
     there = Workspace.open(project.root)
     event = events.parse({"hook_event_name": "Stop", "session_id": ME})
-    plan = [call for call in loader.plan(claude, loader.find(claude, there), "Stop", None) if call.file.name == "loud"]
+    plan = [
+        call for call in loader.plan(claude, discovery.find(claude, there), "Stop", None) if call.file.name == "loud"
+    ]
     word, secret = canary("Printed", "one"), "sk-ant-api03-abcdefghijklmnop"
     faults.note_printed(event, plan, {plan[0].label: bytearray(f"{word:<75}{secret}".encode())}, there)
     assert any(word in line and ME in line for line in log.tail(5))
@@ -454,19 +456,20 @@ def test_files_of_others_in_our_folder_stay(project: HoldfastProject) -> None:
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("arguments", [("--everything",), ("--since", "2026-01-01")])
 def test_the_cache_goes_too(project: HoldfastProject, arguments: tuple[str, ...], known: bool) -> None:
-    """The code of the project's own handlers lies there; also where there is nothing else to forget."""
-    from holdfast.plugins import bytecode_cache
+    """The names of the project's own handlers lie there; also where there is nothing else to forget."""
+    from holdfast.plugins import discovery
 
-    path, word = project.root / ".claude/handlers/mine.py", canary("Handler", "one")
+    word = canary("Handler", "one")
     paths.ensure_private(paths.state_dir())
-    bytecode_cache.code(f"WORD = {word!r}\n".encode(), path)
+    project.write({f".claude/handlers/{word}.py": "from holdfast import *\n@hookimpl\ndef on_stop(event): ...\n"})
     there = Workspace.open(project.root)
+    discovery.find(claude, there)
     if known:
         sessions.note_event(there, ME)
     there.close()
-    assert [file for file in files(project) if file.suffix == ".code"]
+    assert [file for file in files(project) if file.name.endswith(".handlers.json")]
     holdfast("forget", *arguments, "--dry-run", root=project.root)
-    assert [file for file in files(project) if file.suffix == ".code"]
+    assert [file for file in files(project) if file.name.endswith(".handlers.json")]
     holdfast("forget", *arguments, "--yes", root=project.root)
     assert not [file for file in files(project) if any(form in file.read_bytes() for form in spellings(word))]
 
@@ -496,6 +499,7 @@ def test_words_that_were_dropped_long_before_go_too(planted: HoldfastProject) ->
     """What was deleted or replaced in the ledger without being overwritten lies in its free pages."""
     there = Workspace.open(planted.root)
     there.ledger.rows("PRAGMA secure_delete = OFF")
+
     word = canary("Dropped", "long ago")
     there.ledger.run("CREATE TABLE gone (said TEXT)")
     for number in range(200):

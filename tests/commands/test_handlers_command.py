@@ -13,7 +13,7 @@ from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.files import trust
 from holdfast.install import installer
-from holdfast.plugins import loader, strictness
+from holdfast.plugins import discovery, strict_memory
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
 from holdfast.workflow import wording
@@ -44,7 +44,7 @@ def write(path: Path, text: str = GOOD) -> Path:
 
 
 def trusted(root: Path) -> list[str]:
-    files = loader.find(claude, Workspace.open(root, trusted=trust.config_trusted(root)))
+    files = discovery.find(claude, Workspace.open(root, trusted=trust.config_trusted(root)))
     return [file.name for file in files if file.place == "project" and file.trusted]
 
 
@@ -215,7 +215,7 @@ def test_a_trusted_handler_that_is_gone_is_named_and_let_go(root: Path, names: l
     """`trust` cannot trust it; `untrust` takes its name though there is no file, and ends what it refuses."""
     guard = write(paths.project_handlers(root) / "guard.py", GUARD)
     holdfast("handlers", "trust", "--yes", root=root)
-    assert strictness.recall(guard)
+    assert strict_memory.recall(guard)
     guard.unlink()
 
     command = f"holdfast handlers untrust --project {root} guard.py"
@@ -227,7 +227,7 @@ def test_a_trusted_handler_that_is_gone_is_named_and_let_go(root: Path, names: l
     assert (
         f"{wording.count(count, 'file')} no longer trusted." in holdfast("handlers", "untrust", *names, root=root).out
     )
-    assert strictness.recall(guard) == ()
+    assert strict_memory.recall(guard) == ()
     assert "guard" not in holdfast("handlers", "check", root=root).out
 
 
@@ -250,16 +250,16 @@ def test_a_guard_that_is_switched_off_refuses_nothing(root: Path, text: str) -> 
     guard = write(paths.user_handlers() / "guard.py", GUARD)
     holdfast("handlers", "list", root=root)
     write(guard, text)
-    refused = strictness.recall(guard)
+    refused = strict_memory.recall(guard)
 
     assert "guard is off" in holdfast("handlers", "off", "guard", root=root).out
     assert "guard was already off" in holdfast("handlers", "off", "guard", root=root).out
     assert "switched off" in holdfast("handlers", "list", root=root).out
-    assert strictness.recall(guard) == ()
+    assert strict_memory.recall(guard) == ()
     assert "guard is on" in holdfast("handlers", "on", "guard", root=root).out
     assert "guard was already on" in holdfast("handlers", "on", "guard", root=root).out
     holdfast("handlers", "list", root=root)
-    assert strictness.recall(guard) == (refused if text == GUARD else ())
+    assert strict_memory.recall(guard) == (refused if text == GUARD else ())
 
 
 def test_a_handler_that_is_off_and_gone_is_taken_out_of_the_list(root: Path) -> None:

@@ -12,7 +12,7 @@ from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.install import installer
-from holdfast.plugins import scan, strictness
+from holdfast.plugins import scan, strict_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +114,7 @@ def test_a_guard_of_another_worktree_is_missed_here(project: HoldfastProject, tm
     git("commit", "-q", "--allow-empty", "-m", "first")
     git("worktree", "add", "-q", str(tmp_path / "tree"))
     guard = paths.project_handlers(tmp_path / "tree") / "guard.py"
-    strictness.remember(guard, scan.scan(GUARD.encode(), claude).routes)
+    strict_memory.remember(guard, scan.scan(GUARD.encode(), claude).routes)
     assert "guard.py" not in start(project)
     guard.parent.mkdir(parents=True)
     guard.write_text(GUARD)

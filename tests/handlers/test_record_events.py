@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import events
 from holdfast.clients import claude
-from holdfast.plugins import loader
+from holdfast.plugins import discovery
 from holdfast.sessions.history import recordings
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
@@ -49,7 +49,7 @@ def test_it_is_off_by_default(holdfast_project: Callable[..., HoldfastProject]) 
     project.fire("UserPromptSubmit", "UserPromptSubmit").assert_silent()
 
     assert not recordings.folder(Workspace.open(project.root)).exists()
-    (file,) = [each for each in loader.find(claude, Workspace.open(project.root)) if each.name == "record_events"]
+    (file,) = [each for each in discovery.find(claude, Workspace.open(project.root)) if each.name == "record_events"]
     assert file.off
 
 
@@ -63,7 +63,7 @@ def test_a_project_nobody_trusts_cannot_switch_it_on(holdfast_project: Callable[
 
 def test_it_answers_every_event_but_those_of_worktrees(project: HoldfastProject) -> None:
     """A hook on them is taken for what makes and removes worktrees; all 31 others are recorded."""
-    (file,) = [each for each in loader.find(claude, Workspace.open(project.root)) if each.name == "record_events"]
+    (file,) = [each for each in discovery.find(claude, Workspace.open(project.root)) if each.name == "record_events"]
 
     assert [route.event for route in file.routes if route.match is None] == [route.event for route in file.routes]
     assert {route.event for route in file.routes} == set(events.EVENTS) - {"WorktreeCreate", "WorktreeRemove"}

@@ -14,13 +14,13 @@ from holdfast.clients.claude import versions
 from holdfast.dispatch import faults
 from holdfast.files import trust
 from holdfast.install import inspection, registration
-from holdfast.plugins import loader
+from holdfast.plugins import discovery
 from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.plugins.loader import HandlerFile
+    from holdfast.plugins.discovery import HandlerFile
 
 GOOD = """
     from holdfast import hookimpl
@@ -52,11 +52,11 @@ def write(folder: Path, name: str, text: str = GOOD) -> Path:
 
 
 def complaints(project: Workspace) -> list[tuple[str, str]]:
-    return [(file.name, said) for file, said in inspection.complaints(project, loader.find(claude, project))]
+    return [(file.name, said) for file, said in inspection.complaints(project, discovery.find(claude, project))]
 
 
 def the_file(project: Workspace, name: str) -> HandlerFile:
-    return next(file for file in loader.find(claude, project) if file.name == name)
+    return next(file for file in discovery.find(claude, project) if file.name == name)
 
 
 def test_sound_handlers_have_no_complaints(project: Workspace) -> None:
@@ -132,13 +132,13 @@ def test_an_untrusted_file_is_read_and_never_loaded(project: Workspace, tmp_path
 
 
 def test_the_listing_says_what_runs_in_which_order(project: Workspace) -> None:
-    """For each event, in calling order: file, place, function, matcher, limit, strictness."""
+    """For each event, in calling order: file, place, function, matcher, limit, strict_memory."""
     user_handler("b_second")
     user_handler("c_first", GOOD.replace('match="Glob"', 'match="Glob", tryfirst=True, timeout=1.5, strict=True'))
     path = write(paths.project_handlers(project.root), "a_third")
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
 
-    listed = inspection.listing(loader.find(claude, project))
+    listed = inspection.listing(discovery.find(claude, project))
 
     assert list(listed) == ["PreToolUse"]
     names = [row["file"].rpartition("/")[2] for row in listed["PreToolUse"]]
@@ -160,7 +160,7 @@ def register(project: Workspace, *events: str, timeout: float | None = None, com
 
 
 def remarks(project: Workspace) -> list[str]:
-    return [said for _, said in inspection.remarks(project, loader.find(claude, project))]
+    return [said for _, said in inspection.remarks(project, discovery.find(claude, project))]
 
 
 def test_an_event_is_missed_only_where_others_are_registered(
@@ -170,11 +170,11 @@ def test_an_event_is_missed_only_where_others_are_registered(
     monkeypatch.setattr(versions, "version", lambda: (2, 1, 197))
     newer = GOOD.replace("on_pre_tool_use", "on_pre_model_switch").replace('(match="Glob")', "")
     user_handler("mine", GOOD + newer)
-    assert inspection.withheld(project, loader.find(claude, project)) == {}
+    assert inspection.withheld(project, discovery.find(claude, project)) == {}
     assert remarks(project) == []
 
     register(project, "Stop")
-    assert list(inspection.withheld(project, loader.find(claude, project))) == ["PreModelSwitch"]
+    assert list(inspection.withheld(project, discovery.find(claude, project))) == ["PreModelSwitch"]
     newest, oldest = sorted(remarks(project), key=lambda said: "PreModelSwitch" not in said)
     assert newest.startswith("on_pre_model_switch doesn't run: PreModelSwitch is not registered: it needs Claude")
     assert oldest.startswith("on_pre_tool_use doesn't run: PreToolUse isn't registered. Run holdfast install")
@@ -218,9 +218,9 @@ def test_a_guard_that_is_gone_is_not_to_be_looked_at(project: Workspace) -> None
     """There is nothing to trust; why events are refused is told elsewhere."""
     path = write(paths.project_handlers(project.root), "guard", GOOD.replace('"Glob"', '"Glob", strict=True'))
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
-    loader.find(claude, project)
+    discovery.find(claude, project)
     path.unlink()
-    (gone,) = loader.find(claude, project)
+    (gone,) = discovery.find(claude, project)
     command = f"holdfast handlers untrust --project {project.root} guard.py"
     assert inspection.idle(gone) == f"gone since you trusted it, so what it guarded is refused; {command}"
     assert not any("look at it" in said for said in remarks(project))
@@ -230,9 +230,9 @@ def test_the_listing_says_of_each_once_whether_it_runs(project: Workspace) -> No
     """Those that do not come last, with the reason, also where only the client's age keeps an event away."""
     user_handler("a_still", f"OFF_BY_DEFAULT = True\n{dedent(GOOD)}")
     user_handler("b_runs")
-    (runs, still) = inspection.listing(loader.find(claude, project), {"Stop": "too new"})["PreToolUse"]
+    (runs, still) = inspection.listing(discovery.find(claude, project), {"Stop": "too new"})["PreToolUse"]
     assert (runs["inactive_reason"], "switched off" in still["inactive_reason"]) == (None, True)
-    (runs, still) = inspection.listing(loader.find(claude, project), {"PreToolUse": "too new"})["PreToolUse"]
+    (runs, still) = inspection.listing(discovery.find(claude, project), {"PreToolUse": "too new"})["PreToolUse"]
     assert (runs["inactive_reason"], "switched off" in still["inactive_reason"]) == ("too new", True)
 
 
@@ -259,11 +259,11 @@ def test_an_untrusted_and_a_replaced_file_say_so(project: Workspace) -> None:
     """Trust is to be given by command; a nearer file of the same name replaces a farther one."""
     user_handler("same")
     path = write(paths.project_handlers(project.root), "same")
-    mine, theirs = loader.find(claude, project)
+    mine, theirs = discovery.find(claude, project)
     assert inspection.idle(mine) == ""
     assert inspection.idle(theirs) == f"not trusted; holdfast handlers trust --project {project.root} same.py"
 
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
-    mine, theirs = loader.find(claude, project)
+    mine, theirs = discovery.find(claude, project)
     assert inspection.idle(mine) == f"replaced by {path}"
     assert inspection.idle(theirs) == ""

@@ -12,7 +12,7 @@ from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.install import installer, launcher, plugin_copies, uninstall, upkeep, wanted_events
-from holdfast.plugins import loader
+from holdfast.plugins import discovery
 from holdfast.sessions.workspace import Workspace
 from tests.processes import ROOT
 
@@ -123,7 +123,7 @@ def test_what_was_registered_before_stays(project: Workspace) -> None:
     before = json.loads(place.settings.read_text())
     enable(place)
     write(place.settings, before | json.loads(place.settings.read_text()))
-    files = loader.find(claude, project)
+    files = discovery.find(claude, project)
     assert upkeep.refresh(place.settings, project, files) == []
     handler("notification")
     (line,) = (line for line in installer.install(place) if "is answered once, by one of the two" in line)
@@ -139,12 +139,12 @@ def test_a_second_install_beside_the_plugin_changes_nothing(project: Workspace, 
     enable(place)
     installer.install(place)
     first = events(place)["PreToolUse"]
-    assert upkeep.refresh(place.settings, project, loader.find(claude, project)) == []
+    assert upkeep.refresh(place.settings, project, discovery.find(claude, project)) == []
     installer.install(place)
     assert events(place)["PreToolUse"] == first
     if match == "Bash":
         (paths.user_handlers() / "mine.py").unlink()
-        upkeep.refresh(place.settings, project, loader.find(claude, project))
+        upkeep.refresh(place.settings, project, discovery.find(claude, project))
         assert "PreToolUse" not in events(place)
 
 

@@ -14,7 +14,7 @@ from holdfast.clients import claude
 from holdfast.clients.claude.matchers import matches
 from holdfast.events import EVENTS
 from holdfast.install import registration
-from holdfast.plugins.loader import HandlerFile
+from holdfast.plugins.discovery import HandlerFile
 from holdfast.plugins.scan import Route
 from tests.processes import SOURCE
 from tests.tables import each_row

@@ -14,7 +14,7 @@ from holdfast.clients.claude.scopes import Scope
 from holdfast.errors import StateError
 from holdfast.files import trust
 from holdfast.install import installer, uninstall, upkeep
-from holdfast.plugins import loader, strictness
+from holdfast.plugins import discovery, strict_memory
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 
@@ -118,19 +118,19 @@ def test_nothing_is_unregistered_while_nobody_knows_the_guards(project: Workspac
     (paths.user_handlers() / "guard.py").write_text(GUARD)
     installer.install(target)
     before = target.settings.read_text()
-    strictness.memory_file().write_text("garbage")
+    strict_memory.memory_file().write_text("garbage")
     (paths.user_handlers() / "guard.py").write_text("")
     (line,) = (each for each in upkeep.upkeep(project, "s") if "strict handlers" in each)
     assert line.endswith("can't be read, so what is registered stays as it is. To see why: holdfast doctor")
     assert target.settings.read_text() == before
     doctor = holdfast("doctor", root=project.root, code=1).out
     assert "can't be read, so what a lost guard guarded isn't refused" in doctor
-    assert f"rm -r {paths.shown(str(strictness.memory_file()))}" in doctor
+    assert f"rm -r {paths.shown(str(strict_memory.memory_file()))}" in doctor
 
 
 def refresh(settings: Path, project: Workspace) -> list[str]:
     """Refresh with the handler files that are there now."""
-    return upkeep.refresh(settings, project, loader.find(claude, project))
+    return upkeep.refresh(settings, project, discovery.find(claude, project))
 
 
 def test_nothing_to_do_writes_nothing(project: Workspace) -> None:
@@ -253,14 +253,14 @@ def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Works
         handler(paths.user_handlers(), "guard", "stop")
     elif here.startswith("trusted"):
         trust.grant(project.root, {".claude/handlers/guard.py": trust.digest(guard.read_bytes())})
-        loader.find(claude, project)
+        discovery.find(claude, project)
         guard.write_text("# to do\n")
         if here == "trusted and gone":
             guard.unlink()
     project = Workspace.open(project.root)
 
     assert team_notice(project) == ""
-    assert not upkeep.planned_for(settings, project, loader.find(claude, project)).changes
+    assert not upkeep.planned_for(settings, project, discovery.find(claude, project)).changes
     installer.install(scopes.target("project", project.root))
     assert settings.read_text() == before
 

@@ -17,9 +17,9 @@ from holdfast.dispatch.calls import Caller
 from holdfast.dispatch.run import running_order
 from holdfast.events import parse
 from holdfast.files import trust
-from holdfast.plugins import hookspecs, loader, strictness
+from holdfast.plugins import discovery, hookspecs, loader, strict_memory
 from holdfast.plugins.context import Context
-from holdfast.plugins.loader import HandlerFile
+from holdfast.plugins.discovery import HandlerFile
 from holdfast.plugins.markers import PROJECT_NAME, hookimpl
 from holdfast.plugins.scan import Route
 from holdfast.sessions.workspace import Workspace
@@ -53,14 +53,14 @@ def trust_all(root: Path) -> None:
 
 def find(root: Path) -> list[HandlerFile]:
     """Find the handler files as the engine does."""
-    return loader.find(claude, Workspace.open(root, trusted=trust.config_trusted(root)))
+    return discovery.find(claude, Workspace.open(root, trusted=trust.config_trusted(root)))
 
 
 def test_a_guard_whose_remembered_matcher_cannot_be_read_guards_every_value(root: Path) -> None:
     """An earlier version could read it: nobody knows what it would have judged, so nothing passes unjudged."""
     guard = write(paths.user_handlers(), "guard.py", "def broken(:\n")
     route = Route("PreToolUse", "on_pre_tool_use", "Bash(", strict=True)
-    strictness.remember(guard, [route])
+    strict_memory.remember(guard, [route])
 
     (call,) = loader.plan(claude, find(root), "PreToolUse", "Read")
     assert call.route.strict and call.route.broken
@@ -126,7 +126,7 @@ def test_a_guard_that_its_user_switched_off_refuses_nothing_when_it_changes(root
     find(root)
     write(paths.config_dir(), "holdfast.toml", '[handlers]\noff = ["guard", "mine"]\n')
     assert find(root)
-    assert strictness.recall(guard) == strictness.recall(mine) == ()
+    assert strict_memory.recall(guard) == strict_memory.recall(mine) == ()
     guard.write_text(HANDLER)
     mine.unlink()
     assert refused(root) == []
@@ -141,8 +141,8 @@ def test_what_everybody_is_offered_asks_nothing_of_this_machine(root: Path) -> N
     (folder / "closed.py").mkdir()
     write(paths.config_dir(), "holdfast.toml", '[handlers]\noff = ["guard"]\n')
 
-    files = {file.name: file for file in loader.offered(claude, "project", folder)}
+    files = {file.name: file for file in discovery.offered(claude, "project", folder)}
 
     assert [name for name, file in files.items() if file.active and not file.faults] == ["guard"]
     assert [name for name, file in files.items() if file.faults] == ["bad", "closed"]
-    assert strictness.recall(folder / "guard.py") == ()
+    assert strict_memory.recall(folder / "guard.py") == ()

@@ -10,7 +10,7 @@ from holdfast.clients import claude
 from holdfast.clients.claude import events, matchers
 from holdfast.errors import EventError
 from holdfast.install import registration
-from holdfast.plugins import loader
+from holdfast.plugins import discovery
 from holdfast.testkit import recorded
 from holdfast.testkit.client import SESSION
 
@@ -41,7 +41,7 @@ class Chosen:
 
 def wanted(project: OpenProject) -> dict[str, str | None]:
     """Return event -> matcher that a project's handlers want, as an install registers them."""
-    return registration.wanted(loader.find(claude, project), frozenset(events.EVENTS))
+    return registration.wanted(discovery.find(claude, project), frozenset(events.EVENTS))
 
 
 def of_recordings(lines: Iterable[str], asked: Mapping[str, str | None], event: str | None, limit: int) -> Chosen:

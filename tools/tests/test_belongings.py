@@ -9,7 +9,7 @@ import pytest
 from holdfast import clock, paths
 from holdfast.clients import claude
 from holdfast.files import trust
-from holdfast.plugins import loader
+from holdfast.plugins import discovery
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import place
 from tools import belongings
@@ -48,7 +48,7 @@ def test_configuration_and_handlers_are_copied(here: Path, home: Path, monkeypat
         belongings.take_along(here, made.root, made.home)
         for name, folder in (("HOME", ""), ("XDG_CONFIG_HOME", ".config"), ("XDG_STATE_HOME", ".local/state")):
             monkeypatch.setenv(name, str(made.home / folder))
-        files = {file.name: file for file in loader.find(claude, Workspace.open(made.root))}
+        files = {file.name: file for file in discovery.find(claude, Workspace.open(made.root))}
         assert files["own"].place == "user"
         assert files["known"].active
         assert "unknown" not in files

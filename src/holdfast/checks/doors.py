@@ -8,7 +8,7 @@ from holdfast.checks import notice, ok
 from holdfast.clients import claude
 from holdfast.clients.claude.events import SINCE
 from holdfast.install import inspection, seen_clients
-from holdfast.plugins import loader
+from holdfast.plugins import discovery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
 
 
 def _rows(project: Workspace, registered: Mapping[str, Sequence[str | None]]) -> Iterator[Finding]:
-    for file in loader.find(claude, project):
+    for file in discovery.find(claude, project):
         routes = [each for each in file.routes if each.strict or each.match] if file.active else []
         for function in dict.fromkeys(each.function for each in routes if file.place != "shipped"):
             matchers = {each.event: each.match for each in routes if each.function == function}

@@ -13,14 +13,14 @@ from holdfast.dispatch import faults
 from holdfast.errors import command_line
 from holdfast.files import access
 from holdfast.install import inspection
-from holdfast.plugins import loader, strictness
+from holdfast.plugins import discovery, strict_memory
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from holdfast.checks import Finding
-    from holdfast.plugins.loader import HandlerFile
+    from holdfast.plugins.discovery import HandlerFile
     from holdfast.sessions.workspace import Workspace
 
 _CORRECT = "correct {}, then: holdfast handlers check"
@@ -31,7 +31,7 @@ LATELY = timedelta(days=1)
 def findings(project: Workspace) -> Iterator[Finding]:
     """Load every active handler file, and look at the inactive ones."""
     yield from _memory()
-    files = loader.find(claude, project)
+    files = discovery.find(claude, project)
     folder = paths.project_handlers(project.root)
     if access.closed(folder) == folder:
         yield problem(f"{folder} can't be read, so none of its handlers run", access.opening(folder))
@@ -66,8 +66,8 @@ def _complaint(file: HandlerFile, said: str) -> Finding:
 
 def _memory() -> Iterator[Finding]:
     """Yield a problem if nobody can tell which handlers were strict; another user's folder is `folders`' to report."""
-    file = strictness.memory_file()
-    if file.parent.is_dir() and not paths.is_foreign(file.parent) and not strictness.is_readable():
+    file = strict_memory.memory_file()
+    if file.parent.is_dir() and not paths.is_foreign(file.parent) and not strict_memory.is_readable():
         text = (
             f"{file} can't be read, so what a lost guard guarded isn't refused. Guards that exist are remembered anew"
         )

@@ -22,7 +22,7 @@ from holdfast.install import (
     skillcopy,
     upkeep,
 )
-from holdfast.plugins import loader
+from holdfast.plugins import discovery
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from holdfast.install.installs import Install
     from holdfast.install.plugin_copies import Copy
     from holdfast.install.registrations import Entry
-    from holdfast.plugins.loader import HandlerFile
+    from holdfast.plugins.discovery import HandlerFile
     from holdfast.sessions.workspace import Workspace
 
 _PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})
@@ -42,7 +42,7 @@ _OURS_TO_DECIDE = ("user", "local")  # a project's settings belong to its team
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Look at every settings file that a session in the project reads."""
-    files = loader.find(claude, project)
+    files = discovery.find(claude, project)
     entries: dict[Target, list[Entry]] = {}
     unread: list[Target] = []
     for target in registrations.targets(project):
@@ -113,7 +113,7 @@ def _drifted(project: Workspace, target: Target, files: Sequence[HandlerFile], n
 
 
 def _refresh(project: Workspace, target: Target) -> str:
-    return "; ".join(upkeep.refresh(target.settings, project, loader.find(claude, project)))
+    return "; ".join(upkeep.refresh(target.settings, project, discovery.find(claude, project)))
 
 
 def _by_hand(target: Target, listed: Sequence[Entry], events: set[str]) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import click
 from holdfast import paths
 from holdfast.clients import claude
 from holdfast.install import inspection, upkeep
-from holdfast.plugins import loader
+from holdfast.plugins import discovery
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -19,7 +19,7 @@ def refresh(project: Workspace) -> None:
     """Register what the handlers want now, and print what changed or why nothing runs."""
     for line in upkeep.keep_registered(project):
         click.echo(paths.shown(line))
-    for event, why in inspection.withheld(project, loader.find(claude, project)).items():
+    for event, why in inspection.withheld(project, discovery.find(claude, project)).items():
         click.echo(f"{event} is {why}")
     if not paths.launcher().exists():
         click.echo("Nothing runs yet, because Holdfast isn't registered. Run holdfast install.")

@@ -15,7 +15,7 @@ from holdfast.commands import handler_registration, options
 from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document, tomlfile, trust
 from holdfast.install import format_index
-from holdfast.plugins import loader, scan, strictness
+from holdfast.plugins import discovery, index, scan, strict_memory
 from holdfast.process.terminal_text import printable
 from holdfast.workflow import wording
 
@@ -55,7 +55,7 @@ def grant(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
         _describe(project, path, content)
     if not yes and not _confirmed(len(chosen)):
         raise HoldfastError("nothing was trusted")
-    names = strictness.trust_files(claude, project.root, chosen)
+    names = strict_memory.trust_files(claude, project.root, chosen)
     click.echo(f"Trusted: {', '.join(names)}. If a file changes, trust it again.")
     handler_registration.refresh(options.open_project(project_dir))
 
@@ -78,14 +78,14 @@ def revoke(files: tuple[Path, ...], project_dir: str | None) -> None:
     known = trust.granted(project.root)
     count = trust.revoke(project.root, names or None)
     for name in names or known:
-        strictness.remember(project.root / name, ())
+        strict_memory.remember(project.root / name, ())
     click.echo(f"{wording.count(count, 'file')} no longer trusted." if count else "No trusted file: nothing changed.")
     handler_registration.refresh(options.open_project(project_dir))
 
 
 def _choose(project: Workspace, files: Sequence[Path]) -> dict[Path, bytes]:
     """Return the files to trust, each with the bytes that are shown and hashed."""
-    known = [file.path for file in loader.find(claude, project) if file.place == "project" and file.path.exists()]
+    known = [file.path for file in discovery.find(claude, project) if file.place == "project" and file.path.exists()]
     config = paths.project_config(project.root)
     candidates = [_inside(project, path) for path in files] or [*known, *([config] if config.exists() else [])]
     chosen: dict[Path, bytes] = {}
@@ -93,7 +93,7 @@ def _choose(project: Workspace, files: Sequence[Path]) -> dict[Path, bytes]:
         if path not in known and path != config:
             raise HoldfastError(f"{path} is neither a handler of {project.root} nor its holdfast.toml")
         try:
-            limit = tomlfile.LIMIT_BYTES if path == config else loader.SIZE_LIMIT_BYTES
+            limit = tomlfile.LIMIT_BYTES if path == config else index.SIZE_LIMIT_BYTES
             content, _ = document.read(path, limit, within=project.root)
         except StateError as error:
             if files:
@@ -149,7 +149,7 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
     for route in read.routes:
         marks = f" ({route.match})" * bool(route.match) + " strict" * route.strict
         click.echo(f"  answers {route.event}{marks}")
-    for other in loader.find(claude, project):
+    for other in discovery.find(claude, project):
         if other.name == path.stem and other.place != "project":
             guard = other.place == "user" and other.strict
             click.echo(f"  {'would not replace' if guard else 'replaces'} {other.path}{' (strict)' if guard else ''}")

@@ -15,13 +15,13 @@ from holdfast.clients.claude import events
 from holdfast.commands import handler_registration, handler_trust, options, sheet
 from holdfast.errors import HoldfastError, StateError, because, command_line
 from holdfast.install import inspection
-from holdfast.plugins import loader, strictness, switches
+from holdfast.plugins import discovery, strict_memory, switches
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.plugins.loader import HandlerFile
+    from holdfast.plugins.discovery import HandlerFile
 
 
 @click.group(name="handlers")
@@ -55,7 +55,7 @@ def list_(as_json: bool, project_dir: str | None) -> None:
       holdfast handlers list --json
     """
     project = options.open_project(project_dir)
-    files = loader.find(claude, project)
+    files = discovery.find(claude, project)
     listed = inspection.listing(files, inspection.withheld(project, files))
     named = {row["file"] for rows in listed.values() for row in rows if not row["off"]}
     unused = [(path, why) for path, why in inspection.unused(project, files) if str(path) not in named]
@@ -114,7 +114,7 @@ def off(name: str, project_dir: str | None) -> None:
     files = _named(name, project_dir)
     gone = [file for file in files if file.place == "user" and not file.path.exists()]
     for file in gone or files:
-        strictness.remember(file.path, ())
+        strict_memory.remember(file.path, ())
     if gone or not any(file.path.exists() for file in files):
         _say(f"Forgot {(gone or files)[0].path}, which is gone. It no longer refuses anything.")
         for file in files:
@@ -125,7 +125,7 @@ def off(name: str, project_dir: str | None) -> None:
     else:
         click.echo(f"{name} was already off.")
     project = options.open_project(project_dir)
-    if any(file.active for file in loader.find(claude, project) if file.name == name):
+    if any(file.active for file in discovery.find(claude, project) if file.name == name):
         _say(f"It still runs here, because {paths.project_config(project.root)} has its own handlers.off.")
     handler_registration.refresh(project)
 
@@ -144,7 +144,7 @@ def on(name: str, project_dir: str | None) -> None:
     """
     name = Path(name).name.removesuffix(".py")
     project = options.open_project(project_dir)
-    if all(file.name != name for file in loader.find(claude, project)) and switches.set_listed(name, off=False):
+    if all(file.name != name for file in discovery.find(claude, project)) and switches.set_listed(name, off=False):
         _say(f"Took {name} out of handlers.off in {paths.user_config()}. No handler here has that name.")
         return
     _named(name, project_dir)
@@ -160,7 +160,7 @@ def on(name: str, project_dir: str | None) -> None:
 
 def _named(name: str, project_dir: str | None) -> list[HandlerFile]:
     """Return the handler files called `name`. Raises HoldfastError if there is none."""
-    found = loader.find(claude, options.open_project(project_dir))
+    found = discovery.find(claude, options.open_project(project_dir))
     files = [file for file in found if file.name == name]
     if not files:
         raise _unknown(name, found)
@@ -190,7 +190,7 @@ def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> No
       holdfast handlers check guard.py
     """
     project = options.open_project(project_dir)
-    found = loader.find(claude, project)
+    found = discovery.find(claude, project)
     chosen = _chosen(found, files) if files else found
     complaints = inspection.complaints(project, chosen)
     if as_json:
@@ -263,7 +263,7 @@ def new(name: str, event: str, in_project: bool, project_dir: str | None) -> Non
     except OSError as error:
         raise StateError(path if folder.is_dir() else folder, f"can't be created: {because(error)}") from error
     if in_project:
-        strictness.trust_files(claude, project.root, {path: source})
+        strict_memory.trust_files(claude, project.root, {path: source})
     _say(f"Wrote {path}.")
     handler_registration.refresh(options.open_project(project_dir))
     click.echo("Next: edit it, then check that it loads: holdfast handlers check")

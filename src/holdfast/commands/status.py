@@ -12,7 +12,7 @@ from holdfast.clients import claude
 from holdfast.commands import options
 from holdfast.files.redact import redact, redact_value
 from holdfast.install import inspection
-from holdfast.plugins import loader
+from holdfast.plugins import discovery
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.compaction import deliveries, losses, save, snapshots
 from holdfast.sessions.ownership import former_ledger, owners, sessions
@@ -79,7 +79,7 @@ def command(as_json: bool, project_dir: str | None) -> None:
 
 
 def _status(project: Workspace, found: Found) -> dict[str, Any]:
-    files = loader.find(claude, project)
+    files = discovery.find(claude, project)
     return {
         "root": str(project.root),
         "identity": project.identity,

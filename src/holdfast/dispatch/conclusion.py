@@ -139,12 +139,12 @@ def refusal(client: Client, event: str, fault: str, root: str) -> Outcome:
     """
     from shlex import join
 
-    from holdfast.plugins import strictness
+    from holdfast.plugins import strict_memory
 
     place, _, name = fault.partition(":")[0].partition("/")
     lift = ["untrust", "--project", root, name] if place == "project" else ["off", name.removesuffix(".py")]
-    # No name means that the memory of strict handlers can't be read (`strictness.guarding`).
-    command = command_line("handlers", *lift) if name else join(["rm", "-r", str(strictness.memory_file())])
+    # No name means that the memory of strict handlers can't be read (`strict_memory.guarding`).
+    command = command_line("handlers", *lift) if name else join(["rm", "-r", str(strict_memory.memory_file())])
     reason = f"Refused, because a strict handler could not check it: {fault}."
     if "holdfast handlers " not in fault:  # the fault of a missing or broken handler names the command already
         reason += f" To see more, run in a terminal: holdfast handlers check. To do without it: {command}."

@@ -13,7 +13,7 @@ from holdfast import clock, log, paths
 from holdfast.errors import HoldfastError, command_line
 from holdfast.files import atomic, cache, lock, trust
 from holdfast.files.file_memo import Kept
-from holdfast.plugins import discovery, strictness
+from holdfast.plugins import discovery, strict_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from holdfast.dispatch.calls import Answer
     from holdfast.dispatch.client import Event
+    from holdfast.plugins.discovery import HandlerFile
     from holdfast.plugins.hooks import Hooks
-    from holdfast.plugins.loader import Call, HandlerFile
+    from holdfast.plugins.loader import Call
     from holdfast.project import Project
 
 LOCK_TIMEOUT_S = 0.5  # how long to wait for another process; the log has the fault anyway
@@ -132,7 +133,7 @@ def note_changed(hooks: Hooks, event: str, value: str | None, files: Sequence[Ha
         lost = file.changed and not file.active  # an active one refuses, and its refusal is told
         if lost and isinstance(session, str) and key(file) not in _told(_file_of(session))[0]:
             routes = discovery.trusted_routes(hooks, file)
-            if any(strictness.selects(hooks, route, event, value) for route in routes):
+            if any(strict_memory.selects(hooks, route, event, value) for route in routes):
                 root, name = str(file.path.parents[2]), file.path.name
                 command = command_line("handlers", "trust", "--project", root, name)
                 line = f"project/{name} {file.distrust}. To see the change and trust it: {command}"

@@ -65,7 +65,7 @@ def write(path: Path, body: bytes) -> None:
 
 
 def clear() -> None:
-    """Delete all cache files, because they hold names and compiled code of projects."""
+    """Delete all cache files, because they hold names and paths of projects."""
     with suppress(OSError):
         for file in folder().iterdir():
             with suppress(OSError):

@@ -27,14 +27,12 @@ def stamp(info: os.stat_result) -> Stamp:
     return (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
 
 
-def settled(seen: Stamp, now: int | None = None) -> bool:
+def settled(seen: Stamp) -> bool:
     """Return whether a stamp is old enough to be trusted: any later edit gives a different one.
 
-    Args:
-        seen: the file's stamp, taken before the file was read.
-        now: `time.time_ns()` at that moment; the present by default.
+    Take the stamp before you read the file.
     """
-    return (time.time_ns() if now is None else now) - seen[3] > SETTLED_NS
+    return time.time_ns() - seen[3] > SETTLED_NS
 
 
 @contextmanager

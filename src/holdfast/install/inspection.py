@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.plugins.loader import HandlerFile
+    from holdfast.plugins.discovery import HandlerFile
     from holdfast.project import OpenProject, Project
 
 FILE_TIMEOUT_S = 5.0
@@ -34,7 +34,7 @@ def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple
 
     Args:
         project: the project they belong to.
-        files: what `loader.find` found. Inactive files are read but not loaded.
+        files: what `discovery.find` found. Inactive files are read but not loaded.
 
     Returns:
         Pairs of a file and a sentence: faults in its text, faults when loading it (in a process of its own), and its
@@ -67,7 +67,7 @@ def remarks(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Handle
 
     Args:
         project: the project they belong to.
-        files: what `loader.find` found, or a part of it.
+        files: what `discovery.find` found, or a part of it.
     """
     known = registered_events(project)
     found = [(file, each) for file in files for each in filter(None, (file.notice, *file.doubts))]
@@ -129,7 +129,7 @@ def listing(
     The functions that run come first, in calling order; then those of inactive files, each with its `inactive_reason`.
 
     Args:
-        files: what `loader.find` found.
+        files: what `discovery.find` found.
         withheld: the events that aren't registered, each with the reason.
     """
     listed: dict[str, list[dict[str, Any]]] = {}
@@ -169,7 +169,7 @@ def unused(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Path, s
 
     Args:
         project: the project they belong to.
-        files: what `loader.find` found; what else lies in your folder and the project's is included.
+        files: what `discovery.find` found; what else lies in your folder and the project's is included.
     """
     reasons = {file.path: idle(file) for file in files}
     for folder in (paths.user_handlers(), paths.project_handlers(project.root)):

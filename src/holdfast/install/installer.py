@@ -28,7 +28,7 @@ from holdfast.install import (
 )
 from holdfast.install.installs import Install
 from holdfast.install.settingstext import SettingsText
-from holdfast.plugins import discovery, loader
+from holdfast.plugins import discovery
 from holdfast.project import Project
 from holdfast.server import control
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.claude.scopes import Target
     from holdfast.install.settingsfile import SettingsFile
-    from holdfast.plugins.loader import HandlerFile
+    from holdfast.plugins.discovery import HandlerFile
 
 MODEL_VERBS = (
     *("start", "next", "done", "update", "resume", "list", "show", "explain", "status"),
@@ -93,7 +93,7 @@ def plan(
 
     Args:
         target: the settings file.
-        files: the project's handler files, as `loader.find` returns them.
+        files: the project's handler files, as `discovery.find` returns them.
         record: what is known of an earlier install, with `projects` up to date.
         allow_cli: whether to add the permission rules for the model.
         status_line: whether to make the client's status line Holdfast's, if there is none.
@@ -150,7 +150,7 @@ def install(
         if launcher.write():
             control.stop_of(paths.launcher(), paths.entrypoint())
         backup, record = carry_out(planned)
-        discovery.newly_seen(target.root)
+        discovery.files_changed(target.root, files)
         lines = [*_registered(planned), *_left_out(planned, files), *_backed_up(planned, backup)]
         if skill:
             lines.append(_copy_skill(target, skill, record))
@@ -221,7 +221,7 @@ def _check_accepted(planned: Plan) -> None:
 
 
 def _files(target: Target) -> list[HandlerFile]:
-    return loader.find(claude, Project.open(target.root, trusted=trust.config_trusted(target.root)))
+    return discovery.find(claude, Project.open(target.root, trusted=trust.config_trusted(target.root)))
 
 
 def _wanted(

@@ -18,7 +18,7 @@ from holdfast.plugins.deadlines import needed_client_limit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from holdfast.plugins.loader import HandlerFile
+    from holdfast.plugins.discovery import HandlerFile
 
 LAUNCHER = "$HOME/.local/share/holdfast/run"
 """The launcher's path in every registered command: the same text on every machine (docs/architecture.md)."""

@@ -16,13 +16,13 @@ from holdfast.files import trust
 from holdfast.install import installs, plugin_copies, plugin_relay, seen_clients, settingsfile, wanted_events
 from holdfast.install.installer import Plan, carry_out, plan, recorded
 from holdfast.install.installs import Install
-from holdfast.plugins import discovery, loader, strictness
+from holdfast.plugins import discovery, strict_memory
 from holdfast.project import Project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.plugins.loader import HandlerFile
+    from holdfast.plugins.discovery import HandlerFile
 
 
 def upkeep(project: Project, session: str) -> list[str]:
@@ -36,7 +36,7 @@ def upkeep(project: Project, session: str) -> list[str]:
         Lines for the user: what changed there, what a project's settings lack, and which handlers can't run.
     """
     seen_clients.note(versions.of_session())
-    files = loader.find(claude, project)
+    files = discovery.find(claude, project)
     lines = [*_keep_registered(project, files), *distrusted(project, files), *unguarded(project), *faulty(files)]
     named = {faults.key(file): "" for file in files if file.changed or file.faults}
     elsewhere = faults.untold(paths.real_root(str(project.root)), {}, now=True)
@@ -75,13 +75,13 @@ def keep_registered(project: Project) -> list[str]:
     The project's own settings belong to its team: if they lack something that no other file registers, a line names the
     command. Errors go to the log, because a session must start anyway.
     """
-    return _keep_registered(project, loader.find(claude, project))
+    return _keep_registered(project, discovery.find(claude, project))
 
 
 def _keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str]:
-    discovery.newly_seen(project.root)
-    if not strictness.is_readable():
-        unread = f"{strictness.memory_file()}, which remembers strict handlers, can't be read"
+    discovery.files_changed(project.root, files)
+    if not strict_memory.is_readable():
+        unread = f"{strict_memory.memory_file()}, which remembers strict handlers, can't be read"
         return [f"{unread}, so what is registered stays as it is. To see why: {command_line('doctor')}"]
     try:
         lines = []
@@ -131,7 +131,7 @@ def unguarded(project: Project) -> list[str]:
     Trust holds for the files of one folder, so nothing is refused here in their place.
     """
     lines = []
-    for path in (Path(each) for each in strictness.remembered_routes() if not strictness.everywhere(each)):
+    for path in (Path(each) for each in strict_memory.remembered_routes() if not strict_memory.everywhere(each)):
         root, here = path.parents[2], paths.project_handlers(project.root) / path.name
         if path.is_file() and not here.exists() and Project(root, Config()).location == project.location:
             where = log.written(str(root))

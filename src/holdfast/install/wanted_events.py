@@ -9,13 +9,13 @@ from holdfast import config, paths
 from holdfast.clients import claude
 from holdfast.clients.claude.events import OLDEST_CLIENT_EVENTS
 from holdfast.install.registration import covers, merged, plugin_command, routes, settings, timeouts, visible, wanted
-from holdfast.plugins import discovery, loader
+from holdfast.plugins import discovery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.plugins.loader import HandlerFile
+    from holdfast.plugins.discovery import HandlerFile
 
 Wish = tuple[str, str | None]
 """An event's name with a handler's matcher; None for every value."""
@@ -25,8 +25,8 @@ def personal(files: Sequence[HandlerFile], known: frozenset[str], others: Iterab
     """Return event -> matcher for a user's own settings, of user or local scope.
 
     Args:
-        files: what `loader.find` found for the present project. Its trusted handlers count, with the shipped ones and
-            the user's own.
+        files: what `discovery.find` found for the present project. Its trusted handlers count, with the shipped ones
+            and the user's own.
         known: the events that may be registered.
         others: the wishes of other projects whose handlers rely on the same settings.
     """
@@ -44,7 +44,7 @@ def of_project(files: Iterable[HandlerFile]) -> list[Wish]:
     changed = [route for file in files if file.changed for route in discovery.trusted_routes(claude, file)]
     waiting = [file for file in visible(files, "shipped", "user") if file.active and file.runs_when]
     usual = config.load(None, trusted=False).config if waiting else None
-    woken = [file for file in waiting if usual and not loader.runs(file.runs_when, usual)]
+    woken = [file for file in waiting if usual and not discovery.runs(file.runs_when, usual)]
     return [*routes([*visible(files, "project"), *woken]), *((route.event, route.match) for route in changed)]
 
 
@@ -83,7 +83,7 @@ def team_timeouts(root: Path) -> dict[str, int]:
 def _of_team(root: Path) -> tuple[list[HandlerFile], list[HandlerFile]]:
     """Return the handler files of the project at `root`, and the shipped ones."""
     folder = paths.project_handlers(root.resolve())
-    return loader.offered(claude, "project", folder), loader.offered(claude, "shipped", paths.shipped("handlers"))
+    return discovery.offered(claude, "project", folder), discovery.offered(claude, "shipped", paths.shipped("handlers"))
 
 
 def bundled() -> str:
@@ -91,7 +91,7 @@ def bundled() -> str:
 
     The plugin is the same for everybody; a project's and a user's own handlers are registered by `install`.
     """
-    files = loader.offered(claude, "shipped", paths.shipped("handlers"))
+    files = discovery.offered(claude, "shipped", paths.shipped("handlers"))
     described = {"description": "Routes hook events to Holdfast's handlers"}
     return json.dumps(described | settings(wanted(files, OLDEST_CLIENT_EVENTS), plugin_command), indent=2) + "\n"
 

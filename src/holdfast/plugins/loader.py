@@ -7,37 +7,16 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from holdfast import paths
-from holdfast.errors import StateError
 from holdfast.files import trust
-from holdfast.plugins import bytecode_cache, route_cache, strictness
-from holdfast.plugins.discovery import HandlerFile, Sight, find, look_around, offered, runs
+from holdfast.plugins import index, strict_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from holdfast.plugins.discovery import HandlerFile
     from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.scan import Route
-
-__all__ = [
-    "SIZE_LIMIT_BYTES",
-    "Call",
-    "HandlerFile",
-    "Sight",
-    "find",
-    "is_kept",
-    "keep",
-    "load",
-    "look_around",
-    "module_name",
-    "offered",
-    "plan",
-    "preload",
-    "runs",
-]
-
-SIZE_LIMIT_BYTES = route_cache.SIZE_LIMIT_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +32,22 @@ class Call:
         return f"{self.file.place}/{self.file.path.name}: {self.route.function}"
 
 
-def preload() -> None:
-    """Load what is cached of the shipped and the user's handlers into memory, for processes forked from this one.
+def preload(hooks: Hooks) -> None:
+    """Load what is known of handler files into memory, for processes forked from this one.
 
-    This is cheap if nothing changed. It runs no handler and reads nothing of a project.
+    This is cheap if nothing changed. It runs no handler.
     """
-    for folder in (paths.shipped("handlers"), paths.user_handlers()):
-        route_cache.preload(folder)
-    strictness.remembered_routes()
+    index.preload(hooks)
+    strict_memory.remembered_routes()
     trust.preload()
 
 
 def plan(hooks: Hooks, files: Iterable[HandlerFile], event: str, value: str | None) -> list[Call]:
-    """Select the functions that an event calls, in calling order; only their files are read.
+    """Select the functions that an event calls, in calling order.
 
     Args:
         hooks: the client's hooks.
-        files: what `find` returned.
+        files: what `discovery.find` found.
         event: the event's name.
         value: the value of its matcher field, or `None` if it has none.
 
@@ -92,29 +70,18 @@ def plan(hooks: Hooks, files: Iterable[HandlerFile], event: str, value: str | No
 def _calls(hooks: Hooks, file: HandlerFile, event: str, value: str | None) -> list[Call]:
     if not file.active:
         return []
-    calls = [Call(file, route) for route in file.routes if strictness.selects(hooks, route, event, value)]
-    if not (calls and file.again) or is_kept(file):
-        return calls
-    try:
-        return [replace(call, file=replace(file, held=file.source, again=None)) for call in calls]
-    except StateError:  # it was saved just now
-        return _calls(hooks, file.again(), event, value)
+    return [Call(file, route) for route in file.routes if strict_memory.selects(hooks, route, event, value)]
 
 
-def keep(file: HandlerFile) -> None:
+def preload_file(file: HandlerFile) -> None:
     """Load a handler file in advance, in a process that waits for an event; each `load` of it then returns the module.
 
     Only for files that may run outside of any event, such as the shipped ones. Raises what `load` does.
     """
-    _kept[file.path, file.digest] = load(file)
+    _preloaded[file.path, file.digest] = load(file)
 
 
-def is_kept(file: HandlerFile) -> bool:
-    """Return whether a file was loaded in advance, so that `load` runs nothing of it."""
-    return (file.path, file.digest) in _kept
-
-
-_kept: dict[tuple[Path, str], ModuleType] = {}
+_preloaded: dict[tuple[Path, str], ModuleType] = {}
 
 
 def module_name(file: HandlerFile) -> str:
@@ -134,11 +101,10 @@ def load(file: HandlerFile) -> ModuleType:
     Raises:
         BaseException: whatever the file raises, SyntaxError included.
     """
-    if known := _kept.get((file.path, file.digest)):
+    if known := _preloaded.get((file.path, file.digest)):
         return known
     module = ModuleType(module_name(file))
     module.__file__ = str(file.path)
-    code = bytecode_cache.code(file.source, file.path)
     sys.modules[module.__name__] = module  # dataclasses and pydantic look the module up while it runs
-    exec(code, module.__dict__)
+    exec(compile(file.source, str(file.path), "exec", dont_inherit=True), module.__dict__)
     return module

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import log
+from holdfast import engine, log
 from holdfast.plugins import loader
 from holdfast.server import control, protocol, worker
 from holdfast.server.preload import Stamp, load_all
@@ -139,7 +139,7 @@ class Server:
 
     def _fork(self) -> bool:
         """Fork a child, and return in this process whether that worked."""
-        loader.preload()
+        loader.preload(engine.CLIENT)
         try:
             pid = os.fork()
         except OSError as error:

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from holdfast import engine, paths
 from holdfast.files.redact import redact
 from holdfast.formats import OURS, RECORDS, module
-from holdfast.plugins import loader
+from holdfast.plugins import discovery, loader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +41,9 @@ def load_all() -> None:
     for model in _subclasses(BaseModel):
         if model.__module__.startswith("holdfast."):
             model.model_rebuild()
-    for file in loader.offered(engine.CLIENT, "shipped", paths.shipped("handlers")):
-        loader.keep(file)
-    loader.preload()
+    for file in discovery.offered(engine.CLIENT, "shipped", paths.shipped("handlers")):
+        loader.preload_file(file)
+    loader.preload(engine.CLIENT)
     redact("a.b")  # compiles what every logged name is tried on
     gc.collect()
     gc.freeze()  # the collector never touches these objects again, so children share their memory

@@ -22,7 +22,7 @@ from holdfast.dispatch.interrupts import EventEnded
 from holdfast.dispatch.output import Streams
 from holdfast.files import status_file
 from holdfast.ledger.database import Ledger
-from holdfast.plugins import loader
+from holdfast.plugins import discovery
 from holdfast.process import set_caller
 from holdfast.project import OpenProject
 from holdfast.server import protocol
@@ -168,15 +168,14 @@ def answer_samples() -> None:
     """
     client, environ = engine.CLIENT, {engine.CLIENT.ROOT_VARIABLE: os.devnull}
     surroundings_of("self")
-    shipped = [each for each in loader.offered(client, "shipped", paths.shipped("handlers")) if each.active]
+    shipped = [each for each in discovery.offered(client, "shipped", paths.shipped("handlers")) if each.active]
     with suppress(Exception), Ledger.open(None) as memory:
         for payload in client.samples():
             with Path(os.devnull).open("rb") as nothing:
                 read = intake.read(nothing.fileno(), bytearray(json.dumps(payload).encode()))
             client.foreign(read, environ)
             nobody = engine.open_project(environ, tell=False)
-            name = read[client.EVENT_KEY]
-            engine.choose(read, loader.find(client, nobody, name, client.matched(name, read)))
+            engine.choose(read, discovery.find(client, nobody, for_event=True))
             project = OpenProject(Path(os.devnull), Config(), client=client)
             vars(project)["ledger"] = memory
             plan, event = engine.choose(read, shipped)

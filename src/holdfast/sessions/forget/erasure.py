@@ -119,7 +119,7 @@ def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
     recorded = recordings.forget(project, lambda name, line: _is_recorded(scope, name, line), dry=dry)
     logged = log.forget(lambda line: _is_logged(scope, roots, line), dry=dry)
     if not dry:
-        cache.clear()  # it holds paths of workflows and plans, and code of the project's own handlers
+        cache.clear()  # it holds paths of workflows, plans and the project's own handlers
     clean = dry or not known or project.ledger.scrub()
     insist_on_ledger(project, "forgotten, but words may still stand in its file; run this again")
     return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)

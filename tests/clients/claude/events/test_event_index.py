@@ -57,7 +57,7 @@ def test_the_oldest_client_knows_none_that_came_later() -> None:
 
 @each_row("name", EVENTS)
 def test_a_model_states_what_the_contract_says_of_its_event(name: str) -> None:
-    """Matcher field, strictness and deadline are those of client fact §1.3 and §4.4."""
+    """Matcher field, strict_memory and deadline are those of client fact §1.3 and §4.4."""
     kind = model(name)
     assert kind.__name__ == name
     assert kind.matcher_field == MATCHER_FIELDS.get(name)

@@ -35,7 +35,7 @@ Memory = dict[str, tuple[Route, ...]]
 
 def remembered_routes() -> Mapping[str, tuple[Route, ...]]:
     """Return the remembered strict routes by handler file; cached until the memory changes."""
-    return _kept.get(memory_file())
+    return _memory.get(memory_file())
 
 
 def recall(path: Path) -> tuple[Route, ...]:
@@ -213,4 +213,4 @@ def _unescaped(text: str) -> str:
     return re.sub("%([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), text) if "%" in text else text
 
 
-_kept: Kept[Memory] = Kept(_load)
+_memory: Kept[Memory] = Kept(_load)

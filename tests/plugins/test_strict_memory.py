@@ -8,7 +8,7 @@ import pytest
 
 from holdfast import log, paths
 from holdfast.clients import claude
-from holdfast.plugins import strictness
+from holdfast.plugins import strict_memory
 from holdfast.plugins.scan import Route
 from tests.tables import each_row
 
@@ -26,18 +26,18 @@ def user(name: str) -> Path:
 
 def test_the_memory_is_the_users_alone(tmp_path: Path) -> None:
     """The file is private (0600)."""
-    strictness.remember(tmp_path / "guard.py", [GUARD])
+    strict_memory.remember(tmp_path / "guard.py", [GUARD])
 
-    assert strictness.memory_file().stat().st_mode & 0o777 == 0o600
+    assert strict_memory.memory_file().stat().st_mode & 0o777 == 0o600
 
 
 def test_the_memory_is_lines_that_a_shell_can_read(tmp_path: Path) -> None:
     """One line for each function, with the project it guards, or `*` for a user's own."""
     in_project = tmp_path / ".claude" / "handlers" / "team.py"
-    strictness.remember(user("guard.py"), [GUARD, Route("UserPromptSubmit", "on_user_prompt_submit", strict=True)])
-    strictness.remember(in_project, [GUARD])
+    strict_memory.remember(user("guard.py"), [GUARD, Route("UserPromptSubmit", "on_user_prompt_submit", strict=True)])
+    strict_memory.remember(in_project, [GUARD])
 
-    header, *lines = strictness.memory_file().read_text().splitlines()
+    header, *lines = strict_memory.memory_file().read_text().splitlines()
     assert header.startswith("# ")
     assert sorted(line.split("\t") for line in lines) == sorted(
         [
@@ -52,10 +52,10 @@ def test_the_memory_is_lines_that_a_shell_can_read(tmp_path: Path) -> None:
 def test_any_path_and_matcher_come_back(tmp_path: Path, name: str) -> None:
     """What would break a line is written as `%XX`."""
     file = tmp_path / name / ".claude" / "handlers" / "guard.py"
-    strictness.remember(file, [Route("PreToolUse", "on_pre_tool_use", f"^{name}$", strict=True)])
+    strict_memory.remember(file, [Route("PreToolUse", "on_pre_tool_use", f"^{name}$", strict=True)])
 
-    assert strictness.recall(file)[0].match == f"^{name}$"
-    assert len(strictness.memory_file().read_bytes().splitlines()) == 2
+    assert strict_memory.recall(file)[0].match == f"^{name}$"
+    assert len(strict_memory.memory_file().read_bytes().splitlines()) == 2
 
 
 BROKEN = ["{", "[]", "no line of ours", "a\tb\tc", "\udcff", "[" * 9_999]
@@ -66,23 +66,23 @@ def test_a_broken_memory_remembers_nothing_and_is_set_aside(tmp_path: Path, cont
     """Whatever stands in the memory's file, nothing is raised and nothing is lost, and the next guard is remembered."""
     guard = tmp_path / "guard.py"
     paths.ensure_private(paths.state_dir())
-    strictness.memory_file().write_bytes(content.encode("utf-8", "surrogateescape"))
+    strict_memory.memory_file().write_bytes(content.encode("utf-8", "surrogateescape"))
 
-    assert strictness.recall(guard) == ()
+    assert strict_memory.recall(guard) == ()
     assert any("strict: can't be read" in line for line in log.tail(5))
-    strictness.remember(guard, [GUARD])
-    assert strictness.recall(guard) == (KNOWN,)
-    (aside,) = strictness.memory_file().parent.glob("strict.corrupt-*")
+    strict_memory.remember(guard, [GUARD])
+    assert strict_memory.recall(guard) == (KNOWN,)
+    (aside,) = strict_memory.memory_file().parent.glob("strict.corrupt-*")
     assert aside.read_bytes() == content.encode("utf-8", "surrogateescape")
 
 
 def test_single_lines_that_are_broken_cost_only_themselves(tmp_path: Path) -> None:
     """A line cut off by a full disk is left out; the others count."""
-    strictness.remember(tmp_path / "guard.py", [GUARD])
-    with strictness.memory_file().open("a") as file:
+    strict_memory.remember(tmp_path / "guard.py", [GUARD])
+    with strict_memory.memory_file().open("a") as file:
         file.write("PreToolUse\tBash\t*")
 
-    assert strictness.recall(tmp_path / "guard.py") == (KNOWN,)
+    assert strict_memory.recall(tmp_path / "guard.py") == (KNOWN,)
 
 
 # --- who guards ---------------------------------------------------------------------------------------------------
@@ -93,10 +93,12 @@ def guards(tmp_path: Path) -> Path:
     """A user's guard of Bash, a project's guard of prompts, one by a regular expression; returns the project's root."""
     root = tmp_path / "project"
     root.mkdir()
-    strictness.remember(user("shell.py"), [Route("PreToolUse", "on_pre_tool_use", "Bash|Agent", strict=True)])
-    strictness.remember(user("mcp.py"), [Route("PermissionRequest", "on_permission_request", "mcp__.*", strict=True)])
+    strict_memory.remember(user("shell.py"), [Route("PreToolUse", "on_pre_tool_use", "Bash|Agent", strict=True)])
+    strict_memory.remember(
+        user("mcp.py"), [Route("PermissionRequest", "on_permission_request", "mcp__.*", strict=True)]
+    )
     file = root / ".claude" / "handlers" / "words.py"
-    strictness.remember(file, [Route("UserPromptSubmit", "on_user_prompt_submit", strict=True)])
+    strict_memory.remember(file, [Route("UserPromptSubmit", "on_user_prompt_submit", strict=True)])
     return root
 
 
@@ -115,29 +117,31 @@ def guards(tmp_path: Path) -> Path:
 )
 def test_a_guard_is_known_by_event_and_matcher(guards: Path, event: str, value: str | None, names: list[str]) -> None:
     """A value that cannot be read is selected by every matcher."""
-    assert strictness.guarding(claude, event, value, str(guards)) == names
+    assert strict_memory.guarding(claude, event, value, str(guards)) == names
 
 
 def test_a_matcher_that_this_version_cannot_read_selects_every_value() -> None:
     """An earlier version, or another Python, could read it: nobody knows what the guard would have judged."""
-    strictness.remember(user("odd.py"), [Route("PreToolUse", "on_pre_tool_use", "Bash(", strict=True)])
+    strict_memory.remember(user("odd.py"), [Route("PreToolUse", "on_pre_tool_use", "Bash(", strict=True)])
 
-    assert strictness.guarding(claude, "PreToolUse", "Read", "/") == ["user/odd.py: on_pre_tool_use"]
+    assert strict_memory.guarding(claude, "PreToolUse", "Read", "/") == ["user/odd.py: on_pre_tool_use"]
 
 
 def test_a_projects_guard_guards_that_project_alone(guards: Path, tmp_path: Path) -> None:
     """Whichever way its root is written."""
     (tmp_path / "link").symlink_to(guards)
 
-    assert strictness.guarding(claude, "UserPromptSubmit", None, str(tmp_path / "link"))
-    assert strictness.guarding(claude, "UserPromptSubmit", None, f"{guards}/")
-    assert not strictness.guarding(claude, "UserPromptSubmit", None, str(tmp_path))
-    assert not strictness.guarding(claude, "UserPromptSubmit", None, str(guards) + "/." * 4_096)  # longer than any path
+    assert strict_memory.guarding(claude, "UserPromptSubmit", None, str(tmp_path / "link"))
+    assert strict_memory.guarding(claude, "UserPromptSubmit", None, f"{guards}/")
+    assert not strict_memory.guarding(claude, "UserPromptSubmit", None, str(tmp_path))
+    assert not strict_memory.guarding(
+        claude, "UserPromptSubmit", None, str(guards) + "/." * 4_096
+    )  # longer than any path
 
 
 def test_a_memory_that_cannot_be_read_may_hold_a_guard(guards: Path) -> None:
     """A condition that cannot be evaluated counts as true, and the log says why."""
-    strictness.memory_file().write_text("rubbish")
+    strict_memory.memory_file().write_text("rubbish")
 
-    assert strictness.guarding(claude, "PreToolUse", "Read", str(guards)) == ["a handler"]
+    assert strict_memory.guarding(claude, "PreToolUse", "Read", str(guards)) == ["a handler"]
     assert "so any handler may be strict" in log.tail(1)[0]
