@@ -146,3 +146,20 @@ def test_what_everybody_is_offered_asks_nothing_of_this_machine(root: Path) -> N
     assert [name for name, file in files.items() if file.active and not file.faults] == ["guard"]
     assert [name for name, file in files.items() if file.faults] == ["bad", "closed"]
     assert strict_memory.recall(folder / "guard.py") == ()
+
+
+def test_nothing_of_a_projects_guard_runs_that_is_not_as_you_trusted_it(root: Path) -> None:
+    """Neither its strict functions nor the others, whether the file changed or the configuration that it needs."""
+    text = "RUNS_WHEN = {'reading': ['hold']}\n" + GUARD + "@hookimpl\ndef on_stop(event): ...\n"
+    guard = write(paths.project_handlers(root), "guard.py", text)
+    config = write(paths.project_config(root).parent, "holdfast.toml", 'reading = "hold"\n')
+    trust_all(root)
+    assert [len(file.routes) for file in find(root)] == [3]
+    for path, before, after in ((config, 'reading = "hold"\n', 'reading = "off"\n'), (guard, text, text + "# more\n")):
+        path.write_text(after)
+        (file,) = find(root)
+        assert file.active
+        assert {route.function for route in file.routes} == {"on_pre_tool_use"}
+        assert all("was changed since you trusted it" in route.broken for route in file.routes)
+        assert all((str(config) in route.broken) == (path == config) for route in file.routes)
+        path.write_text(before)
