@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import versions
 from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
@@ -29,6 +30,7 @@ from holdfast.install.installs import Install
 from holdfast.install.settingstext import SettingsText
 from holdfast.plugins import discovery, loader
 from holdfast.project import Project
+from holdfast.server import control
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -145,7 +147,8 @@ def install(
         skill = skillcopy.shipped() if allow_cli and not planned.plugin else b""
         if planned.changes:
             settingsfile.check_writable(planned.file)
-        launcher.write()
+        if launcher.write():
+            control.stop_of(paths.launcher(), paths.entrypoint())
         backup, record = carry_out(planned)
         discovery.newly_seen(target.root)
         lines = [*_registered(planned), *_left_out(planned, files), *_backed_up(planned, backup)]
