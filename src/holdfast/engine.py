@@ -136,7 +136,7 @@ def answer(
             answers = run.answers(plan)
             answers += conclusion.judge_again(CLIENT, run.again, event, plan, answers)
             passed("answered", answers)
-            answers += faults.tell(event, plan, answers, run.printed)
+            answers += faults.tell(CLIENT, event, plan, answers, run.printed)
             reply, said, decided = conclusion.conclude(CLIENT, event, plan, answers)
             output.write_environment(reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
         streams.write(reply)
@@ -219,7 +219,7 @@ def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequen
     A handler's own timeout extends it as far as the client waits. For a plugin's hooks the client waits no longer than
     by default.
     """
-    patience = type(event).deadline
+    patience = CLIENT.EVENTS[event.hook_event_name].timeout_s
     asked = [call.route.timeout for call in plan if call.route.timeout]
     seconds = deadlines.of_event(CLIENT.longest_limit_s(event.hook_event_name), patience, limits.deadline, asked)
     if duplicates.source(CLIENT, os.environ) != duplicates.SETTINGS:
@@ -265,7 +265,7 @@ def choose(payload: Mapping[str, Any], found: Sequence[HandlerFile]) -> tuple[li
         return [], None
     event = CLIENT.parse(payload)
     if value is None:
-        plan = loader.plan(CLIENT, files, name, event.matcher_value)
+        plan = loader.plan(CLIENT, files, name, CLIENT.matcher_value(event))
     return plan, event
 
 

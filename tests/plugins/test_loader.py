@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
-import pluggy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,14 +12,14 @@ from hypothesis import strategies as st
 from holdfast import paths
 from holdfast.clients import claude
 from holdfast.config import Config
-from holdfast.dispatch.calls import Caller
+from holdfast.dispatch.calls import Caller, plugin_manager
 from holdfast.dispatch.run import running_order
 from holdfast.events import parse
 from holdfast.files import trust
-from holdfast.plugins import discovery, hookspecs, loader, strict_memory
+from holdfast.plugins import discovery, loader, strict_memory
 from holdfast.plugins.context import Context
 from holdfast.plugins.discovery import HandlerFile
-from holdfast.plugins.markers import PROJECT_NAME, hookimpl
+from holdfast.plugins.markers import hookimpl
 from holdfast.plugins.scan import Route
 from holdfast.sessions.workspace import Workspace
 
@@ -70,8 +69,7 @@ def test_a_guard_whose_remembered_matcher_cannot_be_read_guards_every_value(root
 @settings(derandomize=True, database=None, deadline=None, max_examples=150)
 def test_the_order_is_pluggys_own(options: list[tuple[bool, bool]]) -> None:
     """With tryfirst and trylast the planned order and the calling order are those of a real pluggy call."""
-    manager = pluggy.PluginManager(PROJECT_NAME)
-    manager.add_hookspecs(hookspecs.of(["on_stop"]))
+    manager = plugin_manager(claude, "on_stop")
     for index, (first, last) in reversed(list(enumerate(options))):
         manager.register(plugin(index, first, last))
     real = manager.hook.on_stop(event=None, context=None)

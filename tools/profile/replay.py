@@ -84,7 +84,7 @@ def fire(double: Double, payload: Mapping[str, Any], given: Mapping[str, str]) -
     noted = double.top / "trace"
     noted.write_bytes(b"")
     client = Client(double, double.root, str(payload.get("session_id", "")))
-    limit = min(events.model(event).deadline, double.limit_s)
+    limit = min(events.EVENTS[event].timeout_s, double.limit_s)
     ended = client.run(registration.command(event), payload, limit, **given, **{trace.VARIABLE: str(noted)})
     return firing.split(event, ended.seconds * 1000, ended.exit_code, _line(noted))
 

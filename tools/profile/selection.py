@@ -80,7 +80,7 @@ def _fires(payload: Mapping[str, Any], asked: Mapping[str, str | None]) -> bool:
     """Return whether the client starts a process for an event."""
     name = payload["hook_event_name"]
     try:
-        return name in asked and matchers.matches(asked[name], events.parse(payload).matcher_value, name)
+        return name in asked and matchers.matches(asked[name], claude.matcher_value(events.parse(payload)), name)
     except EventError:
         return False
 

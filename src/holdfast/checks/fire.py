@@ -70,7 +70,7 @@ class _Command:
         """The timeout (seconds) that the client gives it."""
         limit = self.hook.get("timeout")
         given = float(limit) if isinstance(limit, (int, float)) and limit > 0 else 0.0
-        return given or events.model(self.event).deadline
+        return given or events.EVENTS[self.event].timeout_s
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
@@ -197,7 +197,7 @@ def _payload(client: Client, command: _Command) -> tuple[str, dict[str, Any]]:
     known = [name for name in recorded.names_of(event) if "subagent" not in name]
     if not known:
         return "never recorded", client.payload(event)
-    field = events.model(event).matcher_field or ""
+    field = events.EVENTS[event].matcher or ""
     payloads = {name: client.payload(name) for name in known}
     chosen = [name for name in known if matchers.matches(command.matcher, payloads[name].get(field), event)]
     name = _PAYLOADS[event] if _PAYLOADS.get(event) in chosen else next(iter(chosen), known[0])

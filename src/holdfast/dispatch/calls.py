@@ -6,13 +6,14 @@ import os
 import time
 from copy import deepcopy
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
-from pluggy import PluginManager
+from pluggy import HookspecMarker, PluginManager
 
 from holdfast import log
 from holdfast.dispatch.interrupts import EventStopped, HandlerTimeout, interrupt_at
-from holdfast.plugins import hookspecs, loader, outcomes
+from holdfast.plugins import loader, outcomes
 from holdfast.plugins.markers import PROJECT_NAME
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Caller:
     def _load(self, call: Call) -> str:
         if call.route.broken:
             return f"was not called: {call.route.broken}"
-        manager, limit = _manager(call.route.function), self.limit(call)
+        manager, limit = plugin_manager(self.client, call.route.function), self.limit(call)
         try:
             with interrupt_at(time.monotonic() + limit, HandlerTimeout):
                 function = getattr(loader.load(call.file), call.route.function)
@@ -140,7 +141,7 @@ class Caller:
                 return (), (), "", True
             said, dropped = self.client.as_said(event, called, returned)
             for outcome in said:
-                outcomes.check(outcome, event.hook_event_name, type(event).accepts)
+                outcomes.check(outcome, event.hook_event_name, self.client.EVENTS[event.hook_event_name].accepts)
             self.client.merge(event.hook_event_name, said)  # fails here, not when it is merged with other answers
         except EventStopped:
             raise
@@ -170,10 +171,13 @@ class _Surroundings:
         os.close(self._folder)
 
 
-def _manager(function: str) -> PluginManager:
+def plugin_manager(client: Client, function: str) -> PluginManager:
     """Return a plugin manager that knows only one hook, because reading all specifications takes time."""
     manager = PluginManager(PROJECT_NAME)
-    manager.add_hookspecs(hookspecs.of([function]))
+    specifications = ModuleType(function)
+    specification = client.EVENTS[client.HOOK_NAMES[function]].specification
+    setattr(specifications, function, HookspecMarker(PROJECT_NAME)(specification))
+    manager.add_hookspecs(specifications)
     return manager
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.dispatch.calls import Answer
-    from holdfast.dispatch.client import Event
+    from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.discovery import HandlerFile
     from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.loader import Call
@@ -146,7 +146,7 @@ def waiting(session: object) -> bool:
 
 
 def tell(
-    event: Event, plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping[str, bytearray]
+    client: Client, event: Event, plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping[str, bytearray]
 ) -> list[Answer]:
     """Return an answer that tells the user about handlers' faults, once per session and file; empty if there are none.
 
@@ -154,6 +154,7 @@ def tell(
     only looks for one file.
 
     Args:
+        client: the client that sent it.
         event: the event that was answered.
         plan: its calls.
         answers: their answers.
@@ -167,7 +168,7 @@ def tell(
     for label, output in printed.items():
         if label in files and output.strip():
             found.setdefault(key(files[label]), f"{label} printed, which nobody reads")
-    lines = untold(event.session_id, found, now="tell_user" in type(event).accepts)
+    lines = untold(event.session_id, found, now="tell_user" in client.EVENTS[event.hook_event_name].accepts)
     if not lines:
         return []
     from holdfast.dispatch.calls import Answer

@@ -106,7 +106,7 @@ def _client_limits(project: Project) -> dict[str, float]:
     for event, hook in hooks:
         if event in events.EVENTS:
             limit = hook.get("timeout")
-            given = limit if isinstance(limit, (int, float)) and limit > 0 else events.model(event).deadline
+            given = limit if isinstance(limit, (int, float)) and limit > 0 else events.EVENTS[event].timeout_s
             found[event] = min(given, found.get(event, given))
     return found
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.clients import claude
 from holdfast.clients.claude import STRICT_EVENTS
-from holdfast.clients.claude.events import EVENTS, model
+from holdfast.clients.claude.events import EVENTS
+from holdfast.clients.claude.matchers import NARROW_EVENTS, TOOL_EVENTS, alternatives, as_regex, called_as, selects_all
 from holdfast.clients.claude.matchers import NO_MATCHER as NO_MATCHER
-from holdfast.clients.claude.matchers import TOOL_EVENTS, alternatives, as_regex, called_as, selects_all
 from holdfast.clients.claude.replies import EXIT_CODE_EVENTS as EXIT_CODE_EVENTS
 from holdfast.plugins.deadlines import needed_client_limit
 
@@ -41,7 +41,6 @@ NO_WORKTREE = (
 LEAST_TIMEOUT_S = 5.0
 """The time a handler has by default: a shorter registered timeout would cut off answers that are in time."""
 
-_LIST_EVENTS = frozenset({"StopFailure", "FileChanged"})
 _SAME_TOOL = frozenset({"Task", "Agent"})
 _OURS = re.compile(
     r"""\s*(?:p=|exec\s+|(?:\[|test)\s+-\S+\s+)?
@@ -79,7 +78,7 @@ def covers(event: str, registered: str | None, asked: str | None) -> bool:
         return True
     if asked is None or selects_all(asked):
         return False
-    if event in _LIST_EVENTS:
+    if event in NARROW_EVENTS:
         return set(asked.split("|")) <= set(registered.split("|"))
     names = alternatives(asked, event)
     if names is None:
@@ -154,7 +153,7 @@ def cuts_off(event: str, limit: object, needed: int | None = None) -> bool:
         return isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit < needed
     if isinstance(limit, bool) or not isinstance(limit, (int, float)):
         return True
-    return limit < min(LEAST_TIMEOUT_S, model(event).deadline if event in EVENTS else LEAST_TIMEOUT_S)
+    return limit < min(LEAST_TIMEOUT_S, EVENTS[event].timeout_s if event in EVENTS else LEAST_TIMEOUT_S)
 
 
 def timeouts(files: Iterable[HandlerFile]) -> dict[str, int]:
@@ -165,7 +164,7 @@ def timeouts(files: Iterable[HandlerFile]) -> dict[str, int]:
             if route.timeout:
                 by_event.setdefault(route.event, []).append(route.timeout)
     found = {
-        event: needed_client_limit(claude.longest_limit_s(event), model(event).deadline, asked)
+        event: needed_client_limit(claude.longest_limit_s(event), EVENTS[event].timeout_s, asked)
         for event, asked in by_event.items()
     }
     return {event: limit for event, limit in found.items() if limit}
@@ -200,7 +199,7 @@ def _union(event: str, matchers: list[str | None]) -> str | None:
     given = [matcher for matcher in matchers if matcher is not None and not selects_all(matcher)]
     if event in NO_MATCHER or len(given) < len(matchers):
         return None
-    if event in _LIST_EVENTS:
+    if event in NARROW_EVENTS:
         return _bar_list(given)
     listed = [alternatives(matcher, event) for matcher in given]
     names = _named({name for part in listed if part is not None for name in part if name}, event)
