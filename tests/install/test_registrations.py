@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.clients.claude import scopes
-from holdfast.install import installs, registration, registrations
+from holdfast.install import installs, register, registrations
 from holdfast.install.installs import Install
 from holdfast.sessions.workspace import Workspace
 
@@ -39,7 +39,7 @@ def test_an_entry_says_what_it_runs(target: Target, home: Path) -> None:
     write(
         target,
         {
-            "Stop": [hook(registration.command("Stop"), timeout=7), hook("holdfast dispatch Stop"), hook("make")],
+            "Stop": [hook(register.command("Stop"), timeout=7), hook("holdfast dispatch Stop"), hook("make")],
             "PreToolUse": [{"matcher": "Bash", **hook("/x y/../opt/.local/share/holdfast/run PreToolUse", timeout=0)}],
         },
     )
@@ -62,7 +62,7 @@ def test_what_runs_holdfast_is_found_however_it_is_written(target: Target, comma
 
 def test_settings_behind_a_link_are_read(target: Target, tmp_path: Path) -> None:
     """As the client reads them."""
-    write(target, {"Stop": [hook(registration.command("Stop"))]})
+    write(target, {"Stop": [hook(register.command("Stop"))]})
     target.settings.rename(tmp_path / "kept.json")
     target.settings.symlink_to(tmp_path / "kept.json")
     assert [entry.event for entry in registrations.entries(target)] == ["Stop"]

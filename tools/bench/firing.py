@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.install import registration
+from holdfast.install import register
 from holdfast.testkit.client import encoded
 from tools.bench import place as places
 from tools.bench import race
@@ -92,7 +92,7 @@ def status_line(place: Place, top: Path) -> Contestant:
     folder = state / "holdfast" / "status"
     folder.mkdir(parents=True, mode=0o700)
     (folder / places.SESSION).write_text("holdfast status 1\n1\nBench · phase 1/2 look around\n", "utf-8")
-    command = ("/bin/sh", "-c", registration.STATUS_LINE)
+    command = ("/bin/sh", "-c", register.STATUS_LINE)
     data = encoded(place.payload("SessionStart-startup"))
     return Contestant(
         STATUS_LINE, "status", command, data, "phase 1/2 look around · saved", environ={"XDG_STATE_HOME": str(state)}

@@ -13,7 +13,8 @@ from holdfast.commands import options
 from holdfast.commands.targets import of_options, target_options
 from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document
-from holdfast.install import format_index, installer, registrations, settingsfile, wanted_events
+from holdfast.install import format_index, install, register, registrations
+from holdfast.install import settings as settings_file
 from holdfast.plugins import switches
 from holdfast.project import Project
 
@@ -47,7 +48,7 @@ def command(
 ) -> None:
     """Register Holdfast's handlers in Claude Code's settings.json.
 
-    Only Holdfast's own entries change. Every other character of the file stays. A backup of the file is made first.
+    Only Holdfast's own entries change. Every other character of the file stays.
     `holdfast uninstall` undoes all of it. A status line of your own is never replaced.
 
     A client shows a dialog at its start if settings name an event that it doesn't know. So your own settings get the
@@ -66,13 +67,13 @@ def command(
             f"{target.settings} leads out of the project through a symbolic link, which a repository can contain; to "
             f"change that file: {named}"
         )
-    asked = {"allow_cli": allow_cli, "status_line": status_line, "all_events": all_events}
+    asked = install.Options(allow_cli=allow_cli, status_line=status_line, all_events=all_events)
     if printing:
-        click.echo(wanted_events.printed(target.root), nl=False)
+        click.echo(register.printed(target.root), nl=False)
     elif dry_run:
-        click.echo(installer.preview(target, **asked), nl=False)
+        click.echo(install.preview(target, asked), nl=False)
     else:
-        click.echo(paths.shown("\n".join(installer.install(target, **asked))))
+        click.echo(paths.shown("\n".join(install.install(target, asked))))
         _warn_of_faults(target)
         for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)
@@ -86,7 +87,7 @@ def _warn_of_faults(target: Target) -> None:
     """Name on stderr what the client ignores in the files that a session reads, `target` among them."""
     for each in registrations.targets(Project.open(target.root)):
         try:
-            faults = settings_schema.faults(settingsfile.read(each.real).text)
+            faults = settings_schema.faults(settings_file.read(each.real).text or "")
         except StateError:
             continue  # `holdfast doctor` reports that
         for fault in faults:

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.install import registration
+from holdfast.install import register
 from tools.bench.alternatives import starting
 from tools.bench.place import COLD
 
@@ -71,14 +71,14 @@ def floors() -> list[Way]:
 
 def cold() -> Way:
     """Return the registered command without a server."""
-    return Way("the registered command, cold", _shell(registration.command(EVENT)), environ=COLD, kind="cold")
+    return Way("the registered command, cold", _shell(register.command(EVENT)), environ=COLD, kind="cold")
 
 
 def warm(place: Place) -> list[Way]:
     """Return the ways that start a process which asks the warm server: as registered, and the relays beside it."""
     note = "the native relay" if place.native else "the Python relay"
     direct = {"type": "command", "command": str(place.launcher), "args": [EVENT]}
-    found = [Way(WARM, _shell(registration.command(EVENT)), note=note, kind="warm", asks=True)]
+    found = [Way(WARM, _shell(register.command(EVENT)), note=note, kind="warm", asks=True)]
     if place.native:
         found += [
             Way(NO_SHELL, direct, note="exec form", kind="warm", asks=True),
@@ -112,7 +112,7 @@ def alternatives(place: Place, stack: ExitStack, *, server: bool) -> list[Way]:
 
 def with_python_relay(place: Place) -> str:
     """Return the registered command with the entrypoint in the launcher's place: the Python relay, as without cc."""
-    return registration.command(EVENT).replace(f'"{registration.LAUNCHER}"', shlex.quote(str(place.entry)))
+    return register.command(EVENT).replace(f'"{register.LAUNCHER}"', shlex.quote(str(place.entry)))
 
 
 def _shell(command: str) -> dict[str, Any]:
