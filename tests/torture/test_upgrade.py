@@ -273,20 +273,11 @@ class World(Place):
             self.signal(signal.SIGKILL)
             time.sleep(0.02)
 
-    def serves(self) -> bool:
-        """Return whether a process of this home listens at a socket."""
-        with suppress(OSError):
-            listening = {
-                f"socket:[{line.split()[6]}]"
-                for line in Path("/proc/net/unix").read_text().splitlines()[1:]
-                if line.split()[3] == "00010000"
-            }
-            for pid in self.family():
-                for each in Path(f"/proc/{pid}/fd").iterdir():
-                    with suppress(OSError):
-                        if str(each.readlink()) in listening:
-                            return True
-        return False
+    def install(self) -> None:
+        """Install the new version; where it has a relay, a new server then answers."""
+        self.holdfast("install", "--scope", "user")
+        if self.layout == "wheel":
+            self.warm()
 
     def warm(self) -> None:
         """Send events until a server answers them."""
@@ -492,9 +483,9 @@ def test_guards_refuse_and_events_are_answered_after_an_upgrade(world: World) ->
                 faults += fault(f"{server}, {when}, {name}", ended, check)
         if faults:
             continue
-        wait("a new server listens", world.serves)
+        world.install()
         for command, check in COMMANDS.items():
-            faults += fault(f"new server, {command}", world.bash(command, 3600.0), check)
+            faults += fault(f"{server}, installed again, {command}", world.bash(command, 3600.0), check)
     assert not faults, "\n".join(faults)
 
 
@@ -595,8 +586,7 @@ def test_an_event_that_has_begun_is_refused_whatever_happens_to_the_package(worl
             world.warm()
         if "new server" in name:
             world.upgrade()
-            world.bash("ls")
-            wait("a new server listens", world.serves)
+            world.install()
         asked: dict[str, Any] = {"tool_input": {"command": "rm -rf /"}}
         faults += fault(name, world.interrupted(partial(act, world), "PreToolUse-Bash", **asked), denies())
     assert not faults, "\n".join(faults)
@@ -635,8 +625,7 @@ def test_install_and_uninstall_after_an_upgrade_leave_nothing(world: World) -> N
         world.upgrade()
         world.event("SessionStart-startup")
         if install:
-            world.holdfast("install", "--scope", "user")
-            world.warm()
+            world.install()
             for command, check in COMMANDS.items():
                 faults += fault(f"installed again, {command}", world.bash(command), check)
             found = json.loads(world.holdfast("doctor", "--json", code=None).stdout)["findings"]

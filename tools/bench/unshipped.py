@@ -44,7 +44,7 @@ def contestants(place: Place, stack: ExitStack, *, server: bool) -> list[Contest
         _asking("mcp_tool, to the server: one question", _mcp(place, stack, place.entry), data),
         _asking("HTTP, to the server: one question", _http(place, stack, place.entry), data),
     ]
-    relays: list[tuple[str, tuple[str, ...]]] = [(ways.PYTHON, ("/bin/sh", "-c", ways.with_python_relay(place)))]
+    relays: list[tuple[str, tuple[str, ...]]] = []
     if place.native:
         relays += [
             (ways.NATIVE, ("/bin/sh", "-c", register.command(ways.EVENT))),

@@ -13,14 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 STAGES = {
-    "ready": "hand-over",
     "begun": "hand-over",
     "read": "reading",
     "found": "finding",
     "answered": "calling",
     "written": "replying",
     "delivered": "delivering",
-    "let_go": "closing",
     "over": "closing",
 }
 """The part of the server's own time that ends at each point of `trace.POINTS`."""
@@ -97,8 +95,8 @@ def split(event: str, whole: float, exit_code: int | None, line: str) -> Firing:
     points: dict[str, float] = noted.get("points", {})
     if "begun" not in points or "over" not in points:
         return Firing(event, whole, exit_code=exit_code)
-    warm = "accepted" in points and "let_go" in points
-    unseen = {"over"} if warm else {"accepted", "let_go"}  # the client doesn't wait for these
+    warm = "accepted" in points
+    unseen = {"over"} if warm else set()  # the client doesn't wait for it
     ways = [(points[name], name) for name in trace.POINTS if name in points and name not in unseen]
     noted_calls = noted.get("calls", ())
     spans = [span for each in noted_calls for span in _spans(each["moments"])]

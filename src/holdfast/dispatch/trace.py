@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 VARIABLE = "HOLDFAST_TRACE"
 """The environment variable that names the file to append a line per event to. The file must exist already."""
 
-POINTS = ("accepted", "ready", "begun", "read", "found", "answered", "written", "delivered", "let_go", "over")
+POINTS = ("accepted", "begun", "read", "found", "answered", "written", "delivered", "over")
 """The points, in their order.
 
-accepted: the server accepted the connection, whose turn may come later. ready: the server's child said that it is ready
-(these two only if the server answers). begun: answering began. read: the payload was read. found: the handlers were
-found and the event was parsed. answered: all handlers were called. written: the reply was written. delivered: the
-handlers know that. let_go: the client was released (only by the server). over: everything is done. Handlers may be
-called as soon as the payload was read, in a process parallel to the one that records this.
+accepted: an idle child of the server took the connection (only if the server answers). begun: answering began. read:
+the payload was read. found: the handlers were found and the event was parsed. answered: all handlers were called.
+written: the reply was written. delivered: the handlers know that, and the client goes on. over: everything is done.
+Handlers that aren't shipped run in other processes than the one that records this.
 """
 
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # never creates it, never blocks

@@ -18,6 +18,7 @@ from holdfast.install.installs import Install
 from holdfast.install.settings import Settings
 from holdfast.plugins import discovery, loader
 from holdfast.project import Project
+from holdfast.server import control
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -94,7 +95,8 @@ def install(target: Target, options: Options = Options()) -> list[str]:
         source = skill.shipped() if options.allow_cli and not by_plugin else b""
         if edit.changes:
             settings.check_writable(edit.file)
-        launcher.write()
+        if launcher.write():
+            control.stop_of(paths.launcher(), paths.entrypoint())
         write(edit)
         discovery.newly_seen(target.root)
         lines = [*_registered(edit, by_plugin), *_left_out(edit, files)]

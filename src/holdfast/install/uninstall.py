@@ -18,8 +18,6 @@ from holdfast.install.settings import Settings
 from holdfast.server import control
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.clients.claude.scopes import Target
     from holdfast.install.installs import Install
     from holdfast.install.settings import SettingsFile
@@ -57,7 +55,7 @@ def uninstall(target: Target) -> list[str]:
         if others := _named_elsewhere(target, unknown):
             lines.append(_stays(others))
         else:
-            removed = [f"Ended: {address}" for address in _stop_servers()]
+            removed = [f"Ended: {address}" for address in control.stop_of(paths.launcher(), paths.entrypoint())]
             removed += [f"Removed: {path}" for path in launcher.remove()]
             doubt = "Other settings may still name the launcher. If so, install into them again."
             lines += [*removed, *([doubt] if removed and unknown else [])]
@@ -157,11 +155,6 @@ def _usual_others(target: Target) -> list[Target]:
 def _stays(others: list[Target]) -> str:
     commands = "".join(f"\n  {each.undo}" for each in others)
     return f"The launcher stays, because other settings still name it. To remove Holdfast there too:{commands}"
-
-
-def _stop_servers() -> list[Path]:
-    """Stop the launcher's servers, whichever relay it was when they were started; return their sockets' paths."""
-    return [address for entry in (paths.launcher(), paths.entrypoint()) for address in control.stop_of(entry)]
 
 
 def _has_ours(target: Target) -> bool:

@@ -35,7 +35,6 @@ class Running:
     answers: bool = False
     started: float = 0.0
     answered: int = 0
-    answering: int = 0
     entry: str = ""
     memory: int = 0
 
@@ -168,7 +167,7 @@ def _look(address: Path) -> Running:
     pid = max(holder(address), 0)
     if said is None:
         return Running(address, pid)
-    known = {name: said[name] for name in ("started", "answered", "answering", "entry") if name in said}
+    known = {name: said[name] for name in ("started", "answered", "entry") if name in said}
     return Running(address, pid, answers=True, memory=memory(family(pid)), **known)
 
 
@@ -229,10 +228,11 @@ def stop(address: Path) -> bool:
     return ended
 
 
-def stop_of(entry: Path) -> list[Path]:
-    """Stop the servers of an entrypoint that is being removed, and those that don't answer. Return their addresses."""
-    own = os.path.realpath(entry)
-    wanted = [each.address for each in running_servers() if not each.answers or os.path.realpath(each.entry) == own]
+def stop_of(*entries: Path) -> list[Path]:
+    """Stop the servers of entrypoints that change, and those that don't answer. Return their sockets' paths."""
+    own = [os.path.realpath(entry) for entry in entries]
+    running = running_servers()
+    wanted = [each.address for each in running if not each.answers or os.path.realpath(each.entry) in own]
     ended = [address for address in wanted if _stopped(address)]
     with suppress(OSError):
         for each in folder().iterdir():

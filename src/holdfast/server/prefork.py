@@ -34,7 +34,7 @@ IDLE_TIMEOUT_S = 900.0
 """Time without an event after which the server ends."""
 LONGEST_S = 2 * 3_600.0
 """Time after which a child that still answers is killed; no event may take so long (`Hooks.longest_limit_s`)."""
-_COUNTS = struct.Struct("=QQ")
+_COUNT = struct.Struct("=Q")
 
 
 def main(entry: str) -> int:
@@ -81,7 +81,7 @@ class Server:
     _idle: set[int] = field(default_factory=set)
     _busy: dict[int, float] = field(default_factory=dict)  # process id → when it took its event
     _answered: int = 0
-    _counts: mmap.mmap = field(default_factory=lambda: mmap.mmap(-1, _COUNTS.size))  # children read it, too
+    _count: mmap.mmap = field(default_factory=lambda: mmap.mmap(-1, _COUNT.size))  # children read it, too
     _started: float = field(default_factory=time.time)
     _ended: bool = False
 
@@ -119,6 +119,9 @@ class Server:
             with suppress(BlockingIOError):
                 for line in os.read(taken, 65_536).splitlines(keepends=True):
                     last = time.monotonic()
+                    if line == worker.STALE:
+                        log.write("info", "the server stops: its code has changed since it started")
+                        return
                     if line == worker.ANSWERS:
                         self._answered += 1
                         continue
@@ -129,7 +132,7 @@ class Server:
                 retry_at = time.monotonic() + RETRY_S
             self._idle -= ended
             self._busy = {pid: since for pid, since in self._busy.items() if pid not in ended}
-            _COUNTS.pack_into(self._counts, 0, self._answered, len(self._busy))
+            _COUNT.pack_into(self._count, 0, self._answered)
             for pid, since in self._busy.items():
                 if time.monotonic() - since > LONGEST_S:
                     os.kill(pid, signal.SIGKILL)
@@ -158,15 +161,8 @@ class Server:
 
     def _status(self) -> dict[str, object]:
         """Return in a child what `holdfast server status` is told."""
-        answered, answering = _COUNTS.unpack_from(self._counts)
-        started = round(self._started)
-        return {
-            "pid": os.getppid(),
-            "started": started,
-            "entry": self.entry,
-            "answered": answered,
-            "answering": answering,
-        }
+        (answered,) = _COUNT.unpack_from(self._count)
+        return {"pid": os.getppid(), "started": round(self._started), "entry": self.entry, "answered": answered}
 
     @staticmethod
     def _ended_children() -> set[int]:

@@ -43,8 +43,8 @@ REST_S = 0.03
 """Pause after an answer: the caller, its shell and the client need the processor now."""
 MARGIN_S = 2
 """Time after our own deadline at which the caller gives up."""
-ANSWERS = b"+\n"
-"""A child's message to the server that it answers an event, and not only a question for the server's status."""
+ANSWERS, STALE = b"+\n", b"!\n"
+"""A child's messages to the server: it answers an event, not a question for the status; the code has changed."""
 _SURROUNDINGS = (*(f"ns/{each}" for each in protocol.SPACES), "root")  # in /proc/PID
 
 
@@ -133,7 +133,7 @@ def serve(
             break
     started = time.monotonic()
     listener.close()
-    os.write(takes, b"%d\n" % os.getpid())
+    _tell(takes, b"%d\n" % os.getpid())
     os.close(lifeline)
     with connection, suppress(OSError, ValueError):  # before *go* the caller answers for itself
         if not protocol.ours(connection):
@@ -143,11 +143,17 @@ def serve(
         if request.kind != b"event":
             connection.sendall(json.dumps(status()).encode())
         elif stamp.changed(whole=False):
-            os.kill(os.getppid(), signal.SIGTERM)  # and the caller goes cold
+            _tell(takes, STALE)  # and the caller goes cold
         elif _take_place(connection, request):
-            os.write(takes, ANSWERS)
+            _tell(takes, ANSWERS)
             os.close(takes)
             _answer(connection, os.fsdecode(request.argument), started)
+
+
+def _tell(takes: int, message: bytes) -> None:
+    """Send the server a message. It may have died; that costs no event."""
+    with suppress(OSError):
+        os.write(takes, message)
 
 
 def answer_samples() -> None:

@@ -40,7 +40,7 @@ def measure(program: Path, top: Path) -> list[dict[str, Any]]:
     with ExitStack() as stack:
         stack.callback(server.stop, place)
         warm = places.warm_up(place)
-        them = [each for each in ways.warm(place) if each.name in (ways.WARM, ways.PYTHON)] if warm else []
+        them = [each for each in ways.warm(place) if each.name == ways.WARM] if warm else []
         rows = [_row(place, program, each) for each in them]
     mcp = ways.Way("mcp_tool", ways.mcp_hook(), servers=ways.mcp_server(place))
     with ExitStack() as http:
@@ -50,7 +50,7 @@ def measure(program: Path, top: Path) -> list[dict[str, Any]]:
 
 def _row(place: Place, program: Path, way: Way, http: ExitStack | None = None) -> dict[str, Any]:
     with ExitStack() as stack:
-        if way.name in (ways.WARM, ways.PYTHON) and not places.warm_up(place):
+        if way.name == ways.WARM and not places.warm_up(place):
             raise WrongAnswerError("the server did not come back")
         driven = drive(place, program, way, stack)
         if not _refused(driven, place):

@@ -26,7 +26,6 @@ TRUE = "/bin/true"
 WARM = "the registered command, warm"
 NATIVE = "native relay, as registered"
 NO_SHELL = "native relay, no shell"
-PYTHON = "Python relay, as registered"
 REFUSED = "would print secrets"
 _FIELDS = ("hook_event_name", "session_id", "cwd", "tool_name")
 
@@ -75,16 +74,14 @@ def cold() -> Way:
 
 
 def warm(place: Place) -> list[Way]:
-    """Return the ways that start a process which asks the warm server: as registered, and the relays beside it."""
-    note = "the native relay" if place.native else "the Python relay"
+    """Return the ways that start the native relay, which asks the warm server; none where there is no relay."""
+    if not place.native:
+        return []
     direct = {"type": "command", "command": str(place.launcher), "args": [EVENT]}
-    found = [Way(WARM, _shell(register.command(EVENT)), note=note, kind="warm", asks=True)]
-    if place.native:
-        found += [
-            Way(NO_SHELL, direct, note="exec form", kind="warm", asks=True),
-            Way(PYTHON, _shell(with_python_relay(place)), note="in the launcher's place", kind="warm", asks=True),
-        ]
-    return found
+    return [
+        Way(WARM, _shell(register.command(EVENT)), note="the native relay", kind="warm", asks=True),
+        Way(NO_SHELL, direct, note="exec form", kind="warm", asks=True),
+    ]
 
 
 def alternatives(place: Place, stack: ExitStack, *, server: bool) -> list[Way]:
@@ -108,11 +105,6 @@ def alternatives(place: Place, stack: ExitStack, *, server: bool) -> list[Way]:
         Way("HTTP, to the server", http_hook(place, stack, place.entry), note=through, asks=True),
     ]
     return found
-
-
-def with_python_relay(place: Place) -> str:
-    """Return the registered command with the entrypoint in the launcher's place: the Python relay, as without cc."""
-    return register.command(EVENT).replace(f'"{register.LAUNCHER}"', shlex.quote(str(place.entry)))
 
 
 def _shell(command: str) -> dict[str, Any]:

@@ -76,6 +76,7 @@ def test_the_slow_handler_of_recorded_events_is_named(
 ) -> None:
     """Really replayed by a warm server: the table, the share, the p95; and nothing of the user's has changed."""
     monkeypatch.setenv("HOLDFAST_SERVER", "")
+    monkeypatch.delenv("HOLDFAST_RELAY")
     record(project, "PreToolUse-Bash", "PreToolUse-Bash", "Stop")
     folders = [project.root, paths.config_dir(), paths.state_dir()]
     before = everything(*folders)

@@ -38,8 +38,9 @@ def on_stop(event, context):
 
 
 @pytest.fixture
-def double(holdfast_project: Callable[..., HoldfastProject]) -> Iterator[Double]:
+def double(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch) -> Iterator[Double]:
     """The double of a project with a slow handler, and with one that leaves something behind."""
+    monkeypatch.delenv("HOLDFAST_RELAY")
     made = holdfast_project({".claude/handlers/slow.py": SLOW, ".claude/handlers/counts.py": COUNTS})
     made.trust()
     with doubles.opened(Workspace.open(made.root, trusted=True)) as place:
