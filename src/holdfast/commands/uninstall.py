@@ -28,8 +28,8 @@ def command(
 ) -> None:
     """Remove Holdfast from Claude Code's settings.json.
 
-    A file that nobody changed since the install becomes what it was before, byte for byte. From any other file only
-    Holdfast's own entries are removed. With the last settings file, the programs that Holdfast wrote go too.
+    Only Holdfast's own entries are removed. A file that nobody else changed since the install becomes what it was
+    before, byte for byte. With the last settings file, the programs that Holdfast wrote go too.
 
     What Holdfast knows of your workflows stays, unless you give --purge. Files in your projects always stay. Before you
     uninstall, `holdfast forget --everything` removes them there.
