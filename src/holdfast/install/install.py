@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import paths
@@ -22,7 +23,6 @@ from holdfast.server import control
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from pathlib import Path
 
     from holdfast.clients.claude.scopes import Target
     from holdfast.install.register import Entry, Matchers
@@ -200,7 +200,7 @@ def recorded(target: Target) -> Install:
 def _record_for(target: Target, files: Sequence[HandlerFile]) -> Install:
     """Return the record to install with: the earlier one, updated for this project."""
     known = recorded(target)
-    there = {root: wishes for root, wishes in known.projects.items() if installs.is_there(root)}
+    there = {root: wishes for root, wishes in known.projects.items() if Path(root).is_dir()}
     known = dataclasses.replace(known, scope=target.scope, root=target.root, projects=there)
     return known.with_project(target.root, register.project_wishes(files))
 

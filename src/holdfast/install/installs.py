@@ -77,7 +77,7 @@ def load() -> dict[str, Install]:
 
 def lost() -> str:
     """Return why the record, or a part of it, can't be read; empty if it can."""
-    return _read()[1]
+    return str(_read()[1] or "")
 
 
 def unknown() -> str:
@@ -113,42 +113,34 @@ def others(settings: Path) -> dict[str, Install]:
     return {name: install for name, install in known if name != str(settings) and install.settings.exists()}
 
 
-def is_there(root: str) -> bool:
-    """Return whether a recorded project still exists."""
-    return Path(root).is_dir()
-
-
 def file() -> Path:
     """Return the record's path."""
     return paths.state_dir() / "installs.json"
 
 
-def check() -> None:
-    """Raise StateError if the record exists but can't be read (no permission, say), because it may not be replaced."""
-    with suppress(MissingError, BrokenError, SchemaMismatch):
-        document.load(file())
-
-
-def _read() -> tuple[dict[str, Install], str]:
-    """Return the recorded installs, and why some may be missing (empty if none)."""
+def _read() -> tuple[dict[str, Install], StateError | None]:
+    """Return the recorded installs, and what is wrong if some may be missing."""
     try:
-        data = document.load(file()).data
+        rows = document.load(file()).data.get("installs")
     except MissingError:
-        return {}, ""
+        return {}, None
     except StateError as error:
-        return {}, str(error)
-    rows = data.get("installs")
+        return {}, error
     if not isinstance(rows, dict):
-        return {}, f'{file()}: "installs" {"must be an object" if "installs" in data else "is missing"}'
-    found = {name: _install(row) for name, row in rows.items()}
-    broken = next((f'{file()}: "installs.{name}" isn\'t an install' for name in found if not found[name]), "")
-    return {name: install for name, install in found.items() if install}, broken
+        return {}, BrokenError(file(), '"installs" is missing or no object')
+    known = {name: _install(row) for name, row in rows.items()}
+    broken = next((name for name, install in known.items() if not install), None)
+    fault = None if broken is None else BrokenError(file(), f'"installs.{broken}" isn\'t an install')
+    return {name: install for name, install in known.items() if install}, fault
 
 
 def _save(installs: dict[str, Install]) -> None:
-    check()
-    if lost():  # keep the broken record, it may still be useful
+    """Replace the record. A broken one is set aside, for it may still be useful; one that's closed is left alone."""
+    fault = _read()[1]
+    if isinstance(fault, BrokenError | SchemaMismatch):
         document.set_aside(file())
+    elif fault:
+        raise fault
     rows = {name: _row(install) for name, install in installs.items()}
     document.save(file(), {"version": 1, "installs": rows}, mode=0o600)
 

@@ -324,21 +324,9 @@ def ours(text: str) -> bool:
     return _OURS.match(text) is not None
 
 
-def cuts_off(event: str, limit: object, needed: int | None = None) -> bool:
-    """Return whether the `timeout` of one of Holdfast's registered commands is too short for its answers, or no number.
-
-    It never has to be longer than the client's own default for the event, unless `needed` says so (client fact §4.4).
-
-    Args:
-        event: the event's name.
-        limit: the registered value.
-        needed: the seconds its handlers need, if the client's default is too short.
-    """
-    if needed is not None:
-        return isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit < needed
-    if isinstance(limit, bool) or not isinstance(limit, (int, float)):
-        return True
-    return limit < min(LEAST_TIMEOUT_S, model(event).deadline if event in EVENTS else LEAST_TIMEOUT_S)
+def least_timeout_s(event: str) -> float:
+    """Return the shortest timeout of a registered command that doesn't cut answers off (client fact §4.4)."""
+    return min(LEAST_TIMEOUT_S, model(event).deadline if event in EVENTS else LEAST_TIMEOUT_S)
 
 
 def group(event: str, entry: Entry, command: Callable[[str], str] = command) -> dict[str, Any]:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from holdfast.clients.claude.scopes import Target
     from holdfast.project import Project
 
+SCOPES: tuple[scopes.Scope, ...] = ("user", "project", "local")
+"""The scopes whose settings every session in a project reads."""
+
 PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})
 """The keys of a command that the client always runs, and whose answer it waits for."""
 
@@ -84,7 +87,7 @@ def targets(project: Project, *, everywhere: bool = False) -> list[Target]:
         if everywhere or each.root == project.root
     ]
     found: dict[Path, Target] = {}
-    for each in (*_usual(project.root), *others):
+    for each in (*usual(project.root), *others):
         found.setdefault(each.real, each)
     return list(found.values())
 
@@ -113,7 +116,7 @@ def installed_matchers(event: str, root: Path) -> list[str | None]:
     """
     known = installs.load() if os.access(paths.launcher(), os.X_OK) and scopes.runs_own_hooks() else {}
     found: list[str | None] = []
-    for target in _usual(root):
+    for target in usual(root):
         with suppress(StateError):
             if str(target.real) in known:
                 ours = [entry for entry in entries(target) if entry.ours and entry.plain]
@@ -121,10 +124,9 @@ def installed_matchers(event: str, root: Path) -> list[str | None]:
     return found
 
 
-def _usual(root: Path) -> list[Target]:
+def usual(root: Path) -> list[Target]:
     """Return the settings files that every session in a project reads."""
-    names: tuple[scopes.Scope, ...] = ("user", "project", "local")
-    return [scopes.target(scope, root) for scope in names]
+    return [scopes.target(scope, root) for scope in SCOPES]
 
 
 def _entries(target: Target, hooks: Any) -> Iterator[Entry]:

@@ -14,7 +14,7 @@ from holdfast.clients.claude.matchers import NO_MATCHER, selects_all
 from holdfast.errors import HoldfastError, MissingError, StateError
 from holdfast.files import atomic, document
 from holdfast.files.jsonedit import Editor
-from holdfast.install.register import STATUS_LINE, STATUS_REFRESH_S, command, cuts_off, group, ours
+from holdfast.install.register import STATUS_LINE, STATUS_REFRESH_S, command, group, least_timeout_s, ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -148,7 +148,6 @@ class Settings:
         """
         self.containers: dict[str, str | None] = {}
         self.changes: list[str] = []
-        self._known: tuple[str, dict[str, list[_Spot]]] = ("", {})
         if text is None or not text.strip(BLANK):
             self.containers[""] = None if text is None else ""
             mark = "\ufeff" if text and text.startswith("\ufeff") else ""
@@ -298,7 +297,7 @@ class Settings:
 
     def _update(self, event: str, spot: _Spot, wanted: Entry) -> None:
         """Update an event's only entry, each part on its own; a timeout set by hand stays if it is long enough."""
-        matcher, timeout = wanted
+        matcher = wanted.matcher
         if not _same(event, self._matcher(event, spot), matcher):
             self._set_matcher((*_HOOKS, event, spot.group), matcher)
             self.changes.append(f"{event}: matcher changed{_words(event, matcher, 'to')}")
@@ -306,17 +305,25 @@ class Settings:
         if self._editor.value(steps) != command(event):
             self._editor.replace(steps, json.dumps(command(event)))
             self.changes.append(f"{event}: command brought up to date")
-        limit = (*steps[:-1], "timeout")
-        node = self._editor.node(limit)
-        if timeout is not None and cuts_off(event, self._editor.value(limit), timeout):
-            if node is not None:
-                self._editor.remove(limit)
-            self._editor.append(steps[:-1], timeout, "timeout")
-            self.changes.append(f"{event}: time limit of {timeout} s, a handler needs more than the client's default")
-        elif node is not None and cuts_off(event, self._editor.value(limit)):
+        self._set_limit(event, steps[:-1], wanted.timeout_s)
+
+    def _set_limit(self, event: str, steps: Steps, needed: int | None) -> None:
+        """Give an entry the time limit that its handlers need; one that's longer, or set by hand and enough, stays."""
+        limit = (*steps, "timeout")
+        node, enough = self._editor.node(limit), needed or least_timeout_s(event)
+        present = self._editor.value(limit)
+        if node is None and not needed:
+            return
+        if isinstance(present, int | float) and not isinstance(present, bool) and present >= enough:
+            return
+        if node is not None:
             seconds = self._editor.text[node.start : node.end]
             self._editor.remove(limit)
-            self.changes.append(f"{event}: time limit of {seconds} s taken out, it would cut answers off")
+            if not needed:
+                self.changes.append(f"{event}: time limit of {seconds} s taken out, it would cut answers off")
+        if needed:
+            self._editor.append(steps, needed, "timeout")
+            self.changes.append(f"{event}: time limit of {needed} s, a handler needs more than the client's default")
 
     def _set_matcher(self, steps: tuple[str | int, ...], matcher: str | None) -> None:
         present = self._editor.node((*steps, "matcher")) is not None
@@ -348,18 +355,13 @@ class Settings:
         return self._editor.value((*_HOOKS, event, spot.group, "matcher"))
 
     def _spots(self, event: str) -> list[_Spot]:
-        """Return the positions of an event's entries of Holdfast's, cached until the text changes."""
-        if self._known[0] is not self._editor.text:
-            self._known = (self._editor.text, {})
-        known = self._known[1]
-        if event not in known:
-            groups = self._editor.node((*_HOOKS, event))
-            known[event] = [
-                _Spot(outer, inner)
-                for outer in range(len(groups.entries) if groups else 0)
-                for inner in self._ours_in((*_HOOKS, event, outer, "hooks"))
-            ]
-        return known[event]
+        """Return the positions of an event's entries of Holdfast's."""
+        groups = self._editor.node((*_HOOKS, event))
+        return [
+            _Spot(outer, inner)
+            for outer in range(len(groups.entries) if groups else 0)
+            for inner in self._ours_in((*_HOOKS, event, outer, "hooks"))
+        ]
 
     def _ours_in(self, steps: tuple[str | int, ...]) -> list[int]:
         hooks = self._editor.node(steps)

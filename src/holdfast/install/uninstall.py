@@ -143,13 +143,8 @@ def _named_elsewhere(target: Target, unknown: str) -> list[Target]:
     """Return the other settings that name the launcher; `unknown` says why the record can't tell, if it can't."""
     known = installs.others(target.real).values()
     others = [scopes.Target(each.scope, each.settings, each.root) for each in known]
-    return others or ([each for each in _usual_others(target) if _has_ours(each)] if unknown else [])
-
-
-def _usual_others(target: Target) -> list[Target]:
-    """Return the other settings files that a session here reads."""
-    names: tuple[scopes.Scope, ...] = ("user", "project", "local")
-    return [each for each in (scopes.target(name, target.root) for name in names) if each.real != target.real]
+    here = [each for each in registrations.usual(target.root) if each.real != target.real] if unknown else []
+    return others or [each for each in here if _has_ours(each)]
 
 
 def _stays(others: list[Target]) -> str:
