@@ -164,43 +164,14 @@ def test_a_handler_that_needs_more_time_has_the_client_wait(root: Path, scope: s
     assert limits()["SessionEnd"] == 90
 
 
-@pytest.mark.parametrize("content", [None, b"", b" \n"])
-def test_missing_or_empty_settings_become_the_printed_ones(target: Target, content: bytes | None) -> None:
-    """Without settings, the file holds exactly what --print prints, and uninstalling leaves what was there."""
-    if content is not None:
-        given(target, content)
+def test_new_settings_are_the_printed_ones(target: Target) -> None:
+    """Without settings, the file holds exactly what --print prints."""
     lines = install.install(target)
-    assert target.settings.read_text().rstrip() == register.printed(target.root).rstrip()
+    assert target.settings.read_text() == register.printed(target.root)
     assert json.loads(target.settings.read_text()) == settings(BASIC)
     assert "  PreToolUse    Agent|Task" in lines
-    assert "changed:" not in lines, "all of it is new"
+    assert "Changed:" not in lines, "all of it is new"
     assert lines[-1] == "To undo: holdfast uninstall --scope user"
-    uninstall.uninstall(target)
-    assert (target.settings.read_bytes() if target.settings.exists() else None) == content
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        FOREIGN,
-        FOREIGN.replace("\n", "\r\n") + "\r\n",
-        "\ufeff" + FOREIGN,
-        json.dumps(json.loads(FOREIGN), separators=(",", ":")),
-        json.dumps(json.loads(FOREIGN), indent=4, ensure_ascii=False) + "\n\n",
-    ],
-)
-def test_every_foreign_byte_survives_and_comes_back(target: Target, content: str) -> None:
-    """In any style: what was there stays, and uninstall restores it."""
-    path = given(target, content)
-    install.install(target)
-    text = path.read_bytes().decode()
-    if "\r\n" in content:
-        assert text.count("\n") == text.count("\r\n")
-    assert text.startswith(content[: content.index('"hooks"')])
-    assert text.endswith(content[content.rindex("}") :])
-    assert events(target) == {"Stop": [], **settings(BASIC)["hooks"]}
-    assert uninstall.uninstall(target)[0] == f"{path}: Holdfast's entries removed, the rest unchanged"
-    assert path.read_bytes() == content.encode()
 
 
 def test_a_second_install_changes_nothing(target: Target) -> None:

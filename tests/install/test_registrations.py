@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import paths
 from holdfast.clients.claude import scopes
 from holdfast.install import installs, register, registrations
 from holdfast.install.installs import Install
@@ -86,3 +87,30 @@ def test_the_files_a_session_reads(tmp_path: Path) -> None:
 
     home = Workspace.open(scopes.claude_dir().parent)
     assert [each.scope for each in registrations.targets(home)] == ["user", "local"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "runs"),
+    [
+        ({}, True),
+        ({"strictPluginOnlyCustomization": ["skills"]}, True),
+        ({"strictPluginOnlyCustomization": ["hooks"]}, False),
+        ({"strictPluginOnlyCustomization": True}, False),
+        ({"allowManagedHooksOnly": True}, False),
+    ],
+)
+def test_an_installation_answers_only_where_the_client_runs_its_hooks(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: dict[str, object], runs: bool
+) -> None:
+    """Otherwise the plugin has to answer (`engine._is_left_to_settings`)."""
+    monkeypatch.setattr(scopes, "MANAGED", tmp_path / "managed")
+    (tmp_path / "managed").mkdir()
+    (tmp_path / "managed" / "managed-settings.json").write_text(json.dumps(policy))
+    user = scopes.target("user", tmp_path)
+    user.settings.parent.mkdir()
+    write(user, {"Stop": [hook(register.command("Stop"))], "PreToolUse": [hook("other")]})
+    installs.keep(Install(user.real, "user", tmp_path))
+    paths.launcher().parent.mkdir(parents=True)
+    paths.launcher().touch(0o755)
+    assert registrations.installed_matchers("Stop", tmp_path) == ([None] if runs else [])
+    assert registrations.installed_matchers("PreToolUse", tmp_path) == []
