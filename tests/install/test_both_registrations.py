@@ -76,14 +76,16 @@ def test_guidance_and_summary_are_given_once(both: Plugin) -> None:
         assert "Case Studies" in summary["settings"]
         assert guidance["settings"].count(HEADING) == 1
     assert len(json.loads(both.cli("status", "--json").stdout)["compactions"]) == 2
+    edit(lambda group: group.update(matcher="startup"), "SessionStart")(both)
+    assert HEADING in answers(both, "SessionStart-compact")["plugin"]
 
 
-def edit(change: Callable[[dict[str, Any]], object]) -> Callable[[Plugin], None]:
-    """Return what changes the PreToolUse group in the user's settings by hand."""
+def edit(change: Callable[[dict[str, Any]], object], event: str = "PreToolUse") -> Callable[[Plugin], None]:
+    """Return what changes an event's group in the user's settings by hand."""
 
     def act(plugin: Plugin) -> None:
         settings = json.loads(settings_of(plugin).read_text())
-        change(settings["hooks"]["PreToolUse"][0])
+        change(settings["hooks"][event][0])
         settings_of(plugin).write_text(json.dumps(settings))
 
     return act
