@@ -847,4 +847,4 @@ def test_an_install_after_the_record_was_lost_knows_what_is_ours(target: Target,
 def upkept(target: Target, shipped: Path) -> None:
     handler(shipped / "handlers", "later", "stop")
     project = Workspace.open(target.root)
-    assert install.refresh(target.settings, project, loader.find(claude, project))
+    assert install.refresh(target, loader.find(claude, project))

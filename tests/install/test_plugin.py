@@ -126,7 +126,7 @@ def test_what_was_registered_before_stays(project: Workspace) -> None:
     enable(place)
     write(place.settings, before | json.loads(place.settings.read_text()))
     files = loader.find(claude, project)
-    assert install.refresh(place.settings, project, files) == []
+    assert install.refresh(place, files) == []
     handler("notification")
     (line,) = (line for line in install.install(place) if "leaves to these settings" in line)
     assert set(events(place)) == {*SHIPPED, "Notification"}
@@ -141,12 +141,12 @@ def test_a_second_install_beside_the_plugin_changes_nothing(project: Workspace, 
     enable(place)
     install.install(place)
     first = events(place)["PreToolUse"]
-    assert install.refresh(place.settings, project, loader.find(claude, project)) == []
+    assert install.refresh(place, loader.find(claude, project)) == []
     install.install(place)
     assert events(place)["PreToolUse"] == first
     if match == "Bash":
         (paths.user_handlers() / "mine.py").unlink()
-        install.refresh(place.settings, project, loader.find(claude, project))
+        install.refresh(place, loader.find(claude, project))
         assert "PreToolUse" not in events(place)
 
 

@@ -10,10 +10,10 @@ from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.clients.claude.matchers import matches
-from holdfast.clients.claude.scopes import Scope
+from holdfast.clients.claude.scopes import Scope, Target
 from holdfast.errors import StateError
 from holdfast.files import trust
-from holdfast.install import install, uninstall, upkeep
+from holdfast.install import install, registrations, uninstall, upkeep
 from holdfast.plugins import loader, strictness
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
@@ -130,7 +130,11 @@ def test_nothing_is_unregistered_while_nobody_knows_the_guards(project: Workspac
 
 def refresh(settings: Path, project: Workspace) -> list[str]:
     """Refresh with the handler files that are there now."""
-    return install.refresh(settings, project, loader.find(claude, project))
+    return install.refresh(target_of(settings, project), loader.find(claude, project))
+
+
+def target_of(settings: Path, project: Workspace) -> Target:
+    return next(each for each in registrations.usual(project.root) if each.settings == settings)
 
 
 def test_nothing_to_do_writes_nothing(project: Workspace) -> None:
@@ -260,7 +264,7 @@ def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Works
     project = Workspace.open(project.root)
 
     assert team_notice(project) == ""
-    assert not install.drift(settings, project, loader.find(claude, project)).changes
+    assert not install.edit_of(target_of(settings, project), loader.find(claude, project)).changes
     install.install(scopes.target("project", project.root))
     assert settings.read_text() == before
 

@@ -85,25 +85,24 @@ def _absent(targets: Collection[Target]) -> Iterator[Finding]:
 
 def _drifted(project: Workspace, target: Target, files: Sequence[HandlerFile], number: int) -> Iterator[Finding]:
     try:
-        edit = install.drift(target.settings, project, files)
+        edit = install.edit_of(target, files)
     except StateError as error:
         yield problem(str(error), f"correct {target.settings}")
         return
     if not edit.changes:
         yield ok(f"{target.settings} registers {count(number, 'event')}, as the handlers want")
         return
-    scope = edit.target.scope
-    fix = partial(_refresh, project, target) if scope in _OURS_TO_DECIDE else None
+    fix = partial(_refresh, project, target) if target.scope in _OURS_TO_DECIDE else None
     changes = "; ".join(edit.settings.changes)
     yield problem(
         f"{target.settings} doesn't match what the handlers want. `holdfast install` would change: {changes}",
-        dataclasses.replace(target, scope=scope).redo,
+        target.redo,
         fix,
     )
 
 
 def _refresh(project: Workspace, target: Target) -> str:
-    return "; ".join(install.refresh(target.settings, project, loader.find(claude, project)))
+    return "; ".join(install.refresh(target, loader.find(claude, project)))
 
 
 def _by_hand(target: Target, listed: Sequence[Entry], events: set[str]) -> Iterator[Finding]:

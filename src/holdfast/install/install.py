@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.clients import claude
-from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude import versions
 from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.errors import StateError
 from holdfast.files import document, status_file, trust
@@ -116,29 +116,20 @@ def preview(target: Target, options: Options = Options()) -> str:
     return settings.difference(str(target.settings), edit.file.text, edit.settings.text)
 
 
-def refresh(path: Path, project: Project, files: Sequence[HandlerFile]) -> list[str]:
+def refresh(target: Target, files: Sequence[HandlerFile]) -> list[str]:
     """Bring Holdfast's entries in one settings file up to date with the present handler files.
 
     A file without such an entry is left alone, because somebody removed them. Returns a line for each change. Raises
     StateError.
     """
-    raw = settings.read(path).raw or b""
-    if b"holdfast" not in raw or not _is_due(drift(path, project, files)):
+    raw = settings.read(target.real).raw or b""
+    if b"holdfast" not in raw or not _is_due(edit_of(target, files)):
         return []
     with installs.held():
-        edit = drift(path, project, files)
+        edit = edit_of(target, files)
         if _is_due(edit):
             write(edit)
-    return [f"{path}: {change}" for change in edit.settings.changes]
-
-
-def drift(path: Path, project: Project, files: Sequence[HandlerFile]) -> Edit:
-    """Return the edit that brings one settings file up to date with the present handler files; writes nothing.
-
-    Raises StateError for a file that can't be read or isn't JSON in the shape of settings.
-    """
-    target = scopes.target_of(path, project.root)
-    return edit_of(dataclasses.replace(target, scope=recorded(target).scope), files)
+    return [f"{target.settings}: {change}" for change in edit.settings.changes]
 
 
 def edit_of(target: Target, files: Sequence[HandlerFile], options: Options = Options()) -> Edit:

@@ -13,7 +13,7 @@ from holdfast.dispatch import faults
 from holdfast.errors import HoldfastError, command_line
 from holdfast.files import trust
 from holdfast.install import plugin, register, seen_clients
-from holdfast.install.install import drift, refresh
+from holdfast.install.install import edit_of, refresh
 from holdfast.plugins import discovery, loader, strictness
 from holdfast.project import Project
 
@@ -58,7 +58,7 @@ def _keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str
     try:
         lines = []
         for scope in _PERSONAL:
-            lines += refresh(scopes.target(scope, project.root).settings, project, files)
+            lines += refresh(scopes.target(scope, project.root), files)
         if plugin.running():
             plugin.keep_launcher()
             plugin.keep_relay()
@@ -135,7 +135,7 @@ _PERSONAL: tuple[scopes.Scope, ...] = ("user", "local")
 
 def _plugin_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     """Return a line that names what handlers want beyond the plugin, if nothing but the plugin is registered."""
-    if any(drift(scopes.target(scope, project.root).settings, project, files).had_entries for scope in _PERSONAL):
+    if any(edit_of(scopes.target(scope, project.root), files).had_entries for scope in _PERSONAL):
         return []
     left = register.entries(register.personal_wishes(files), seen_clients.known(), plugin=plugin.own())
     if not left:
@@ -148,7 +148,7 @@ def _team_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     target = scopes.target("project", project.root)
     if not target.real.exists():
         return []
-    edit = drift(target.settings, project, files)
+    edit = edit_of(target, files)
     if not (edit.had_entries and edit.changes):
         return []
     return [f"{target.settings} does not register what the handlers want now; run holdfast install --scope project"]

@@ -78,15 +78,6 @@ def target(scope: Scope, root: Path, settings: Path | None = None) -> Target:
     return Target(scope, settings.absolute(), root)
 
 
-def target_of(settings: Path, root: Path) -> Target:
-    """Return the target of a settings file whose scope isn't known; its path decides the scope."""
-    scopes: tuple[Scope, ...] = ("user", "local", "project")
-    for scope in scopes:
-        if target(scope, root).real == Path(os.path.realpath(settings)):
-            return target(scope, root, settings)
-    return target("local" if settings.name == "settings.local.json" else "project", root, settings)
-
-
 def managed_files() -> list[Path]:
     """Return the administrator's settings files, in the order in which the client reads them."""
     return [MANAGED / "managed-settings.json", *sorted((MANAGED / "managed-settings.d").glob("*.json"))]
