@@ -218,14 +218,17 @@ def _is_left_to_settings(payload: Mapping[str, Any]) -> bool:
     """
     if not is_plugin(os.environ):
         return False
-    from holdfast.install import registrations
+    from holdfast.install import plugin, registrations
 
     name = payload[CLIENT.EVENT_KEY]
     matchers = registrations.installed_matchers(name, Path(os.environ[CLIENT.ROOT_VARIABLE]))
     if not matchers:
         return False
     value = CLIENT.matched(name, payload) or CLIENT.parse(payload).matcher_value
-    return any(CLIENT.matches(matcher, value, name) for matcher in matchers)
+    left = any(CLIENT.matches(matcher, value, name) for matcher in matchers)
+    if left and name == CLIENT.START_EVENT:
+        plugin.keep()  # the other process may run from an earlier copy, which can't do that
+    return left
 
 
 def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequence[Call]) -> float:

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.clients.claude import scopes
-from holdfast.install import installs, register, registrations
+from holdfast.install import installs, launcher, register, registrations
 from holdfast.install.installs import Install
 from holdfast.sessions.workspace import Workspace
 
@@ -110,7 +110,9 @@ def test_an_installation_answers_only_where_the_client_runs_its_hooks(
     user.settings.parent.mkdir()
     write(user, {"Stop": [hook(register.command("Stop"))], "PreToolUse": [hook("other")]})
     installs.keep(Install(user.real, "user", tmp_path))
-    paths.launcher().parent.mkdir(parents=True)
-    paths.launcher().touch(0o755)
+    launcher.write()
     assert registrations.installed_matchers("Stop", tmp_path) == ([None] if runs else [])
     assert registrations.installed_matchers("PreToolUse", tmp_path) == []
+    monkeypatch.setattr(paths, "package_root", lambda: tmp_path / "gone")  # as after an update of the plugin
+    launcher.write()
+    assert registrations.installed_matchers("Stop", tmp_path) == []

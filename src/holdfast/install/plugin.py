@@ -142,7 +142,14 @@ def own() -> Matchers:
     return _merged([paths.shipped("hooks").parent])
 
 
-def keep_launcher() -> None:
+def keep() -> None:
+    """Bring the launcher and the relay up to date if this process runs from a plugin copy; never raises."""
+    if running():
+        _keep_launcher()
+        _keep_relay()
+
+
+def _keep_launcher() -> None:
     """Rewrite the launcher, if a plugin copy installed it, to start the copy that runs now; never raises.
 
     An update of the plugin brings a new folder, and sometimes a new environment, while settings still name the
@@ -196,7 +203,7 @@ def shipped_relay(root: Path) -> Relay:
     return Relay(program, "of the plugin")
 
 
-def keep_relay() -> None:
+def _keep_relay() -> None:
     """Put the relay of the copy that runs now into its data folder, or remove an earlier one; never raises."""
     interpreter = Path(sys.executable)
     try:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import paths
 from holdfast.clients.claude import scopes
 from holdfast.errors import StateError
 from holdfast.files import document
-from holdfast.install import installs, register, settings
+from holdfast.install import installs, launcher, register, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -112,9 +111,9 @@ def installed_matchers(event: str, root: Path) -> list[str | None]:
     """Return the matchers with which installations register an event for sessions in a project.
 
     The record of the installs names the settings files, and each counts as far as it registers the event now. A team's
-    settings without a launcher on this machine start nothing, and neither does an entry that somebody took out.
+    settings without a launcher that works here start nothing, and neither does an entry that somebody took out.
     """
-    known = installs.load() if os.access(paths.launcher(), os.X_OK) and scopes.runs_own_hooks() else {}
+    known = installs.load() if launcher.starts() and scopes.runs_own_hooks() else {}
     found: list[str | None] = []
     for target in usual(root):
         with suppress(StateError):

@@ -59,9 +59,8 @@ def _keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str
         lines = []
         for scope in _PERSONAL:
             lines += refresh(scopes.target(scope, project.root), files)
+        plugin.keep()
         if plugin.running():
-            plugin.keep_launcher()
-            plugin.keep_relay()
             lines += _plugin_notice(project, files)
         return lines + _team_notice(project, files)
     except HoldfastError as error:
