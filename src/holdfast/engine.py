@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
 from holdfast.clients import claude
-from holdfast.dispatch import conclusion, costs, duplicates, faults, intake, output
+from holdfast.dispatch import conclusion, costs, faults, intake, output
 from holdfast.dispatch.interrupts import EventEnded, EventOverdue, interrupt_at
 from holdfast.dispatch.run import Run
 from holdfast.errors import EventError, HoldfastError
@@ -93,20 +93,19 @@ def dispatch(argument: str | None, take: Callable[[], output.Streams], started: 
 
 
 def _dispatch(argument: str | None, data: bytearray, started: float, streams: output.Streams) -> None:
-    """Read the event, and answer it if a handler wants it and no other registration has answered it."""
-    with ExitStack() as firing:
-        with interrupt_at(started + PREPARE_LIMIT_S, EventOverdue):
-            payload = _read(argument, data)
-            passed("read")
-            if payload is None or not firing.enter_context(duplicates.once(CLIENT, payload, os.environ)):
-                return
-            project = open_project(os.environ)
-            found = discovery.find(CLIENT, project, for_event=True)
-            plan, event = prepare(payload, project, found)
-            passed("found")
-        if event:
-            answer(project, plan, event, os.environ, started, streams)
-        _keep_registered(project, found, payload.get(CLIENT.SESSION_KEY), streams)
+    """Read the event, and answer it if a handler wants it and an installation's settings don't register it."""
+    with interrupt_at(started + PREPARE_LIMIT_S, EventOverdue):
+        payload = _read(argument, data)
+        passed("read")
+        if payload is None or _is_left_to_settings(payload):
+            return
+        project = open_project(os.environ)
+        found = discovery.find(CLIENT, project, for_event=True)
+        plan, event = prepare(payload, project, found)
+        passed("found")
+    if event:
+        answer(project, plan, event, os.environ, started, streams)
+    _keep_registered(project, found, payload.get(CLIENT.SESSION_KEY), streams)
 
 
 def answer(
@@ -213,6 +212,36 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProjec
     return OpenProject.open(root, trusted=trust.config_trusted(root), tell=tell, client=CLIENT)
 
 
+def is_plugin(environ: Mapping[str, str]) -> bool:
+    """Return whether this process answers for the plugin, and not for an entry in settings.
+
+    The plugin's environment variable alone doesn't tell, because a client that a plugin's hook starts passes it on to
+    its own hooks.
+    """
+    root = environ.get(CLIENT.PLUGIN_VARIABLE, "")
+    return root != "" and os.path.realpath(sys.argv[0]) == f"{os.path.realpath(root)}/hooks/dispatch.py"
+
+
+def _is_left_to_settings(payload: Mapping[str, Any]) -> bool:
+    """Return whether this is the plugin's process, and an installation in settings has one of its own for the event.
+
+    So nothing is said, moved or counted twice where both are registered.
+    """
+    if not is_plugin(os.environ):
+        return False
+    from holdfast.install import plugin, registrations
+
+    name = payload[CLIENT.EVENT_KEY]
+    matchers = registrations.installed_matchers(name, Path(os.environ[CLIENT.ROOT_VARIABLE]))
+    if not matchers:
+        return False
+    value = CLIENT.matched(name, payload) or CLIENT.matcher_value(CLIENT.parse(payload))
+    left = any(CLIENT.matches(matcher, value, name) for matcher in matchers)
+    if left and name == CLIENT.START_EVENT:
+        plugin.keep()  # the other process may run from an earlier copy, which can't do that
+    return left
+
+
 def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequence[Call]) -> float:
     """Return the `time.monotonic()` by which an event that came at `started` must be answered.
 
@@ -222,7 +251,7 @@ def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequen
     patience = CLIENT.EVENTS[event.hook_event_name].timeout_s
     asked = [call.route.timeout for call in plan if call.route.timeout]
     seconds = deadlines.of_event(CLIENT.longest_limit_s(event.hook_event_name), patience, limits.deadline, asked)
-    if duplicates.source(CLIENT, os.environ) != duplicates.SETTINGS:
+    if is_plugin(os.environ):
         seconds = min(seconds, patience * deadlines.MARGIN)
     return started + seconds
 

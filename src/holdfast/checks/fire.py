@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.checks import notice, ok, problem
 from holdfast.clients.claude import events, matchers, output_schema
 from holdfast.errors import StateError
-from holdfast.install import launcher, plugin_copies, registrations
+from holdfast.install import launcher, plugin, registrations
 from holdfast.testkit import place, recorded
 from holdfast.testkit.client import Client
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from holdfast.checks import Finding
     from holdfast.clients.claude.scopes import Target
-    from holdfast.install.plugin_copies import Copy
+    from holdfast.install.plugin import Copy
     from holdfast.process.trial import Ended
     from holdfast.sessions.workspace import Workspace
     from holdfast.testkit.place import Place
@@ -77,10 +77,10 @@ def findings(project: Workspace) -> Iterator[Finding]:
     """Run each registered command for each of its events in a throw-away home and project.
 
     The user's ledger, project, configuration and handlers are not used: the shipped handlers answer, and one that only
-    records that it was called. The plugin's hooks run in another throw-away home than the settings', because a firing
-    that starts both is answered only once (`holdfast.dispatch.duplicates`).
+    records that it was called. The plugin's hooks run in another throw-away home than the settings', so none of them
+    leaves its event to the settings.
     """
-    commands, copies = _registered(project), plugin_copies.copies(project.root)
+    commands, copies = _registered(project), plugin.copies(project.root)
     if not commands and not any(copy.commands() for copy in copies):
         yield notice("no command is registered, so there is nothing to run", "holdfast install")
     yield from _run(commands, {})
