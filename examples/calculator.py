@@ -13,7 +13,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from holdfast.commands.narration import tell
+from holdfast.commands.demo import narrate
 from holdfast.testkit import stage
 from holdfast.testkit.acts import Panel, Shown, promise
 
@@ -50,7 +50,7 @@ TESTED = "DELIVERABLES: test_calculator.py\n\nAll 12 tests pass."
 def main() -> None:
     """Tell the story; exit code 1 if a promise is not kept."""
     with stage.opened() as throwaway:
-        tell(throwaway, story(throwaway), "Two phases, three agents, one compaction: completed.")
+        narrate(throwaway, story(throwaway), "Two phases, three agents, one compaction: completed.")
 
 
 def story(project: Stage) -> Iterator[Shown]:

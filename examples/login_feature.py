@@ -15,7 +15,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from holdfast.commands.narration import tell
+from holdfast.commands.demo import narrate
 from holdfast.testkit import stage
 from holdfast.testkit.acts import Panel, Shown, promise
 from holdfast.testkit.reply import parsed
@@ -47,7 +47,7 @@ CHECKS = ("lint", "test", "security_review", "code_simplifier")
 def main() -> None:
     """Tell the story; exit code 1 if a promise is not kept."""
     with stage.opened() as throwaway:
-        tell(throwaway, story(throwaway), "Five tasks and two cycles: completed, with four compactions in between.")
+        narrate(throwaway, story(throwaway), "Five tasks and two cycles: completed, with four compactions in between.")
 
 
 def story(project: Stage) -> Iterator[Shown]:

@@ -17,7 +17,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.commands.narration import tell
+from holdfast.commands.demo import narrate
 from holdfast.testkit import stage
 from holdfast.testkit.acts import NotShown, Panel, Shown, promise
 
@@ -58,7 +58,7 @@ NOTES = {
 def main() -> None:
     """Tell the story; exit code 1 if a promise is not kept."""
     with stage.opened() as throwaway:
-        tell(throwaway, Orchestration(throwaway).story(), "Ten phases, three compactions, nothing lost: completed.")
+        narrate(throwaway, Orchestration(throwaway).story(), "Ten phases, three compactions, nothing lost: completed.")
 
 
 class Orchestration:

@@ -17,7 +17,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
-from holdfast.commands.narration import tell
+from holdfast.commands.demo import narrate
 from holdfast.testkit import stage
 from holdfast.testkit.acts import Panel, Shown, promise
 
@@ -65,7 +65,7 @@ KILLS = (0.5, 0.7, 0.8, 0.9, 0.95)  # shares of the time a command takes after w
 def main() -> None:
     """Tell the story; exit code 1 if a promise is not kept."""
     with stage.opened() as throwaway:
-        tell(throwaway, story(throwaway), "A run of four phases and six tasks: completed and put away.")
+        narrate(throwaway, story(throwaway), "A run of four phases and six tasks: completed and put away.")
 
 
 def story(project: Stage) -> Iterator[Shown]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast.commands.narration import tell
+from holdfast.commands.demo import narrate
 from holdfast.testkit import stage
 from holdfast.testkit.acts import Panel, Shown, promise
 
@@ -35,7 +35,7 @@ SHOP, PARTS, LEAVES = "Rebuild the shop", ("Catalogue", "Basket", "Payment", "De
 def main() -> None:
     """Tell the story; exit code 1 if a promise is not kept."""
     with stage.opened() as throwaway:
-        tell(throwaway, story(throwaway), "Two sessions, 22 tasks, two compactions: all completed.")
+        narrate(throwaway, story(throwaway), "Two sessions, 22 tasks, two compactions: all completed.")
 
 
 def story(project: Stage) -> Iterator[Shown]:

@@ -207,3 +207,13 @@ def test_without_a_home_each_command_says_what_to_set(tmp_path: Path) -> None:
 def test_dispatch_explains_itself(flag: str) -> None:
     """Asked for help alone, it says what it is."""
     assert "read the payload from stdin" in holdfast("dispatch", flag).out
+
+
+@each_row("former", sorted(cli._FORMER))
+def test_a_former_command_names_what_replaces_it(former: str) -> None:
+    """Wrong usage, with a command that exists."""
+    error = holdfast(*former.split(), "more", code=2).err
+    new = error.split("`")[3].split()[1:]
+
+    assert f"Error: `holdfast {former}` is gone; " in error
+    assert new[-1] in holdfast(new[0], "--help").out

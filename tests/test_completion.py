@@ -69,7 +69,8 @@ def test_bash_completes_commands_without_loading_one(tmp_path: Path, bin_folder:
     ("words", "some"),
     [
         (["st"], {"start", "status"}),
-        (["config", "s"], {"show", "schema"}),
+        (["handlers", "o"], {"on", "off"}),
+        (["server", "--s"], {"--stop"}),
         (["--v"], {"--version"}),
         (["start", "Title", "--ph"], {"--phase"}),
         (["start", "Title", "--format", ""], set(RECORDS)),

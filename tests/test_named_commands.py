@@ -48,9 +48,8 @@ COMMANDS = """
     formats check nobody
     formats new "my format"
     formats list
-    config check
-    server status
-    server start
+    config --check
+    server
     doctor
     install --scope local
     install

@@ -32,6 +32,14 @@ _PURPOSES = {
     "Export and delete": ("export", "forget"),
     "Run handlers": ("handlers", "server"),
 }
+_FORMER = {
+    "server status": "use `holdfast server`",
+    "server start": "the next event of a session starts a server, and `holdfast server` shows it",
+    "server stop": "use `holdfast server --stop`",
+    "config show": "use `holdfast config`",
+    "config check": "use `holdfast config --check`",
+    "config schema": "use `holdfast config --schema`",
+}
 _LAST = "dispatch"
 _REPAIRING = ("doctor", "install")  # these repair a damaged index of formats, or say what to do
 
@@ -94,7 +102,7 @@ class LazyGroup(click.Group):
         """Run the command that was called."""
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # from printing a page (`sheet.put`); click would end with exit code 1
+        except BrokenPipeError:  # from printing a page (`terminal.put`); click would end with exit code 1
             nobody_reads()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -116,7 +124,12 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name. Raises UsageError, which names a command that is spelt alike."""
+        """Return the command that the arguments name.
+
+        Raises UsageError, which says what replaces a former command, or names one that is spelt alike.
+        """
+        if instead := _FORMER.get(name := " ".join(args[:2])):
+            raise click.UsageError(f"`holdfast {name}` is gone; {instead}", ctx)
         if not ctx.resilient_parsing and args and not args[0].startswith("-") and not help_line(args[0]):
             near = get_close_matches(args[0], commands(), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -25,7 +25,7 @@ def project_file(tmp_path: Path) -> Path:
 
 
 def line(out: str, key: str) -> list[str]:
-    """Return the value and the source that `config show` prints of a key."""
+    """Return the value and the source that `config` prints of a key."""
     (found,) = (each for each in out.splitlines() if each.startswith(f"{key} = "))
     return [part.strip() for part in found.removeprefix(f"{key} = ").split(" # ")]
 
@@ -39,7 +39,7 @@ def test_show_prints_the_values_in_force_as_toml(
     user_file.write_text('exclude = ["*.pem"]\nfreshness_days = 2.5\n[handlers]\noff = ["a \\"b\\" é"]\n')
     project_file.write_text('format = "hybrid"\nexclude = ["*.key"]\nreading = "hold"\nserver = false\n')
 
-    shown = holdfast("config", "show", root=tmp_path).out
+    shown = holdfast("config", root=tmp_path).out
 
     assert line(shown, "format") == ['"hybrid"', ".claude/holdfast.toml"]
     assert line(shown, "exclude") == ['["*.pem"]', "~/.config/holdfast/holdfast.toml"]
@@ -56,7 +56,7 @@ def test_show_prints_the_values_in_force_as_toml(
 
     holdfast("handlers", "trust", "--yes", root=tmp_path)
     sources = "~/.config/holdfast/holdfast.toml and .claude/holdfast.toml"
-    assert line(holdfast("config", "show", root=tmp_path).out, "exclude") == ['["*.pem", "*.key"]', sources]
+    assert line(holdfast("config", root=tmp_path).out, "exclude") == ['["*.pem", "*.key"]', sources]
 
 
 def test_show_for_programs(user_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_show_for_programs(user_file: Path, tmp_path: Path, monkeypatch: pytest.
     user_file.write_text("trail = false\nserver = true\n")
     monkeypatch.setenv("HOLDFAST_SERVER", "off")
 
-    shown = holdfast("config", "show", "--json", root=tmp_path).json
+    shown = holdfast("config", "--json", root=tmp_path).json
     rows = {row.pop("key"): row for row in shown["keys"]}
 
     assert (shown["problems"], shown["untrusted"]) == ([], [])
@@ -72,12 +72,12 @@ def test_show_for_programs(user_file: Path, tmp_path: Path, monkeypatch: pytest.
     assert rows["trail"] == {"value": False, "default": True, "files": [str(user_file)], "variable": None}
     assert rows["server"]["value"] is False
     assert rows["server"]["variable"] == "HOLDFAST_SERVER"
-    assert line(holdfast("config", "show", root=tmp_path).out, "server") == ["false", "HOLDFAST_SERVER"]
+    assert line(holdfast("config", root=tmp_path).out, "server") == ["false", "HOLDFAST_SERVER"]
 
 
 def test_check_without_any_file(tmp_path: Path) -> None:
     """Nothing is wrong."""
-    assert holdfast("config", "check", root=tmp_path).out == "There is no holdfast.toml, and none is needed.\n"
+    assert holdfast("config", "--check", root=tmp_path).out == "There is no holdfast.toml, and none is needed.\n"
 
 
 def test_check_names_what_is_wrong_in_both_files(user_file: Path, project_file: Path, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_check_names_what_is_wrong_in_both_files(user_file: Path, project_file: 
     user_file.write_text("trail = true\n")
     project_file.write_text('reading = "never"\nexclude_patterns = ["("]\n[handlers]\ntimeout = 60\n')
 
-    said = holdfast("config", "check", root=tmp_path, code=1).out.splitlines()
+    said = holdfast("config", "--check", root=tmp_path, code=1).out.splitlines()
 
     assert said[0] == "~/.config/holdfast/holdfast.toml: every key is valid"
     assert said[1].startswith(f"{project_file}: key 'reading': input should be 'off', 'remind' or 'hold'")
@@ -95,7 +95,7 @@ def test_check_names_what_is_wrong_in_both_files(user_file: Path, project_file: 
 
     project_file.unlink()
     project_file.symlink_to(user_file)
-    assert "leads out of" in holdfast("config", "check", root=tmp_path, code=1).out
+    assert "leads out of" in holdfast("config", "--check", root=tmp_path, code=1).out
 
 
 def test_check_of_named_files(user_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,14 +105,14 @@ def test_check_of_named_files(user_file: Path, tmp_path: Path, monkeypatch: pyte
     user_file.write_text("server = true\n")
 
     assert (
-        holdfast("config", "check", str(user_file), root=tmp_path).out
+        holdfast("config", "--check", str(user_file), root=tmp_path).out
         == "~/.config/holdfast/holdfast.toml: every key is valid\n"
     )
-    assert "does not exist" in holdfast("config", "check", "gone.toml", root=tmp_path, code=2).err
-    said = holdfast("config", "check", "team.toml", str(user_file), root=tmp_path, code=1).out
+    assert "does not exist" in holdfast("config", "--check", "gone.toml", root=tmp_path, code=2).err
+    said = holdfast("config", "--check", "team.toml", str(user_file), root=tmp_path, code=1).out
     assert said.startswith("team.toml: key 'server' counts only in ~/.config/holdfast/holdfast.toml")
 
 
 def test_schema_prints_the_schema(tmp_path: Path) -> None:
     """As JSON, and nothing else."""
-    assert holdfast("config", "schema", root=tmp_path).json == json.loads(config.schema())
+    assert holdfast("config", "--schema", root=tmp_path).json == json.loads(config.schema())

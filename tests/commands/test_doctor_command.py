@@ -154,6 +154,19 @@ def test_json_is_for_programs(root: Path) -> None:
     assert (row["done"], row["succeeded"]) == (f"wrote {paths.launcher()}", True)
 
 
+def test_named_checks_run_alone(root: Path) -> None:
+    """In their usual order; `--fix` repairs only what they find, and an unknown name is wrong usage."""
+    paths.launcher().unlink()
+    folder = paths.state_dir()
+    folder.chmod(0o755)
+
+    lines = holdfast("doctor", "-v", "folders", "ledger", root=root).out.splitlines()
+    assert [line for line in lines if line and not line.startswith(" ")][:-1] == ["folders", "ledger"]
+    assert "took others' permissions" in holdfast("doctor", "folders", "--fix", root=root).out
+    assert not paths.launcher().exists()
+    assert "'nothing' is not one of 'programs'" in holdfast("doctor", "nothing", root=root, code=2).err
+
+
 def test_names_in_files_reach_no_terminal_with_their_controls(root: Path) -> None:
     """What a finding quotes is somebody else's text."""
     paths.user_handlers().mkdir(parents=True)

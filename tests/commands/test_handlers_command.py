@@ -258,6 +258,7 @@ def test_a_guard_that_is_switched_off_refuses_nothing(root: Path, text: str) -> 
     assert strict_memory.recall(guard) == ()
     assert "guard is on" in holdfast("handlers", "on", "guard", root=root).out
     assert "guard was already on" in holdfast("handlers", "on", "guard", root=root).out
+    assert "on = " not in paths.user_config().read_text()
     holdfast("handlers", "list", root=root)
     assert strict_memory.recall(guard) == (refused if text == GUARD else ())
 
@@ -323,3 +324,22 @@ def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypa
     assert "there is no handler 'nope.py'; `holdfast handlers list` lists them" in said
     said = holdfast("handlers", "check", "x/Yuors.py", root=root, code=1).err
     assert "there is no handler 'x/Yuors.py'; did you mean yours?" in said
+
+
+def test_handlers_lists_them(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a table whose rows stay whole in a pipe; on a narrow terminal cells wrap, and nothing is cut off."""
+    guard = paths.user_handlers() / "a_guard_with_a_very_long_name.py"
+    write(guard, GUARD.replace("strict=True", "strict=True, match='Read|Edit'"))
+    write(paths.user_handlers() / "other.py", GUARD.replace("(strict=True)", ""))
+    monkeypatch.delenv("COLUMNS", raising=False)
+    whole = holdfast("handlers", root=root).out
+
+    assert f"  1.  user  {paths.shown(str(guard))}  match=Read|Edit  strict\n" in whole
+    assert [line for line in whole.splitlines() if line.endswith(" ")] == []
+    assert whole == holdfast("handlers", "list", root=root).out
+    assert holdfast("handlers", "--json", root=root).json == holdfast("handlers", "list", "--json", root=root).json
+    assert holdfast("handlers", "--project", str(root)).out == whole
+    monkeypatch.setenv("COLUMNS", "40")
+    narrow = holdfast("handlers", root=root).out.partition("\nStop\n")[0]
+    assert max(map(len, narrow.splitlines())) <= 40
+    assert "…" not in narrow

@@ -1,4 +1,4 @@
-"""`holdfast server` shows what runs, starts the installed launcher's server, and stops every server."""
+"""`holdfast server` shows what runs, and stops every server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import sys
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -16,11 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock, paths
-from holdfast.install import launcher
 from holdfast.server import control
 from tests import processes, warmth
 from tests.commandline import holdfast
-from tests.processes import SOURCE
 from tests.warmth import gone
 
 if TYPE_CHECKING:
@@ -54,12 +51,6 @@ def warm(place: Warm) -> Warm:
     return place
 
 
-@pytest.fixture
-def ready(place: Warm) -> Warm:
-    """The same, with an installed launcher and no server."""
-    return warmth.installed(place)
-
-
 def second(warm: Warm) -> Warm:
     """Start the server of another entrypoint, which has the same package."""
     root = str(warm.entry.parent / "own")
@@ -77,32 +68,31 @@ def second(warm: Warm) -> Warm:
 def test_where_none_runs(place: Warm) -> None:
     """That is nothing to mend, so it says what happens next."""
     assert (
-        holdfast("server", "status").out
-        == "No server runs. The next event of a session starts one, if Holdfast is installed.\n"
+        holdfast("server").out == "No server runs. The next event of a session starts one, if Holdfast is installed.\n"
     )
     relay = {"relay": "", "relay_reason": "holdfast is not installed"}
-    assert holdfast("server", "status", "--json").json == {"disabled_by": "", **relay, "servers": []}
+    assert holdfast("server", "--json").json == {"disabled_by": "", **relay, "servers": []}
     assert not place.folder.exists(), "asking made a folder"
 
 
 def test_it_counts_the_events_it_has_answered(warm: Warm) -> None:
     """Exactly those: neither what started it, nor its own questions, nor what was answered without it."""
-    found = [holdfast("server", "status", "--json").json["servers"][0]["answered"] for _ in range(3)]
+    found = [holdfast("server", "--json").json["servers"][0]["answered"] for _ in range(3)]
     assert warm.fire(warm.call(), "PreToolUse").advice == "warm"
-    one = holdfast("server", "status").out
+    one = holdfast("server").out
     for _ in range(2):
         warm.fire(warm.call(), "PreToolUse")
     warm.fire(warm.call(), "PreToolUse", environ=warm.environ(HOLDFAST_SERVER="off"))
 
     assert found == [0, 0, 0]
     assert ": 1 event answered since " in one
-    assert ": 3 events answered since " in holdfast("server", "status").out
+    assert ": 3 events answered since " in holdfast("server").out
 
 
 def test_one_that_runs_is_named_with_all_there_is_to_know(warm: Warm) -> None:
     """Which entrypoint asks it, its process, since when, and what memory it takes; nothing is at work now."""
-    line = holdfast("server", "status").out
-    (shown,) = holdfast("server", "status", "--json").json["servers"]
+    line = holdfast("server").out
+    (shown,) = holdfast("server", "--json").json["servers"]
 
     assert line.startswith(f"The server of {warm.entry} (process {warm.pid}): 0 events answered since 20")
     assert re.search(r"Z, \d+ MB of memory with its children\.\n$", line)
@@ -120,65 +110,6 @@ def test_one_that_runs_is_named_with_all_there_is_to_know(warm: Warm) -> None:
     assert shown == expected | {"answered": 0}
 
 
-# --- starting ---------------------------------------------------------------------------------------------------------
-
-
-def test_start_without_an_installed_launcher_names_what_writes_one(place: Warm) -> None:
-    """And does not send a plugin's user to an install that would answer each event twice."""
-    missing = holdfast("server", "start", code=1).err
-    place.write(paths.launcher(), "#!/bin/sh\nexit 0\n")
-    strange = holdfast("server", "start", code=1).err
-
-    assert f"there is no launcher {paths.shown(str(paths.launcher()))}" in missing
-    assert f"{paths.shown(str(paths.launcher()))} is not a launcher that Holdfast wrote" in strange
-    for each in (missing, strange):
-        assert "holdfast install writes it" in each
-        assert "a plugin needs none" in each
-    assert not place.folder.exists()
-
-
-def test_start_starts_the_server_that_the_launcher_asks(ready: Warm) -> None:
-    """The very first event is warm then."""
-    said = holdfast("server", "start").out
-
-    assert said.startswith(f"Started. The server of {ready.entry} (process {ready.pid}): 0 events answered")
-    assert ready.fire(ready.call(), "PreToolUse").advice == "warm"
-    assert Path(f"/proc/{ready.pid}/cwd").readlink() == Path("/")
-
-
-def test_start_replaces_one_that_hangs(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is ended, and a new one says that it runs."""
-    holdfast("server", "start")
-    pid = ready.pid
-    monkeypatch.setattr(control, "ask", partial(control.ask, patience=0.5))
-    monkeypatch.setattr("holdfast.commands.server._START_TIMEOUT_S", 60.0)
-    for each in control.family(pid):
-        os.kill(each, signal.SIGSTOP)
-
-    assert holdfast("server", "start").out.startswith("Started. ")
-    ready.until(lambda: gone(pid))
-    assert ready.pid != pid
-
-
-def test_start_of_one_that_ends_at_once_says_why(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for it: the folder that cannot be written, else what the server said last, else where to look."""
-    monkeypatch.setattr("holdfast.commands.server._START_TIMEOUT_S", 3_600.0)
-    ready.folder.parent.mkdir(parents=True, exist_ok=True)
-    ready.folder.write_text("no folder")
-    folder = holdfast("server", "start", code=1).err
-    ready.folder.unlink()
-    package = ready.root.parent / "own" / "holdfast"
-    says = 'from holdfast import log\n\ndef main(entry):\n    log.write("warning", "it waits")\n    return 1\n'
-    warmth.rewrite(package / "server" / "prefork.py", says)
-    told = holdfast("server", "start", code=1).err
-    warmth.rewrite(package / "server" / "prefork.py", "main = lambda *_: 1")
-    silent = holdfast("server", "start", code=1).err
-
-    assert f"{paths.shown(str(ready.folder))} cannot be written (File exists)" in folder
-    assert "it waits" in told
-    assert paths.shown(str(paths.log_file())) in silent and "holdfast doctor" in silent
-
-
 # --- ending -----------------------------------------------------------------------------------------------------------
 
 
@@ -186,14 +117,14 @@ def test_stop_ends_it_and_says_what_comes_next(warm: Warm) -> None:
     """Nothing listens any more, the event after it is cold; both ways to do without are named."""
     pid, place = warm.pid, warm.socket
 
-    first, *rest = holdfast("server", "stop").out.splitlines()
+    first, *rest = holdfast("server", "--stop").out.splitlines()
 
     assert first == f"Stopped the server of {warm.entry} (process {pid})."
     assert "starts another one" in rest[0]
     assert "HOLDFAST_SERVER=off" in rest[0] and f"`server = false` at the top of {paths.user_config()}" in rest[0]
     warm.until(lambda: gone(pid))
     assert not place.exists()
-    assert holdfast("server", "stop").out.startswith("No server runs.\n")
+    assert holdfast("server", "--stop").out.startswith("No server runs.\n")
     assert warm.fire(warm.call(), "PreToolUse").advice == "cold"
 
 
@@ -206,7 +137,7 @@ def test_stop_ends_one_that_hangs(warm: Warm, monkeypatch: pytest.MonkeyPatch) -
     children = [int(each) for each in forked.read_text().split()]
     os.kill(pid, signal.SIGSTOP)
 
-    assert f"(process {pid})" in holdfast("server", "stop").out
+    assert f"(process {pid})" in holdfast("server", "--stop").out
     warm.until(lambda: gone(pid))
     warm.until(lambda: all(gone(each) for each in children))
 
@@ -216,7 +147,7 @@ def test_two_servers_are_shown_and_ended(warm: Warm) -> None:
     other = second(warm)
     assert other.fire(other.call(), "PreToolUse").advice == "warm"
 
-    shown, ended = holdfast("server", "status").out, holdfast("server", "stop").out
+    shown, ended = holdfast("server").out, holdfast("server", "--stop").out
 
     assert re.search(rf"^The server of {warm.entry} \(process \d+\): 0 events answered", shown, re.MULTILINE)
     assert re.search(rf"^The server of {other.entry} \(process \d+\): 1 event answered", shown, re.MULTILINE)
@@ -236,7 +167,7 @@ def test_one_that_cannot_be_ended_keeps_no_other(warm: Warm, monkeypatch: pytest
         return stop(place)
 
     monkeypatch.setattr(control, "stop", fails)
-    said = holdfast("server", "stop", code=1)
+    said = holdfast("server", "--stop", code=1)
 
     assert said.out == f"Stopped the server of {ends.entry} (process {ends.pid}).\n"
     assert (
@@ -245,11 +176,3 @@ def test_one_that_cannot_be_ended_keeps_no_other(warm: Warm, monkeypatch: pytest
     )
     warm.until(lambda: gone(ends.pid))
     assert not gone(kept.pid)
-
-
-def test_the_launcher_that_is_started_is_this_packages(ready: Warm) -> None:
-    """What the other tests start is Holdfast as an install writes it, but for its patience."""
-    started = launcher.started(ready.entry.read_text())
-
-    assert started == (sys.executable, str(ready.root.parent / "own"))
-    assert (ready.root.parent / "own" / "holdfast" / "engine.py").resolve() == SOURCE / "holdfast" / "engine.py"

@@ -47,7 +47,7 @@ def test_a_faulty_configuration_is_told(tmp_path: Path) -> None:
     said = holdfast("start", "Tool", root=tmp_path)
 
     assert only(tmp_path).format == "compaction"
-    assert re.fullmatch(r"warning: ~/\S+: is not TOML: .*; to check it: holdfast config check\n", said.err)
+    assert re.fullmatch(r"warning: ~/\S+: is not TOML: .*; to check it: holdfast config --check\n", said.err)
 
 
 @each_row("kind", formats.NAMES)

@@ -336,7 +336,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "log": (0, "generation 3 kept"),
     },
     misconfigured: {
-        "config check": (1, "key 'reading': input should be 'off', 'remind' or 'hold'"),
+        "config --check": (1, "key 'reading': input should be 'off', 'remind' or 'hold'"),
         "list": (0, NONE),
     },
     over_the_clients_settings: {

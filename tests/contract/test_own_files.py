@@ -144,7 +144,7 @@ def test_install_renews_the_schema_of_an_earlier_version(tmp_path: Path, home: P
     (schema,) = (home / CONFIG).parent.glob("*schema*.json")
     schema.write_text("{}")
     holdfast("install", root=tmp_path)
-    assert json.loads(schema.read_text()) == holdfast("config", "schema", root=tmp_path).json
+    assert json.loads(schema.read_text()) == holdfast("config", "--schema", root=tmp_path).json
 
 
 def test_purge_deletes_nothing_without_a_yes(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,9 +200,9 @@ def test_doctor_takes_others_permissions_from_the_state_folder(tmp_path: Path, h
 def test_config_check_ends_with_0_only_where_all_is_right(tmp_path: Path, home: Path) -> None:
     """It names each file that it looked at."""
     put(home / CONFIG, 'reading = "hold"\n')
-    assert "every key is valid" in holdfast("config", "check", root=tmp_path).out
+    assert "every key is valid" in holdfast("config", "--check", root=tmp_path).out
     put(home / CONFIG, 'reading = "hol"\n')
-    assert "key 'reading'" in holdfast("config", "check", root=tmp_path, code=1).out
+    assert "key 'reading'" in holdfast("config", "--check", root=tmp_path, code=1).out
 
 
 def test_a_linked_configuration_is_changed_where_it_lies(tmp_path: Path, home: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.commands import page
+from holdfast.commands import layout
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import overview, succession
 from holdfast.sessions.ownership import owners
@@ -260,7 +260,7 @@ def test_what_ended_is_a_line_where_there_is_little_room(project: HoldfastProjec
     found = registry.all_found(ledger)
     seen = overview.gather(ledger, found.workflows[0], found)
     sight = succession.Sight(project.root, seen)
-    lines = [line.plain for line in page.watched(sight, seen.at + timedelta(seconds=5), 80, 14)]
+    lines = [line.plain for line in layout.watched(sight, seen.at + timedelta(seconds=5), 80, 14)]
 
     (line,) = [line for line in lines if "Unused" in line]
     assert line.split("Unused")[1].strip().startswith("Explore, finished")

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import log, paths
-from holdfast.commands import sheet
+from holdfast.commands import terminal
 from holdfast.process.terminal_text import guarded, printable, unguarded
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
@@ -80,7 +80,7 @@ def test_a_console_writes_its_own_colours_only() -> None:
     """What is printed on it has none."""
     kept = io.StringIO()
     with redirect_stdout(kept), guarded():
-        console = sheet.console()
+        console = terminal.console()
         console._force_terminal = True
         console._color_system = None
         console.print(f"[bold]{HOSTILE}[/bold]", style="red")
@@ -174,7 +174,7 @@ def _assert_safe(project: HoldfastProject, *arguments: str) -> None:
 def test_every_console_is_a_guarded_one() -> None:
     """No module makes one of rich's by itself: that would write to the terminal past the guard, or be garbled by it."""
     for file in (ROOT / "src").rglob("*.py"):
-        if file.name == "sheet.py":
+        if file.name == "terminal.py":
             continue
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             called = node.func if isinstance(node, ast.Call) else None

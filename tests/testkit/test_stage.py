@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.commands.narration import tell
+from holdfast.commands.demo import narrate
 from holdfast.testkit import stage
 from holdfast.testkit.acts import NotShown, Shown, promise
 from holdfast.testkit.client import SESSION
@@ -162,7 +162,7 @@ def test_a_promise_that_is_not_kept_ends_the_story_with_1(empty: Stage, capsys: 
         promise(False, "the moon")
 
     with pytest.raises(SystemExit) as ended:
-        tell(empty, story(), "The end.")
+        narrate(empty, story(), "The end.")
     assert ended.value.code == 1
     out = capsys.readouterr().out
     assert re.search(r"1\. First.*not shown: the moon.*a line of the log", out, re.DOTALL)

@@ -49,6 +49,12 @@ class Scratch(Place):
         """The installed program."""
         return self.home / ".local/share/holdfast/run"
 
+    def start_server(self) -> None:
+        """Have the launcher start a server as an event does, and wait until it answers."""
+        command = ["/bin/sh", "-c", '"$0" --serve </dev/null >/dev/null 2>&1 &', str(self.launcher)]
+        subprocess.run(command, env=self.environ(), cwd="/", start_new_session=True, check=True)
+        until(lambda: '"answers": true' in self.holdfast("server", "--json").stdout, "a server answers")
+
     @property
     def strict(self) -> Path:
         """The memory of strict handlers."""

@@ -79,7 +79,7 @@ def place() -> Iterator[Scratch]:
 
 def serve(place: Scratch) -> None:
     """Have a server run, and answer an event."""
-    place.holdfast("server", "start", code=None)
+    place.start_server()
 
     def warm() -> bool:
         process, chain = watched(place)
@@ -1068,7 +1068,7 @@ def test_each_event_refuses_and_fails_in_its_own_form(own: Scratch) -> None:
     own.user_handler("tools", TOOLS)
     cold = own.launcher.read_bytes()[:2] == b"#!"
     own.holdfast("install", HOLDFAST_RELAY="python" if cold else None)
-    own.holdfast("server", "start")
+    own.start_server()
     whole = {
         event: own.payload(
             "PreToolUse-Bash", hook_event_name=event, prompt="x", command_name="x", tool_input={"command": "ls"}

@@ -37,7 +37,7 @@ def place() -> Iterator[Scratch]:
     (made.home / ".config/holdfast/holdfast.toml").unlink()
     scratch.install(made, native=True)
     made.write(made.home / "private/secret.md", f"# {SECRET}\n\n## Phase 1: {SECRET}\n")
-    made.holdfast("server", "start")
+    made.start_server()
     yield made
     made.close()
 

@@ -58,14 +58,14 @@ def place() -> Iterator[Scratch]:
     made = scratch.make(config=CONFIG)
     made.user_handler("notes", NOTES)
     scratch.install(made, native=True)
-    made.holdfast("server", "start")
+    made.start_server()
     yield made
     made.close()
 
 
 def server(place: Scratch) -> dict[str, Any]:
     """Return what the one server says of itself."""
-    (said,) = json.loads(place.holdfast("server", "status", "--json").stdout)["servers"]
+    (said,) = json.loads(place.holdfast("server", "--json").stdout)["servers"]
     return dict(said)
 
 
@@ -80,11 +80,23 @@ def noted(place: Scratch) -> list[str]:
     return file.read_text().split() if file.exists() else []
 
 
+def test_a_new_server_ends_one_that_hangs(place: Scratch) -> None:
+    """It takes the address over, and answers there."""
+    hanging = server(place)["pid"]
+    for pid in (hanging, *children(hanging)):
+        os.kill(pid, signal.SIGSTOP)
+
+    place.start_server()
+
+    assert server(place)["pid"] != hanging
+    assert place.fire(place.call()).advice
+
+
 def test_an_idle_child_answers_samples_without_your_handlers(place: Scratch) -> None:
     """It loads and calls yours for real events only, and what it does with the shipped ones leaves nothing."""
     (place.home / ".config/holdfast/holdfast.toml").unlink()  # which switches the shipped ones off
-    place.holdfast("server", "stop")
-    place.holdfast("server", "start")
+    place.holdfast("server", "--stop")
+    place.start_server()
     pid = server(place)["pid"]
     scratch.until(lambda: len(children(pid)) == 2, "two children wait")
     calls = [place.fire(place.call()) for _ in range(4)]

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from tools.bench import grown
 from tools.bench.grown import COMMAND, REST_S, Place
-from tools.bench.place import answered, run
+from tools.bench.place import answered, run, start_server
 from tools.bench.race import WrongAnswerError
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def main() -> None:
                         rows += _race(name, event, way, places, options)
             finally:
                 for place in places.values():
-                    run(place, "server", "stop")
+                    run(place, "server", "--stop")
     if options.json:
         machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, {platform.python_version()}"
         print(json.dumps({"machine": machine, "rounds": options.rounds, "points": rows}, indent=2))
@@ -123,7 +123,7 @@ def _race(
     warm = way == "warm"
     if warm:
         for place in places.values():
-            run(place, "server", "start", HOLDFAST_SERVER="")
+            start_server(place)
     before = sum(answered(each) - each.fired for each in places.values())
     times: dict[int, dict[int, float]] = {size: {} for size in places}
     for number in range(options.rounds + 2):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -151,6 +152,19 @@ def answered(place: Client) -> int:
     """Return how many events the servers of a place have answered so far."""
     said = [control.ask(socket) for socket in sockets(place)]
     return sum(int(each["answered"]) for each in said if each)
+
+
+def start_server(place: Client) -> None:
+    """Have the installed launcher start a server, and wait until it answers. Raises RuntimeError if it doesn't."""
+    launcher = place.place.home / ".local" / "share" / "holdfast" / "run"
+    command = ["/bin/sh", "-c", '"$0" --serve </dev/null >/dev/null 2>&1 &', str(launcher)]
+    environ = {**place.environ, "HOLDFAST_SERVER": ""}
+    subprocess.run(command, env=environ, cwd="/", start_new_session=True, check=True)
+    until = time.monotonic() + WAIT
+    while not any(map(control.ask, sockets(place))):
+        if time.monotonic() > until:
+            raise RuntimeError("no server answers")
+        time.sleep(0.05)
 
 
 def warm_up(place: Place, environ: dict[str, str] | None = None) -> bool:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.clients.claude import events
-from holdfast.commands import options, sheet
+from holdfast.commands import options, terminal
 from holdfast.errors import HoldfastError
 from holdfast.server import control
 from holdfast.sessions.history import recordings
@@ -84,7 +84,7 @@ def _replayed(project: Workspace, chosen: Chosen, rounds: int, *, cold: bool) ->
     Returns:
         The findings, and how many files could not be copied.
     """
-    console = sheet.console(stderr=True)
+    console = terminal.console(stderr=True)
     total = len(chosen.payloads) * rounds
     if not console.is_terminal:
         click.echo(f"Replaying {count(total, 'event')} …", err=True)
@@ -117,12 +117,12 @@ def _orderly_end() -> Iterator[None]:
 
 
 def _print(found: Findings, said: Sequence[str]) -> None:
-    console = sheet.console()
+    console = terminal.console()
     for line in said[:1]:
         console.print(Text(clean(line)))
     for heading, (columns, rows) in wording.tables(found).items():
         console.print()
-        table = Table(title=heading, title_justify="left", title_style="bold", **sheet.NARROW)
+        table = Table(title=heading, title_justify="left", title_style="bold", **terminal.NARROW)
         for name in columns:
             table.add_column(name, justify="left" if name in wording.NAMES else "right", overflow="fold")
         for row in rows:

@@ -75,7 +75,7 @@ def use(holdfast: str, version: str, environ: dict[str, str], home: Path, *, bri
         raise TrialError("holdfast install registered nothing")
     _run([holdfast, "doctor", "--fire"], environ, home)
     if brings_relay:
-        said = _run([holdfast, "server", "status", "--json"], environ, home)
+        said = _run([holdfast, "server", "--json"], environ, home)
         if json.loads(said)["relay"] != "native":
             raise TrialError(f"the relay that it brings doesn't run: {said}")
     _run([holdfast, "uninstall"], environ, home)

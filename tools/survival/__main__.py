@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from holdfast.commands import options, sheet
+from holdfast.commands import options, terminal
 from holdfast.commands.moments import duration
 from holdfast.errors import HoldfastError
 from holdfast.formats import DESCRIBED
@@ -111,7 +111,7 @@ def command(
 
 def _played(job: Job) -> list[Result]:
     """Play the rows, with a progress bar on a terminal; elsewhere, a line on stderr for each row when it ends."""
-    console = sheet.console(stderr=True)
+    console = terminal.console(stderr=True)
     if not console.is_terminal:
         return trials.play(job, _Lines(len(job.parts)))
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -145,14 +145,14 @@ def _left_out(rows: Sequence[str], *, quick: bool) -> str:
 
 
 def _print(results: Sequence[Result]) -> None:
-    console = sheet.console()
-    table = Table(**sheet.NARROW)
+    console = terminal.console()
+    table = Table(**terminal.NARROW)
     for name, width in zip(report.COLUMNS, _WIDTHS, strict=True):
         table.add_column(name, width=None if console.width >= _WIDE else width, overflow="fold")
     for cells in report.rows(results):
         table.add_row(*map(Text, cells))
     console.print(table)
-    kinds = Table("kind", "planted", "inline", "in the sidecar", "lost", **sheet.NARROW)
+    kinds = Table("kind", "planted", "inline", "in the sidecar", "lost", **terminal.NARROW)
     for kind, (planted, inline, beside) in report.kinds(results).items():
         kinds.add_row(kind, *(f"{count:,}" for count in (planted, inline, beside, planted - inline - beside)))
     console.print(kinds)

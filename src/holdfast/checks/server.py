@@ -26,7 +26,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
             yield ok(f"the server of {each.entry} has answered {count(each.answered, 'event')}")
             continue
         text = f"the server at {each.address} (process {each.pid}) doesn't answer, which costs each event a second"
-        yield problem(text, "holdfast server stop", _stopping(each.address))
+        yield problem(text, "holdfast server --stop", _stopping(each.address))
     if off:
         yield ok(f"the server is off ({off}), so every event starts cold")
     elif not protocol.address(str(launcher.entry()), dict(os.environb)):

@@ -1,4 +1,4 @@
-"""`holdfast config`: show, check and describe the configuration."""
+"""`holdfast config`: show and check the configuration."""
 
 from __future__ import annotations
 
@@ -6,45 +6,60 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from holdfast import config, paths
 from holdfast.commands import options
+from holdfast.commands.verb import Json, ProjectDir, verb
 from holdfast.files import access, trust
 from holdfast.server import protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.config import Loaded
 
 _COLUMN = 36  # where the sources begin, if the value leaves room
 
 
-@click.group(name="config")
-def command() -> None:
-    """Show, check and describe the configuration: your holdfast.toml and the project's.
+@verb("config")
+def command(
+    *files: Annotated[Path, click.Path(exists=True, path_type=Path)],
+    check: Annotated[bool, "Name what is wrong in your file and the project's, or in FILES."] = False,
+    schema: Annotated[bool, "Print the JSON schema of holdfast.toml, for your editor."] = False,
+    as_json: Json = False,
+    project_dir: ProjectDir = None,
+) -> None:
+    """Show and check the configuration: your holdfast.toml and the project's.
+
+    It prints the value of every key, and where it comes from. The output is TOML. What has no effect is in comments.
+
+    With --check or FILES, it names what is wrong, and the exit code is 1 if anything is. A project's file is checked as
+    if you trusted it.
+
+    To use the schema in a project, write it there, and begin .claude/holdfast.toml with the line `#:schema
+    ./holdfast.schema.json`.
 
     \b
     Examples:
-      holdfast config show
-      holdfast config check
+      holdfast config
+      holdfast config --check
+      holdfast config --schema > .claude/holdfast.schema.json
     """
-
-
-@command.command()
-@options.json_option
-@options.project_option
-def show(as_json: bool, project_dir: str | None) -> None:
-    """Print the value of every key, and where it comes from.
-
-    The output is TOML. What has no effect is in comments.
-
-    \b
-    Example:
-      holdfast config show
-    """
+    options.at_most_one({"--check": check or bool(files), "--schema": schema, "--json": as_json})
+    if schema:
+        click.echo(config.schema(), nl=False)
+        return
     root = options.open_project(project_dir, tell=False).root
+    if check or files:
+        sys.exit(_check(root, files))
+    _show(root, as_json=as_json)
+
+
+def _show(root: Path, *, as_json: bool) -> None:
+    """Print the value of every key as TOML or JSON, with its source."""
     loaded = config.load(root, trusted=trust.config_trusted(root))
     rows = [_row(key, field.get_default(), loaded) for key, field in config.FIELDS.items()]
     if as_json:
@@ -65,20 +80,8 @@ def show(as_json: bool, project_dir: str | None) -> None:
         click.echo("# Read that file, then run: holdfast handlers trust")
 
 
-@command.command()
-@click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@options.project_option
-def check(files: tuple[Path, ...], project_dir: str | None) -> None:
-    """Name what is wrong in your file and the project's, or in FILES.
-
-    A project's file is checked as if you trusted it. The exit code is 1 if
-    anything is wrong.
-
-    \b
-    Example:
-      holdfast config check
-    """
-    root = options.open_project(project_dir, tell=False).root
+def _check(root: Path, files: Sequence[Path]) -> int:
+    """Name what is wrong in files, by default the user's and the project's. Return the exit code."""
     within = {paths.user_config(): None, paths.project_config(root): root}
     named = [Path(os.path.abspath(file)) for file in files]  # noqa: PTH100 - `..` goes, a link stays
     chosen = named or [file for file in within if access.is_there(file)]
@@ -88,21 +91,7 @@ def check(files: tuple[Path, ...], project_dir: str | None) -> None:
             options.say(paths.shown(line))
     if not chosen:
         click.echo("There is no holdfast.toml, and none is needed.")
-    sys.exit(1 if any(problems.values()) else 0)
-
-
-@command.command()
-def schema() -> None:
-    """Print the JSON schema of holdfast.toml, for your editor.
-
-    To use it in a project, write it there, and begin .claude/holdfast.toml with
-    the line `#:schema ./holdfast.schema.json`.
-
-    \b
-    Example:
-      holdfast config schema > .claude/holdfast.schema.json
-    """
-    click.echo(config.schema(), nl=False)
+    return 1 if any(problems.values()) else 0
 
 
 def _row(key: str, default: Any, loaded: Loaded) -> dict[str, Any]:

@@ -37,12 +37,19 @@ def grant(project: Workspace, kind: str, name: str, *, yes: bool, as_json: bool 
     raw = definitions.content(project.root, path)
     for line in raw.decode(errors="backslashreplace").splitlines():
         click.echo(printable(line), err=as_json)  # click would remove control characters; here you must see them
-    if not yes and not sys.stdin.isatty():
-        raise HoldfastError("there is no terminal to ask on; read the file, then add --yes")
-    if not yes and not click.confirm(f"Trust {path}?", err=as_json):
-        raise HoldfastError("nothing was trusted")
+    ask(f"Trust {path}?", yes=yes, on_stderr=as_json)
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(raw)}, [raw])
     if as_json:
         options.print_json({"name": name, "path": str(path), "trusted": True})
     else:
         options.say(f"Trusted: {path}. If its content changes, trust it again.")
+
+
+def ask(question: str, *, yes: bool, on_stderr: bool = False) -> None:
+    """Ask whether to trust what was shown, unless `yes` says so. Raises HoldfastError if nobody agrees."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise HoldfastError("there is no terminal to ask on; read what you would trust, then add --yes")
+    if not click.confirm(question, err=on_stderr):
+        raise HoldfastError("nothing was trusted")

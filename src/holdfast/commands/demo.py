@@ -5,11 +5,24 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.text import Text
 
-from holdfast.commands.narration import tell
+from holdfast.commands import terminal
 from holdfast.testkit import demo, stage
+from holdfast.testkit.acts import NotShown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+
+    from holdfast.testkit.acts import Shown
+    from holdfast.testkit.stage import Stage
 
 
 @click.command(name="demo")
@@ -24,7 +37,7 @@ def command() -> None:
       holdfast demo
     """
     with stage.opened() as throwaway:
-        tell(throwaway, demo.story(throwaway), "Saved, restored and moved on. Nothing is left behind.")
+        narrate(throwaway, demo.story(throwaway), "Saved, restored and moved on. Nothing is left behind.")
     name = _name()
     click.echo(
         "\nNow try it on your own work. This registers the handlers in your settings:\n"
@@ -33,6 +46,33 @@ def command() -> None:
         f'  {name} start "What you work on" --phase "First step" --phase "Second step"\n'
         "Start claude there. Its model is told of the workflow, and after a compaction it still knows where it was."
     )
+
+
+def narrate(stage: Stage, story: Iterable[Shown], moral: str) -> None:
+    """Print each step of a story once it has happened, then the moral.
+
+    If a step doesn't show what it promised, print why with Holdfast's log, and end the process with exit code 1.
+    """
+    console = terminal.console()
+    try:
+        for number, shown in enumerate(story, 1):
+            _print(console, number, shown)
+    except NotShown as error:
+        console.print(Text(str(error), style="bold red"))
+        console.print(Text("\n".join(stage.log()), style="dim"))
+        sys.exit(1)
+    console.print(Rule(Text(moral)))
+
+
+def _print(console: Console, number: int, shown: Shown) -> None:
+    console.print(Rule(Text(f"{number}. {shown.title}"), align="left"))
+    if shown.words:
+        console.print(Text(shown.words))
+    console.print(Text(f"> {shown.did}", style="cyan"))
+    for panel in shown.panels:
+        if panel.text:
+            console.print(Panel(Text(panel.text.rstrip()), title=Text(panel.title), title_align="left"))
+    console.print()
 
 
 def _name() -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 
-import click
-
+from holdfast.commands.verb import verb
 from holdfast.engine import main
 
 
-@click.command(name="dispatch")
-@click.argument("event", required=False)
-def command(event: str | None) -> None:
+@verb("dispatch")
+def command(event: str | None = None) -> None:
     """Answer one event: read the payload from stdin, and print the reply.
 
     EVENT is the event's name. A name in the payload wins. The exit code is always 0. The entrypoint does the same and

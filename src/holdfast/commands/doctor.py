@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 from rich.text import Text
 
 from holdfast import checks, paths
-from holdfast.commands import options, sheet
+from holdfast.commands import options, terminal
+from holdfast.commands.verb import Json, ProjectDir, verb
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
@@ -25,28 +26,35 @@ _WORDS = {"ok": "ok:", "notice": "warning:", "problem": "problem:"}
 _STYLES = {"ok": "green", "notice": "yellow", "problem": "bold red"}
 
 
-@click.command(name="doctor")
-@click.option("--fix", is_flag=True, help="Repair what can be repaired safely, and say what was done.")
-@click.option("--fire", is_flag=True, help="Also run every registered command, in a throw-away home and project.")
-@click.option("-v", "--verbose", is_flag=True, help="List what is all right, too.")
-@options.json_option
-@options.project_option
-def command(fix: bool, fire: bool, verbose: bool, as_json: bool, project_dir: str | None) -> None:
+_names = click.argument("names", metavar="[CHECK]...", nargs=-1, type=click.Choice(checks.CHECKS))
+
+
+@verb("doctor")
+def command(
+    *names: Annotated[str, _names],
+    fix: Annotated[bool, "Repair what can be repaired safely, and say what was done."] = False,
+    fire: Annotated[bool, "Also run every registered command, in a throw-away home and project."] = False,
+    verbose: Annotated[bool, "-v", "List what is all right, too."] = False,
+    as_json: Json = False,
+    project_dir: ProjectDir = None,
+) -> None:
     """Look for what stops Holdfast from working, and name the command that repairs it.
 
-    The exit code is 1 if there is a problem; a warning may be what you want. --fix never changes a project's settings,
-    because they belong to its team.
+    It runs every CHECK, or only those that you name. The exit code is 1 if there is a problem; a warning may be what
+    you want. --fix never changes a project's settings, because they belong to its team.
 
     \b
     Examples:
       holdfast doctor
       holdfast doctor --fix
       holdfast doctor --fire -v
+      holdfast doctor ledger --fix
     """
     _say_where(project_dir)
-    found, mended = _look(project_dir, checks.CHECKS, fix=fix)
+    chosen = [name for name in checks.CHECKS if not names or name in names]
+    found, mended = _look(project_dir, chosen, fix=fix)
     if mended:  # show what is still wrong
-        found = _told_why(_look(project_dir, checks.CHECKS)[0], mended)
+        found = _told_why(_look(project_dir, chosen)[0], mended)
     if fire:
         found += _look(project_dir, (checks.FIRE,))[0]
     problems = sum(each.level == "problem" for each in found)
@@ -128,33 +136,32 @@ def _row(found: Finding) -> dict[str, Any]:
 
 def _print(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]], *, verbose: bool) -> None:
     """Print problems and warnings with their remedies, with `verbose` everything, then a line that sums it up."""
-    console = sheet.console()
-    marks, remedy = (_SYMBOLS, "→") if console.is_terminal else (_WORDS, "fix:")
+    console = terminal.console()
+    marks, arrow = (_SYMBOLS, "→") if console.is_terminal else (_WORDS, "fix:")
 
-    def put(text: str, level: str = "", lead: str = "") -> None:
-        said = paths.shown(wording.clean(text))
-        begin = Text.assemble(lead, (f"{marks[level]} ", _STYLES[level]) if level else "")
-        if level and sheet.wraps(console):
-            page = sheet.Sheet(console.width)
-            page.put(Text(said), begin)
-            sheet.put(console, page.lines)
-        else:  # a remedy too: it may be a command to copy
-            sheet.put(console, [Text.assemble(begin, said)])
+    def put(text: str, level: str) -> None:
+        lead = Text.assemble("  ", (f"{marks[level]} ", _STYLES[level]))
+        terminal.put_hanging(console, Text(_shown(text)), lead)
 
     shown = [each for each in found if verbose or each.level != "ok"]
     for name, group in groupby(shown, key=lambda each: each.check):
-        sheet.put(console, [Text(name, "bold")])
+        terminal.put(console, [Text(name, "bold")])
         for each in group:
-            put(each.text, each.level, "  ")
-            if each.remedy:
-                put(each.remedy, lead=f"    {remedy} ")
+            put(each.text, each.level)
+            if each.remedy:  # on one line: it may be a command to copy
+                terminal.put(console, [Text(f"    {arrow} {_shown(each.remedy)}")])
     if mended:
-        sheet.put(console, [Text("repaired", "bold")])
+        terminal.put(console, [Text("repaired", "bold")])
     for each, done, succeeded in mended:
-        put(f"{each.check}: {done}", "ok" if succeeded else "problem", "  ")
+        put(f"{each.check}: {done}", "ok" if succeeded else "problem")
     if shown or mended:
         click.echo()
     click.echo(_sum(found, again=not mended))
+
+
+def _shown(text: str) -> str:
+    """Return text with short paths, without control characters and the client's tags."""
+    return paths.shown(wording.clean(text))
 
 
 def _sum(found: Sequence[Finding], *, again: bool) -> str:

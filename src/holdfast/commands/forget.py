@@ -65,7 +65,7 @@ WORDS: Mapping[str, str] = {
 @click.option("--before", type=options.Moment(), metavar="TIME", help="Forget what last changed before this time.")
 @click.option("--everything", is_flag=True, help="Forget all of this project, in all of its worktrees.")
 @click.option("--dry-run", is_flag=True, help="Print what would go, and change nothing.")
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@options.yes_option
 @options.project_option
 def command(
     session_id: str | None,

@@ -131,7 +131,7 @@ def check(names: tuple[str, ...], as_json: bool, project_dir: str | None) -> Non
 
 @command.command()
 @click.argument("name")
-@click.option("--in-project", is_flag=True, help="Write it into the project, trusted, not into your own folder.")
+@options.in_project_option
 @options.project_option
 def new(name: str, in_project: bool, project_dir: str | None) -> None:
     """Write the description of a format.
@@ -169,7 +169,7 @@ def new(name: str, in_project: bool, project_dir: str | None) -> None:
 
 @command.command(name="trust")
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@options.yes_option
 @options.json_option
 @options.project_option
 def trust_(name: str, yes: bool, as_json: bool, project_dir: str | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,27 +10,24 @@ import click
 
 from holdfast import paths
 from holdfast.clients import claude
-from holdfast.commands import handler_registration, options
+from holdfast.commands import definition_trust, handler_registration, options
+from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document, tomlfile, trust
 from holdfast.install import format_index
 from holdfast.plugins import discovery, index, scan, strict_memory
 from holdfast.process.terminal_text import printable
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast.sessions.workspace import Workspace
-
 _DIFF_LIMIT_LINES = 400  # of a diff shown before a file is trusted
 
 
-@click.command(name="trust")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--yes", is_flag=True, help="Don't ask.")
-@options.project_option
-def grant(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
+@verb("trust")
+def grant(project: Workspace, *files: Path, yes: Yes = False) -> None:
     """Trust a project's handlers and its holdfast.toml.
 
     Trust holds for exactly the content that the files have now. Without FILES, it is for all that aren't trusted yet.
@@ -42,7 +38,6 @@ def grant(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
       holdfast handlers trust
       holdfast handlers trust guard.py --yes
     """
-    project = options.open_project(project_dir)
     for line in format_index.refresh():
         click.echo(line)
     chosen = _choose(project, files)
@@ -53,17 +48,16 @@ def grant(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
         return
     for path, content in chosen.items():
         _describe(project, path, content)
-    if not yes and not _confirmed(len(chosen)):
-        raise HoldfastError("nothing was trusted")
+    count = wording.count(len(chosen), "file")
+    them = "it" if len(chosen) == 1 else "them"
+    definition_trust.ask(f"{count} will run in every session here. Trust {them}?", yes=yes)
     names = strict_memory.trust_files(claude, project.root, chosen)
     click.echo(f"Trusted: {', '.join(names)}. If a file changes, trust it again.")
-    handler_registration.refresh(options.open_project(project_dir))
+    handler_registration.refresh(options.reopen(project))
 
 
-@click.command(name="untrust")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@options.project_option
-def revoke(files: tuple[Path, ...], project_dir: str | None) -> None:
+@verb("untrust")
+def revoke(project: Workspace, *files: Path) -> None:
     """Stop trusting FILES, or all files of the project.
 
     A strict handler that refuses because it changed or is gone refuses nothing after this.
@@ -73,14 +67,13 @@ def revoke(files: tuple[Path, ...], project_dir: str | None) -> None:
       holdfast handlers untrust guard.py
       holdfast handlers untrust
     """
-    project = options.open_project(project_dir)
     names = {trust.relative_name(project.root, _inside(project, path)) for path in files}
     known = trust.granted(project.root)
     count = trust.revoke(project.root, names or None)
     for name in names or known:
         strict_memory.remember(project.root / name, ())
     click.echo(f"{wording.count(count, 'file')} no longer trusted." if count else "No trusted file: nothing changed.")
-    handler_registration.refresh(options.open_project(project_dir))
+    handler_registration.refresh(options.reopen(project))
 
 
 def _choose(project: Workspace, files: Sequence[Path]) -> dict[Path, bytes]:
@@ -171,11 +164,3 @@ def _changed(project: Workspace, name: str, content: bytes) -> Iterator[str]:
     yield from lines[:_DIFF_LIMIT_LINES]
     if len(lines) > _DIFF_LIMIT_LINES:
         yield f"… and {len(lines) - _DIFF_LIMIT_LINES} more lines; read the file"
-
-
-def _confirmed(count: int) -> bool:
-    if not sys.stdin.isatty():
-        raise HoldfastError("there is no terminal to ask on; read the files, then add --yes")
-    return click.confirm(
-        f"{wording.count(count, 'file')} will run in every session here. Trust {'it' if count == 1 else 'them'}?"
-    )

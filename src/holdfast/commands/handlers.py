@@ -5,17 +5,22 @@ from __future__ import annotations
 import sys
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from click.shell_completion import CompletionItem
+from rich.table import Column, Table
+from rich.text import Text
 
 from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import events
-from holdfast.commands import handler_registration, handler_trust, options, sheet
+from holdfast.commands import handler_registration, handler_trust, options, terminal
+from holdfast.commands.verb import InProject, Json, ListGroup, verb
 from holdfast.errors import HoldfastError, StateError, because, command_line
 from holdfast.install import inspection
 from holdfast.plugins import discovery, strict_memory, switches
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
@@ -24,26 +29,20 @@ if TYPE_CHECKING:
     from holdfast.plugins.discovery import HandlerFile
 
 
-@click.group(name="handlers")
+@click.group(name="handlers", cls=ListGroup)
 def command() -> None:
     """List, write, check and trust handlers, and switch them on and off.
 
     \b
     Examples:
-      holdfast handlers list
+      holdfast handlers
       holdfast handlers new guard --event PreToolUse
       holdfast handlers check
     """
 
 
-command.add_command(handler_trust.grant)
-command.add_command(handler_trust.revoke)
-
-
-@command.command(name="list")
-@options.json_option
-@options.project_option
-def list_(as_json: bool, project_dir: str | None) -> None:
+@verb("list", command)
+def list_(project: Workspace, *, as_json: Json = False) -> None:
     """Print what runs for each event, in order.
 
     Each line names the file; of a shipped handler only its name. What doesn't run has a dash in place of its number,
@@ -51,35 +50,48 @@ def list_(as_json: bool, project_dir: str | None) -> None:
 
     \b
     Examples:
-      holdfast handlers list
+      holdfast handlers
       holdfast handlers list --json
     """
-    project = options.open_project(project_dir)
     files = discovery.find(claude, project)
     listed = inspection.listing(files, inspection.withheld(project, files))
-    named = {row["file"] for rows in listed.values() for row in rows if not row["off"]}
-    unused = [(path, why) for path, why in inspection.unused(project, files) if str(path) not in named]
-    remarks = [(file.path, said) for file in files for said in (*file.faults, *file.doubts)]
+    listed_files = {row["file"] for rows in listed.values() for row in rows if not row["off"]}
+    unused = [(path, why) for path, why in inspection.unused(project, files) if str(path) not in listed_files]
+    remarks = [(file.path, remark) for file in files for remark in (*file.faults, *file.doubts)]
     remarks = [remark for remark in remarks if remark not in unused]
     if as_json:
         without = [{"file": str(path), "reason": why} for path, why in unused]
-        remarked = [{"file": str(path), "remark": said} for path, said in remarks]
+        remarked = [{"file": str(path), "remark": remark} for path, remark in remarks]
         options.print_json({"events": listed, "no_event": without, "remarks": remarked})
         return
-    lines = []
+    console = terminal.console()
     for event, rows in listed.items():
-        shown = [row for row in rows if not row["off"]]
-        lines += [event] if shown else []
-        for number, row in enumerate(shown, 1):
-            place = "-" if row["inactive_reason"] else f"{number}."
-            lines.append(f"  {place:<3}{row['place']:<8} {_named_file(Path(row['file']))}  {_marks(row)}".rstrip())
-    lines += [f"{_named_file(path)}: {said}" for path, said in (*unused, *remarks)]
+        if shown := [row for row in rows if not row["off"]]:
+            terminal.put(console, [Text(event, "bold")])
+            terminal.put_table(console, _table(shown))
+    for path, remark in (*unused, *remarks):
+        terminal.put_hanging(console, _text(f"{_file_name(path)}: {remark}"), Text(), hang=2)
     if any(file.path.parent == paths.shipped("handlers") for file in files):
-        lines.append(f"The shipped handlers are in {paths.shipped('handlers')}.")
-    sheet.tell(map(paths.shown, lines))
+        terminal.put_hanging(
+            console, _text(f"The shipped handlers are in {paths.shipped('handlers')}."), Text(), hang=2
+        )
 
 
-def _named_file(path: Path) -> str:
+def _table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the handlers of an event in their order, as a table."""
+    table = Table.grid(*(Column(overflow="fold") for _ in range(4)), padding=(0, 2, 0, 0))
+    for number, row in enumerate(rows, 1):
+        order = "-" if row["inactive_reason"] else f"{number}."
+        table.add_row(f"  {order}", row["place"], _text(_file_name(Path(row["file"]))), _text(_marks(row)))
+    return table
+
+
+def _text(text: str) -> Text:
+    """Return text with short paths, without control characters and the client's tags."""
+    return Text(paths.shown(wording.clean(text)))
+
+
+def _file_name(path: Path) -> str:
     """Return a handler's path; of a shipped one its name, because a long folder in each line hides all else."""
     return path.name if path.parent == paths.shipped("handlers") else str(path)
 
@@ -98,10 +110,12 @@ def _marks(row: dict[str, Any]) -> str:
     return "  ".join(marks)
 
 
-@command.command()
-@click.argument("name")
-@options.project_option
-def off(name: str, project_dir: str | None) -> None:
+command.add_command(handler_trust.grant)
+command.add_command(handler_trust.revoke)
+
+
+@verb("off", command)
+def off(project: Workspace, name: str) -> None:
     """Switch a handler off in your own configuration.
 
     A strict one refuses nothing after this. One whose file is gone is forgotten.
@@ -111,7 +125,7 @@ def off(name: str, project_dir: str | None) -> None:
       holdfast handlers off guard
     """
     name = Path(name).name.removesuffix(".py")
-    files = _named(name, project_dir)
+    files = _named(project, name)
     gone = [file for file in files if file.place == "user" and not file.path.exists()]
     for file in gone or files:
         strict_memory.remember(file.path, ())
@@ -124,16 +138,14 @@ def off(name: str, project_dir: str | None) -> None:
         _say(f"{name} is off, in {paths.user_config()}. To undo this: {command_line('handlers', 'on', name)}")
     else:
         click.echo(f"{name} was already off.")
-    project = options.open_project(project_dir)
+    project = options.reopen(project)
     if any(file.active for file in discovery.find(claude, project) if file.name == name):
         _say(f"It still runs here, because {paths.project_config(project.root)} has its own handlers.off.")
     handler_registration.refresh(project)
 
 
-@command.command()
-@click.argument("name")
-@options.project_option
-def on(name: str, project_dir: str | None) -> None:
+@verb("on", command)
+def on(project: Workspace, name: str) -> None:
     """Switch a handler on in your own configuration.
 
     This also works for one that is off by default. A name that no handler has is taken out of `handlers.off`.
@@ -143,24 +155,25 @@ def on(name: str, project_dir: str | None) -> None:
       holdfast handlers on guard
     """
     name = Path(name).name.removesuffix(".py")
-    project = options.open_project(project_dir)
     if all(file.name != name for file in discovery.find(claude, project)) and switches.set_listed(name, off=False):
         _say(f"Took {name} out of handlers.off in {paths.user_config()}. No handler here has that name.")
         return
-    _named(name, project_dir)
+    _named(project, name)
     changed = switches.set_listed(name, off=False)
-    if any(file.off for file in _named(name, project_dir)):
+    project = options.reopen(project)
+    if any(file.off for file in _named(project, name)):
         changed |= switches.set_listed(name, on=True)
+        project = options.reopen(project)
     click.echo(f"{name} is on." if changed else f"{name} was already on.")
-    for file in _named(name, project_dir):
+    for file in _named(project, name):
         if not file.active:
             _say(f"{file.path} doesn't run: {inspection.idle(file)}")
-    handler_registration.refresh(options.open_project(project_dir))
+    handler_registration.refresh(project)
 
 
-def _named(name: str, project_dir: str | None) -> list[HandlerFile]:
+def _named(project: Workspace, name: str) -> list[HandlerFile]:
     """Return the handler files called `name`. Raises HoldfastError if there is none."""
-    found = discovery.find(claude, options.open_project(project_dir))
+    found = discovery.find(claude, project)
     files = [file for file in found if file.name == name]
     if not files:
         raise _unknown(name, found)
@@ -174,11 +187,8 @@ def _unknown(name: str, found: Sequence[HandlerFile]) -> HoldfastError:
     return HoldfastError(f"there is no handler {name!r}; {hint}")
 
 
-@command.command()
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@options.json_option
-@options.project_option
-def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> None:
+@verb("check", command)
+def check(project: Workspace, *files: Path, as_json: Json = False) -> None:
     """Load handlers and name those with a fault.
 
     Without FILES, it checks all. It also says what won't run, with the command that changes that. The exit code is 1 if
@@ -189,7 +199,6 @@ def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> No
       holdfast handlers check
       holdfast handlers check guard.py
     """
-    project = options.open_project(project_dir)
     found = discovery.find(claude, project)
     chosen = _chosen(found, files) if files else found
     complaints = inspection.complaints(project, chosen)
@@ -212,34 +221,33 @@ def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> No
     sys.exit(1 if complaints else 0)
 
 
-def _event(_: click.Context, __: click.Parameter, given: str) -> str:
-    """Return an event's name in the client's spelling. Raises BadParameter, which names one that is spelt alike."""
-    known = {name.casefold(): name for name in events.EVENTS}
-    if name := known.get(given.casefold()):
-        return name
-    near = get_close_matches(given.casefold(), known, n=1)
-    hint = f"did you mean {known[near[0]]}?" if near else f"choose one of {', '.join(events.EVENTS)}"
-    raise click.BadParameter(f"there is no event {given!r}; {hint}")
+class _EventName(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases of click only
+    """The name of an event, in any case."""
+
+    name = "event"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name in the client's spelling."""
+        known = {name.casefold(): name for name in events.EVENTS}
+        if name := known.get(value.casefold()):
+            return name
+        near = get_close_matches(value.casefold(), known, n=1)
+        hint = f"did you mean {known[near[0]]}?" if near else f"choose one of {', '.join(events.EVENTS)}"
+        raise click.BadParameter(f"there is no event {value!r}; {hint}", ctx, param)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names that begin with a text."""
+        return [CompletionItem(name) for name in events.EVENTS if name.casefold().startswith(incomplete.casefold())]
 
 
-def _events(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of events that begin with a text."""
-    return [name for name in events.EVENTS if name.casefold().startswith(incomplete.casefold())]
-
-
-@command.command()
-@click.argument("name")
-@click.option(
-    "--event",
-    required=True,
-    metavar="EVENT",
-    callback=_event,
-    shell_complete=_events,
-    help="The event it answers, such as PreToolUse.",
-)
-@click.option("--in-project", is_flag=True, help="Write it into the project, trusted, not into your own folder.")
-@options.project_option
-def new(name: str, event: str, in_project: bool, project_dir: str | None) -> None:
+@verb("new", command)
+def new(
+    project: Workspace,
+    name: str,
+    *,
+    event: Annotated[str, _EventName(), "The event it answers, such as PreToolUse."],
+    in_project: InProject = False,
+) -> None:
     """Write a handler that answers an event.
 
     The file is NAME.py in your handlers folder. The event is registered if Holdfast is installed.
@@ -251,7 +259,6 @@ def new(name: str, event: str, in_project: bool, project_dir: str | None) -> Non
     """
     if not name.isidentifier() or name.startswith("_"):
         raise click.BadParameter(f"{name!r} is not a name for a Python file", param_hint="NAME")
-    project = options.open_project(project_dir)
     folder = paths.project_handlers(project.root) if in_project else paths.user_handlers()
     path = folder / f"{name}.py"
     if path.exists():
@@ -265,7 +272,7 @@ def new(name: str, event: str, in_project: bool, project_dir: str | None) -> Non
     if in_project:
         strict_memory.trust_files(claude, project.root, {path: source})
     _say(f"Wrote {path}.")
-    handler_registration.refresh(options.open_project(project_dir))
+    handler_registration.refresh(options.reopen(project))
     click.echo("Next: edit it, then check that it loads: holdfast handlers check")
     if in_project:
         click.echo(f"Trust it again after each edit: {command_line('handlers', 'trust', path.name)}")

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from holdfast import clock, paths
-from holdfast.commands import options, sheet
+from holdfast.commands import layout, options, terminal
 from holdfast.sessions import templates
 from holdfast.sessions.compaction import save
 from holdfast.sessions.history import archive
@@ -105,9 +105,9 @@ def _put(rows: Sequence[tuple[tuple[str, ...], tuple[str, str]]]) -> None:
     On a narrow terminal the text wraps under its beginning, and the name gets its own line: it is never split, so that
     people can copy it. Without a terminal or COLUMNS each row stays on one line, for programs that search lines.
     """
-    console = sheet.console()
-    page = sheet.Sheet(console.width)
-    narrow = sheet.wraps(console)
+    console = terminal.console()
+    page = layout.Sheet(console.width)
+    narrow = terminal.wraps(console)
     widths = [max(map(cell_len, column)) for column in zip(*(cells for cells, _ in rows), strict=True)]
     for cells, (told, name) in rows:
         lead = "".join(f"{cell}{' ' * (width - cell_len(cell))}  " for cell, width in zip(cells, widths, strict=True))
@@ -117,4 +117,4 @@ def _put(rows: Sequence[tuple[tuple[str, ...], tuple[str, str]]]) -> None:
             page.lines += [Text(f"  {name}")] if name else []
         else:
             page.lines.append(Text(line))
-    sheet.put(console, page.lines)
+    terminal.put(console, page.lines)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.commands import options, sheet
+from holdfast.commands import layout, options
 from holdfast.sessions.history import rewind, timeline
 from holdfast.sessions.ownership import selection, sessions
 from holdfast.workflow import wording
@@ -81,7 +81,7 @@ def command(
         where = "" if each.worktree in ("", project.worktree) else f" (in {wording.one_line(each.worktree)})"
         lines.append(f"{each.at[:10]} {each.at[11:19]}  {session:<8}  {timeline.sentence(each, names)}{where}")
     if lines:
-        sheet.tell(lines)
+        layout.tell(lines)
     else:
         what = "nothing like that" if since or session_id or workflow else "nothing"
         options.note(f"{what} has happened in this project yet; `holdfast start TITLE` starts a workflow")

@@ -25,7 +25,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import facts, outside_reading, registry, typed_names, wording
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
 
 _AGO = re.compile(r"(\d{1,6})\s*(s|min|m|h|d|w)")
@@ -39,6 +39,10 @@ session_option = click.option(
     "--session", "session_id", metavar="ID", help="Only this session. The beginning of its id will do."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+yes_option = click.option("--yes", is_flag=True, help="Don't ask.")
+in_project_option = click.option(
+    "--in-project", is_flag=True, help="Write it into the project, trusted, not into your own folder."
+)
 
 
 def number_option(
@@ -137,12 +141,21 @@ def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
     if not names_project(project_dir):
         root = nearest(here.resolve(), root)
     patience = Patience(COMMAND_WAIT_S, note) if tell else Patience(say=lambda said: None)
-    project = Workspace.open(root, trusted=trust.config_trusted(root), patience=patience, client=claude)
+    project = _open(root, patience)
     if tell and status_line.wanted():
         _keep_status_line(project)
     if project_dir and session():
         _must_be_own(project, paths.find_root(None, os.environ, here))
     return project
+
+
+def reopen(project: Workspace) -> Workspace:
+    """Open a project again after its configuration, or the trust in it, has changed."""
+    return _open(project.root, Patience(COMMAND_WAIT_S, note))
+
+
+def _open(root: Path, patience: Patience) -> Workspace:
+    return Workspace.open(root, trusted=trust.config_trusted(root), patience=patience, client=claude)
 
 
 def _keep_status_line(project: Workspace) -> None:
@@ -247,6 +260,12 @@ def _read(text: str) -> Any:
     except (ValueError, RecursionError):
         return text
     return value
+
+
+def at_most_one(given: Mapping[str, bool]) -> None:
+    """Raise UsageError if more than one of these options was given."""
+    if len(names := [name for name, is_given in given.items() if is_given]) > 1:
+        raise click.UsageError(f"{' and '.join(names)} can't be used together; choose one")
 
 
 def say(text: str) -> None:

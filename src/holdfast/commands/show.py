@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast import clock
-from holdfast.commands import options, page, sheet
+from holdfast.commands import layout, options, terminal
 from holdfast.errors import HoldfastError
 from holdfast.sessions.compaction import save
 from holdfast.sessions.history import archive, history, overview
@@ -39,9 +39,9 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
     if as_json:
         options.print_json(overview.as_json(seen))
     else:
-        console = sheet.console()
+        console = terminal.console()
         over = workflow_id is None and workflow.finished
-        sheet.put(console, page.full_page(seen, clock.now(), console.width, over=over))
+        terminal.put(console, layout.full_page(seen, clock.now(), console.width, over=over))
 
 
 def _find(project: Workspace, wanted: str | None) -> Workflow:

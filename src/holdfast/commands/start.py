@@ -181,7 +181,7 @@ def command(
 def _tell_faulty_configuration(project: Workspace) -> None:
     """Say on stderr what a faulty `holdfast.toml` may have cost: its `format`, above all."""
     for problem in config.load(project.root, trusted=trust.config_trusted(project.root)).problems:
-        click.echo(paths.shown(f"warning: {problem}; to check it: holdfast config check"), err=True)
+        click.echo(paths.shown(f"warning: {problem}; to check it: holdfast config --check"), err=True)
 
 
 def _started(workflow: Workflow) -> str:

@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.text import Text
 
 from holdfast import clock
-from holdfast.commands import options, page, sheet
+from holdfast.commands import layout, options, terminal
 from holdfast.process.terminal_text import forget_output
 from holdfast.sessions.history.succession import Following
 
@@ -64,7 +64,7 @@ def command(workflow_id: str | None, interval: float, project_dir: str | None) -
       holdfast watch payments
     """
     following = Following(options.open_project(project_dir), workflow_id, options.session())
-    console = sheet.console()
+    console = terminal.console()
     try:
         if sys.stdout.isatty() and console.is_terminal and not console.is_dumb_terminal:
             with _signals():
@@ -107,7 +107,7 @@ def draw(following: Following, console: Console, interval: float, pause: Callabl
                     live.start()
                     drawn = None
     except KeyboardInterrupt:
-        sheet.put(console, page.watched(sight, clock.now(), console.width))
+        terminal.put(console, layout.watched(sight, clock.now(), console.width))
 
 
 def tell(following: Following, console: Console, interval: float, pause: Callable[[float], None]) -> None:
@@ -125,7 +125,7 @@ def tell(following: Following, console: Console, interval: float, pause: Callabl
         if sight.at_rest() != told:
             now = clock.now()
             between = [Text(), Text(f"--- {now:%Y-%m-%d %H:%M:%S} UTC ---"), Text()] if told else []
-            sheet.put(console, [*between, *page.watched(sight, now, console.width)])
+            terminal.put(console, [*between, *layout.watched(sight, now, console.width)])
             told = sight.at_rest()
         pause(interval)
 
@@ -144,7 +144,7 @@ def wait(seconds: float) -> None:
 def _draw(live: Live, sight: Sight, before: object) -> object:
     """Draw the page if it changed. Return the terminal's size with the lines on the screen."""
     size = live.console.size
-    lines = page.watched(sight, clock.now(), size.width, size.height)
+    lines = layout.watched(sight, clock.now(), size.width, size.height)
     if (size, lines) != before:
         live.update(Text("\n", no_wrap=True, overflow="crop").join(lines), refresh=True)
     return size, lines

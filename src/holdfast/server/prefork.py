@@ -160,7 +160,7 @@ class Server:
             os._exit(0)
 
     def _status(self) -> dict[str, object]:
-        """Return in a child what `holdfast server status` is told."""
+        """Return in a child what `holdfast server` is told."""
         (answered,) = _COUNT.unpack_from(self._count)
         return {"pid": os.getppid(), "started": round(self._started), "entry": self.entry, "answered": answered}
 

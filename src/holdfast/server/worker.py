@@ -119,7 +119,7 @@ def serve(
         lifeline: a pipe that ends with the server.
         takes: a pipe to the server, to say that a connection was taken: this process's id and a newline.
         stamp: what is loaded.
-        status: returns what `holdfast server status` is told.
+        status: returns what `holdfast server` is told.
         warm_up: whether there is time to answer sample events first.
     """
     os.setpgid(0, 0)

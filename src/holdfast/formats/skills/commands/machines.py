@@ -51,7 +51,7 @@ def machines(as_json: bool, project_dir: str | None) -> None:
 
 @click.command()
 @click.argument("skill")
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@options.yes_option
 @options.json_option
 @options.project_option
 def trust(skill: str, yes: bool, as_json: bool, project_dir: str | None) -> None:

@@ -44,7 +44,7 @@ def cleanup(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
 
 
 @click.command()
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@options.yes_option
 @options.json_option
 @options.project_option
 def clear(yes: bool, as_json: bool, project_dir: str | None) -> None:

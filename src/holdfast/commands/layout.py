@@ -1,27 +1,32 @@
-"""The sections of a workflow's page, each in full and as one line for little room."""
+"""Lay out what `show`, `watch`, `list` and `log` print: lines of one width, and the page of a workflow.
+
+`holdfast show` prints the page in full. Where `holdfast watch` has little room, it folds sections to one line each.
+"""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from holdfast import clock
+from holdfast.commands import terminal
 from holdfast.commands.moments import duration, when
 from holdfast.workflow import views
 from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.commands.sheet import Sheet
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.history.history import PhaseHistory
     from holdfast.sessions.history.overview import Overview, Save
+    from holdfast.sessions.history.succession import Sight
     from holdfast.workflow.model import Phase, Problem, Workflow
 
 _VALUE_LIMIT_CHARS = 2_000  # of one value
@@ -34,7 +39,174 @@ _BOXES = {"completed": "completed", "in_progress": "active", "pending": "pending
 _UNTOLD = "the model hasn't been given this list yet"
 
 
-def head(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool) -> None:
+class Sheet:
+    """A list of lines of at most one width. Longer text wraps and is indented under its own beginning."""
+
+    def __init__(self, width: int) -> None:
+        self.lines: list[Text] = []
+        self._width = width
+
+    def put(self, text: Text, lead: str | Text = "", hang: int = 0) -> None:
+        """Add a text after its lead; its further lines are indented to its beginning plus `hang` columns."""
+        lead = Text(lead) if isinstance(lead, str) else lead
+        self.lines += terminal.hanging(text, lead, self._width, hang)
+
+    def heading(self, words: str) -> None:
+        """Begin a section with an empty line and a heading."""
+        self.lines += [Text(), Text(words, "bold")]
+
+    def fact(self, label: str, text: Text) -> None:
+        """Add a text with a label in a column before it."""
+        self.put(text, Text(f"  {label:<13} ", "dim"))
+
+    def section(self, words: str, texts: Iterable[Text], bullet: str = "") -> None:
+        """Add a section with its heading; without texts, add nothing."""
+        for number, text in enumerate(texts):
+            if number == 0:
+                self.heading(words)
+            self.put(text, f"  {bullet}", 0 if bullet else 2)
+
+
+def tell(lines: Iterable[str], hang: int = 2) -> None:
+    """Print cleaned lines. Those that are too long for a terminal wrap between words, indented `hang` columns more."""
+    to = terminal.console()
+    page = Sheet(to.width)
+    for line in map(clean, lines):
+        if terminal.wraps(to) and cell_len(line) > to.width:
+            indent = line[: len(line) - len(line.lstrip())]
+            page.put(Text(line.lstrip()), indent, hang)
+        else:
+            page.lines.append(Text(line))
+    terminal.put(to, page.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """What a page leaves out to fit. The fields are set in this order, so each implies those before it.
+
+    Attributes:
+        extras: reading, reminders and context; their counts stay.
+        past: what finished phases delivered and handed over, except for the last one.
+        lists: section headings, and all but one line of each section; the phases stay.
+        phases: finished phases, and pending ones except for the next few.
+        head: the file's path, when it changed, and the end of a long title.
+    """
+
+    extras: bool = False
+    past: bool = False
+    lists: bool = False
+    phases: bool = False
+    head: bool = False
+
+
+_END = {"completed": "is completed", "cancelled": "was cancelled"}
+_FOLDS = tuple(_Fold(*[True] * left_out) for left_out in range(len(fields(_Fold)) + 1))
+
+
+def full_page(overview: Overview, now: datetime, width: int, *, over: bool = False) -> list[Text]:
+    """Return a workflow's whole page as lines of at most `width` columns.
+
+    With `over`, a line above says that no workflow is in progress and how this one, the last, ended.
+    """
+    sheet = Sheet(width)
+    if over:
+        sheet.put(Text(f"No workflow is in progress here. The last one {_END.get(overview.workflow.word, 'failed')}:"))
+        sheet.lines.append(Text())
+    return sheet.lines + _page(overview, (), now, width, _FOLDS[0])
+
+
+def watched(sight: Sight, now: datetime, width: int, height: int | None = None) -> list[Text]:
+    """Return the lines of the live view: the workflow, a line for each other one, and what the view waits for.
+
+    Args:
+        sight: what `holdfast watch` sees at the moment.
+        now: the present time.
+        width: columns.
+        height: how many lines fit, or None for no limit. What doesn't fit is left out, the least important first.
+    """
+    tail = _tail(sight, width) + ([] if height is None else [Text(), Text("Ctrl-C ends", "dim")])
+    if sight.overview is None:
+        return _cropped(_waiting(sight, width), tail, height)
+    room = None if height is None else height - len(tail)
+    page: list[Text] = []
+    for fold in _FOLDS:
+        if room is not None and fold is not _FOLDS[-1] and _least(sight.overview, fold) > room:
+            continue
+        page = _page(sight.overview, sight.others, now, width, fold)
+        if room is None or len(page) <= room:
+            break
+    return _cropped(page, tail, height)
+
+
+def _least(overview: Overview, fold: _Fold) -> int:
+    """Return a lower bound of a page's lines, so that a page that cannot fit isn't laid out."""
+    return (0 if fold.phases else len(overview.workflow.phases)) + (0 if fold.lists else len(overview.todos))
+
+
+def _page(overview: Overview, others: Sequence[Workflow], now: datetime, width: int, fold: _Fold) -> list[Text]:
+    sheet = Sheet(width)
+    _put_head(sheet, overview, now, brief=fold.head)
+    _put_phases(sheet, overview, now, brief=fold.past, few=fold.phases)
+    warnings = [_cleaned(each) for each in (*overview.workflow.warnings, *overview.workflow.remarks)]
+    problems = list(_problem_lines(overview.workflow.root, overview.problems))
+    more = _extras_in_a_line(overview)
+    if fold.lists:
+        sheet.lines.append(Text())
+        _put_agents_in_lines(sheet, overview, now)
+        _put_count(sheet, "Unused", _unused_in_a_line(overview, now))
+        _put_todos_in_a_line(sheet, overview)
+        _put_saves(sheet, overview, now)
+        _put_count(sheet, "Also", [Text(more)] if more else [])
+        _put_count(sheet, "Warnings", warnings)
+        _put_count(sheet, "Not read", problems)
+        _put_count(sheet, "Others", [_other_line(each) for each in others])
+        return sheet.lines
+    _put_agents(sheet, overview, now)
+    _put_unused(sheet, overview, now)
+    _put_todos(sheet, overview, now)
+    sheet.heading("Saved and restored")
+    _put_saves(sheet, overview, now)
+    if fold.extras:
+        sheet.section("Also", [Text(more)] if more else [])
+    else:
+        _put_extras(sheet, overview)
+    sheet.section("Warnings", warnings, "- ")
+    sheet.section("Not read", problems)
+    _put_others(sheet, "Other workflows", others)
+    return sheet.lines
+
+
+def _waiting(sight: Sight, width: int) -> list[Text]:
+    sheet = Sheet(width)
+    sheet.put(Text("No workflow is in progress here.", "bold"))
+    sheet.put(Text("Waiting for one to begin. `holdfast start TITLE` starts one."))
+    sheet.section("Not read", _problem_lines(sight.root, sight.problems))
+    _put_others(sheet, "Workflows", sight.others)
+    return sheet.lines
+
+
+def _tail(sight: Sight, width: int) -> list[Text]:
+    sheet = Sheet(width)
+    if sight.over:
+        sheet.lines.append(Text())
+        end = _END.get(sight.overview.workflow.word, "failed") if sight.overview else "is over"
+        sheet.put(Text(f"It {end}; waiting for the next one to begin."))
+    if sight.trouble:
+        sheet.lines.append(Text())
+        sheet.put(_cleaned(f"This is not the latest: {sight.trouble}"))
+    return sheet.lines
+
+
+def _cropped(page: list[Text], tail: list[Text], height: int | None) -> list[Text]:
+    """Return a page and its tail in at most `height` lines; a line says how many of the page are left out."""
+    if height is None or len(page) + len(tail) <= height:
+        return page + tail
+    room = max(height - len(tail) - 1, 0)
+    more = Text(f"  +{len(page) - room} lines: `holdfast show` prints all", "dim")
+    return [*page[:room], more, *tail][:height]
+
+
+def _put_head(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool) -> None:
     """Show title, status, position, time and path; `brief` leaves out the path and the end of a long title."""
     workflow, seen = overview.workflow, overview.history
     title = _line(workflow.title) or "(no title)"
@@ -58,7 +230,7 @@ def head(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool) -> Non
     sheet.put(Text(", ".join([*known, _line(overview.place)]), "dim"), hang=2)
 
 
-def phases(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool, few: bool) -> None:
+def _put_phases(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool, few: bool) -> None:
     """Show the phases.
 
     Args:
@@ -87,7 +259,7 @@ def phases(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool, few:
         sheet.put(Text("none", "dim"), "  ")
 
 
-def agents(sheet: Sheet, overview: Overview, now: datetime) -> None:
+def _put_agents(sheet: Sheet, overview: Overview, now: datetime) -> None:
     """Show the running agents."""
     if overview.agents or not overview.workflow.finished:
         sheet.heading("Running agents")
@@ -105,7 +277,7 @@ def agents(sheet: Sheet, overview: Overview, now: datetime) -> None:
         sheet.put(Text(f"{_flight(each, now)}{exactly}, {whose}"), "    ")
 
 
-def unused(sheet: Sheet, overview: Overview, now: datetime) -> None:
+def _put_unused(sheet: Sheet, overview: Overview, now: datetime) -> None:
     """Show the agents that ended and whose results, as far as is known, nobody used."""
     if overview.unused:
         sheet.heading("Agents whose results were not used")
@@ -120,7 +292,7 @@ def unused(sheet: Sheet, overview: Overview, now: datetime) -> None:
                 sheet.put(Text.assemble((f"{label}: ", "dim"), said), "    ", 2)
 
 
-def unused_in_a_line(overview: Overview, now: datetime) -> list[Text]:
+def _unused_in_a_line(overview: Overview, now: datetime) -> list[Text]:
     """Return a line for each agent that ended and whose result, as far as is known, nobody used."""
     return [
         Text.assemble((_line(each.agent_type), "bold"), f"{_for_phase(overview.workflow, each)}, {_ended(each, now)}")
@@ -128,7 +300,7 @@ def unused_in_a_line(overview: Overview, now: datetime) -> list[Text]:
     ]
 
 
-def agents_in_lines(sheet: Sheet, overview: Overview, now: datetime) -> None:
+def _put_agents_in_lines(sheet: Sheet, overview: Overview, now: datetime) -> None:
     """Show the running agents, one line each."""
     for each in overview.agents:
         name = Text(_line(each.agent_type), "bold")
@@ -139,7 +311,7 @@ def agents_in_lines(sheet: Sheet, overview: Overview, now: datetime) -> None:
         sheet.fact("Agents", Text("none running"))
 
 
-def todos(sheet: Sheet, overview: Overview, now: datetime) -> None:
+def _put_todos(sheet: Sheet, overview: Overview, now: datetime) -> None:
     """Show the to-do list, and which sessions were told about it."""
     if not overview.todos:
         return
@@ -154,7 +326,7 @@ def todos(sheet: Sheet, overview: Overview, now: datetime) -> None:
         sheet.put(Text(_UNTOLD, "dim"), "  ")
 
 
-def todos_in_a_line(sheet: Sheet, overview: Overview) -> None:
+def _put_todos_in_a_line(sheet: Sheet, overview: Overview) -> None:
     """Show the to-do list's counts by status in one line."""
     if not overview.todos:
         return
@@ -165,7 +337,7 @@ def todos_in_a_line(sheet: Sheet, overview: Overview) -> None:
     sheet.fact("To-do list", Text("; ".join([", ".join(counts), *told, *untold])))
 
 
-def kept(sheet: Sheet, overview: Overview, now: datetime) -> None:
+def _put_saves(sheet: Sheet, overview: Overview, now: datetime) -> None:
     """Show the last save, the last restore, the owner and any problem of the ledger."""
     restore, owner = overview.last_restore, overview.owner
     restored = "never"
@@ -179,18 +351,18 @@ def kept(sheet: Sheet, overview: Overview, now: datetime) -> None:
         belongs = f"session {_short(owner.id)}, {alive}{seen}"
     facts = [("Last save", _saved(overview.last_save, now)), ("Last restore", restored), ("Owner", belongs)]
     for label, said in [*facts, *([("Ledger", overview.ledger)] if overview.ledger else [])]:
-        sheet.fact(label, text(said))
+        sheet.fact(label, _cleaned(said))
 
 
-def extras(sheet: Sheet, overview: Overview) -> None:
+def _put_extras(sheet: Sheet, overview: Overview) -> None:
     """Show required reading (with missing files marked), reminders and context."""
     workflow = overview.workflow
     sheet.section("Required reading", [_reading(overview, entry) for entry in workflow.reading])
-    sheet.section("Reminders", map(text, workflow.reminders), "- ")
-    sheet.section("Context", [text(f"{_line(name)} = {_value(value)}") for name, value in workflow.context.items()])
+    sheet.section("Reminders", map(_cleaned, workflow.reminders), "- ")
+    sheet.section("Context", [_cleaned(f"{_line(name)} = {_value(value)}") for name, value in workflow.context.items()])
 
 
-def extras_in_a_line(overview: Overview) -> str:
+def _extras_in_a_line(overview: Overview) -> str:
     """Return the counts of reading, reminders and context; empty if there are none."""
     workflow = overview.workflow
     missing = f" ({len(overview.missing)} missing)" if overview.missing else ""
@@ -200,37 +372,37 @@ def extras_in_a_line(overview: Overview) -> str:
     return ", ".join(filter(None, (reading, reminders, context)))
 
 
-def others(sheet: Sheet, heading: str, workflows: Sequence[Workflow]) -> None:
+def _put_others(sheet: Sheet, heading: str, workflows: Sequence[Workflow]) -> None:
     """Show workflows, one line each."""
     if workflows:
         sheet.heading(heading)
     for each in workflows[:_LISTED]:
-        sheet.put(other(each), _lead(each.status))
+        sheet.put(_other_line(each), _lead(each.status))
     if more := len(workflows[_LISTED:]):
         sheet.put(Text(f"{more} more: `holdfast list`", "dim"), "  ")
 
 
-def other(workflow: Workflow) -> Text:
+def _other_line(workflow: Workflow) -> Text:
     """Return a workflow as one line."""
     return Text(_line(workflow.title)).append(f"  {workflow.status}, {workflow.position}, {_line(workflow.id)}", "dim")
 
 
-def count(sheet: Sheet, label: str, texts: Sequence[Text]) -> None:
+def _put_count(sheet: Sheet, label: str, texts: Sequence[Text]) -> None:
     """Show a list in one line: its first text, and how many more there are."""
     if texts:
         more = f" (+{len(texts) - 1} more)" if len(texts) > 1 else ""
         sheet.fact(label, Text.assemble(texts[0], more))
 
 
-def problems(root: Path | None, found: Sequence[Problem]) -> Iterator[Text]:
+def _problem_lines(root: Path | None, found: Sequence[Problem]) -> Iterator[Text]:
     """Yield a line for each file that could not be read."""
     for each in found:
         near = root is not None and each.path.is_relative_to(root)
         place = each.path.relative_to(root).as_posix() if near and root else str(each.path)
-        yield text(f"{place}: {each.reason}")
+        yield _cleaned(f"{place}: {each.reason}")
 
 
-def text(given: str, limit: int = _VALUE_LIMIT_CHARS) -> Text:
+def _cleaned(given: str, limit: int = _VALUE_LIMIT_CHARS) -> Text:
     """Return text from a file, cut to `limit` characters, with its line breaks and without control characters."""
     return Text("\n".join(line.rstrip() for line in _cut(clean(given).strip(), limit).expandtabs(4).split("\n")))
 
@@ -251,12 +423,12 @@ def _phase(sheet: Sheet, overview: Overview, phase: Phase, now: datetime, *, bri
     indent = " " * cell_len(lead.plain)
     if phase.deliverables:
         delivered = ", ".join(map(_line, phase.deliverables))
-        sheet.put(Text.assemble(("delivered: ", "dim"), text(delivered, limit)), indent, 2)
+        sheet.put(Text.assemble(("delivered: ", "dim"), _cleaned(delivered, limit)), indent, 2)
     if phase.handover.strip():
-        sheet.put(Text.assemble(("handed over: ", "dim"), text(phase.handover, limit)), indent, 2)
+        sheet.put(Text.assemble(("handed over: ", "dim"), _cleaned(phase.handover, limit)), indent, 2)
     if seen and seen.error:
         word = {"failed": "error", "blocked": "blocked by"}.get(phase.status, "last error")
-        sheet.put(Text.assemble((f"{word}: ", "red"), text(seen.error, limit)), indent, 2)
+        sheet.put(Text.assemble((f"{word}: ", "red"), _cleaned(seen.error, limit)), indent, 2)
 
 
 def _passed(overview: Overview, phase: Phase, seen: PhaseHistory | None, now: datetime) -> str:

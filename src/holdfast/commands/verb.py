@@ -1,0 +1,93 @@
+"""Make commands of functions: a function's parameters are the command's arguments and options.
+
+    @verb("trust", command)
+    def trust(project: Workspace, *files: Path, yes: Annotated[bool, "Don't ask."] = False) -> None:
+        "Trust FILES of a project."
+
+The docstring is the command's help. The parameters, in their order:
+
+- one of type `Workspace` is the project, opened; it adds `--project`,
+- another positional one is an argument, and `*files` takes any number of them,
+- one by keyword is an option: `in_project` is `--in-project`, and a bool is a flag. Without a default it is required.
+
+The text in `Annotated` is an option's help. Other notes there are: another name of an option, such as "-v"; a type of
+click, such as `click.Path(exists=True)`; or an option that commands share, such as `options.json_option`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import click
+
+from holdfast.commands import options
+from holdfast.sessions.workspace import Workspace
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+Json = Annotated[bool, options.json_option]
+Yes = Annotated[bool, options.yes_option]
+InProject = Annotated[bool, options.in_project_option]
+ProjectDir = Annotated[str | None, options.project_option]
+
+
+def verb(name: str, group: click.Group | None = None) -> Callable[[Callable[..., object]], click.Command]:
+    """Return a decorator that makes a command of a function, and adds it to a group if there is one."""
+
+    def decorate(function: Callable[..., object]) -> click.Command:
+        signature = inspect.signature(function)
+        hints = get_type_hints(function, include_extras=True)
+        projects = [each for each in signature.parameters if hints[each] is Workspace]
+        others = [each for each in signature.parameters.values() if each.name not in projects]
+
+        def run(**values: Any) -> None:
+            for each in projects:
+                values[each] = options.open_project(values.pop("project_dir"))
+            bound = signature.bind_partial()
+            bound.arguments.update(values)
+            function(*bound.args, **bound.kwargs)
+
+        decorators: list[Decorator] = [_parameter(each, hints[each.name]) for each in others]
+        if projects:
+            decorators.append(options.project_option)
+        declared: Callable[..., Any] = run
+        for decorator in reversed(decorators):
+            declared = decorator(declared)
+        command = click.command(name, help=inspect.getdoc(function))(declared)
+        if group:
+            group.add_command(command)
+        return command
+
+    return decorate
+
+
+class ListGroup(click.Group):
+    """A group that runs its command `list` unless another one is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Add `list` to arguments that begin with no command, unless a shell completes them."""
+        named = bool(args) and (not args[0].startswith("-") or args[0] in self.get_help_option_names(ctx))
+        return super().parse_args(ctx, args if named or ctx.resilient_parsing else ["list", *args])
+
+
+def _parameter(parameter: inspect.Parameter, hint: Any) -> Decorator:
+    """Return the decorator of click that declares a parameter as an argument or an option."""
+    kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    types = [each for each in notes if isinstance(each, click.ParamType)]
+    texts = [each for each in notes if isinstance(each, str)]
+    shared: list[Decorator] = [each for each in notes if callable(each) and each not in types]
+    if shared:
+        return shared[0]
+    settings: dict[str, Any] = {"type": types[0] if types else click.Path(path_type=Path) if kind is Path else None}
+    if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+        return click.argument(parameter.name, nargs=-1, **settings)
+    needed = parameter.default is inspect.Parameter.empty
+    settings |= {"required": True} if needed else {"required": False, "default": parameter.default}
+    if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+        return click.argument(parameter.name, **settings)
+    *names, text = texts
+    flag = f"--{parameter.name.replace('_', '-')}"
+    return click.option(*names, flag, parameter.name, is_flag=kind is bool, help=text, **settings)
