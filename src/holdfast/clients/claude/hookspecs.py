@@ -1,8 +1,7 @@
 """The events of Claude Code: when each fires, what a handler may answer, and an example. This is the reference.
 
 The pages on events and outcomes are generated from it, registration and matching read it, and pluggy checks handlers
-against it. A function's signature names the model with
-the event's fields.
+against it. A function's signature names the model that has the event's fields.
 """
 
 from __future__ import annotations
