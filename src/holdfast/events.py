@@ -1,4 +1,5 @@
 """The events of Claude Code's hooks, for handlers: `from holdfast.events import PreToolUse`."""
+# ruff: noqa: F403 - type checkers take each model from its module; the interpreter loads only the one that is used
 
 from __future__ import annotations
 
@@ -9,18 +10,17 @@ from holdfast.clients.claude.events import EVENTS, HOMES, HOOK_NAMES, OLDEST_CLI
 from holdfast.errors import EventError
 
 if TYPE_CHECKING:
-    from holdfast.clients.claude.events.agents import AgentResult as AgentResult
-    from holdfast.clients.claude.events.agents import Returned as Returned
-    from holdfast.clients.claude.events.agents import TaskNotification as TaskNotification
-    from holdfast.clients.claude.events.agents import agent_result as agent_result
-    from holdfast.clients.claude.events.background import BackgroundTask as BackgroundTask
-    from holdfast.clients.claude.events.background import SessionCron as SessionCron
-    from holdfast.clients.claude.events.call import McpServer as McpServer
-    from holdfast.clients.claude.events.call import Todo as Todo
-    from holdfast.clients.claude.events.call import ToolEvent as ToolEvent
-    from holdfast.clients.claude.events.event import Effort as Effort
-    from holdfast.clients.claude.events.event import Event as Event
-    from holdfast.clients.claude.events.models import *  # noqa: F403 - for type checkers
+    from holdfast.clients.claude.events.agents import *
+    from holdfast.clients.claude.events.calls import *
+    from holdfast.clients.claude.events.event import *
+    from holdfast.clients.claude.events.interface import *
+    from holdfast.clients.claude.events.permissions import *
+    from holdfast.clients.claude.events.prompts import *
+    from holdfast.clients.claude.events.results import *
+    from holdfast.clients.claude.events.session import *
+    from holdfast.clients.claude.events.team import *
+    from holdfast.clients.claude.events.turns import *
+    from holdfast.clients.claude.events.workspace import *
 
 __all__ = ["EVENTS", "HOOK_NAMES", "OLDEST_CLIENT_EVENTS", "EventError", "model", "parse", "snake", *HOMES]
 

@@ -36,7 +36,7 @@ OTHERS = {
         "sessions/reading/read_results.py",
     },
     "skills": {  # of the client: what a model is told about a subject
-        "clients/claude/matchable.py",
+        "clients/claude/hookspecs.py",
         "clients/claude/scopes.py",
         "install/skill.py",
         "paths.py",

@@ -42,7 +42,7 @@ def an_event(name: str) -> Event:
 def test_a_hook_takes_its_event_and_context_and_says_when_it_fires(name: str, hook: Hook) -> None:
     """Its annotation names the event's model, which type checkers find."""
     assert inspect.get_annotations(hook.specification) == {
-        "event": f"models.{name}",
+        "event": f"{model(name).__module__.rpartition('.')[2]}.{name}",
         "context": "Context",
         "return": "Answer",
     }

@@ -7,7 +7,7 @@ A handler file has one function per event. It names only the arguments it wants 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence, Set
@@ -31,8 +31,12 @@ class Hook:
         accepts: the kinds of outcome that the client honours.
         drops: the kinds of outcome that are left out of the reply, each with the reason.
         matcher: the event's field that a matcher is compared with; None if the client ignores matchers.
+        values: the known values of that field; empty if any text may occur, or a tool's name.
         strict: whether a handler may be strict: its own failure becomes a refusal.
         timeout_s: seconds after which the client gives up by default.
+        longest_timeout_s: seconds that can be registered instead, at most.
+        reply: how the client reads the reply: as JSON; as plain text unless something is blocked; or as JSON, with exit
+            code 2 if something is blocked.
         since: the first client that knows the event; None if the oldest supported one does.
     """
 
@@ -41,9 +45,17 @@ class Hook:
     accepts: frozenset[str]
     drops: dict[str, str] = field(default_factory=dict)
     matcher: str | None = None
+    values: tuple[str, ...] = ()
     strict: bool = False
     timeout_s: float = 600.0
+    longest_timeout_s: float = 3_600.0
+    reply: Literal["json", "text", "exit code"] = "json"
     since: tuple[int, int, int] | None = None
+
+    @property
+    def model(self) -> str:
+        """The event's model, as the specification's signature names it: `calls.PreToolUse`."""
+        return str(self.specification.__annotations__["event"])
 
 
 def hook(events: dict[str, Hook], *accepts: str, **facts: Any) -> Callable[[Function], Function]:

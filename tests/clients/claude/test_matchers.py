@@ -23,3 +23,20 @@ def test_what_handlers_are_chosen_by_before_the_event_is_parsed_is_its_own(name:
     payload = {**recorded.load(name), **more}
     event = claude.parse(payload)
     assert claude.matched(event.hook_event_name, payload) in (None, claude.matcher_value(event))
+
+
+@each_row(
+    "event, values",
+    [
+        ("SessionStart", "startup|resume|clear|compact|fork"),
+        ("Setup", "init|maintenance"),
+        ("SessionEnd", "clear|resume|logout|prompt_input_exit|other|bypass_permissions_disabled"),
+        ("PreCompact", "manual|auto"),
+        ("PostCompact", "manual|auto"),
+        ("ConfigChange", "user_settings|project_settings|local_settings|policy_settings|skills"),
+    ],
+)
+def test_only_a_value_that_an_event_is_not_known_to_have_is_doubted(event: str, values: str) -> None:
+    """The known values are those of client fact §1.3."""
+    assert claude.doubt(values, event) == ""
+    assert "'nonsense' is no value" in claude.doubt(f"{values}|nonsense", event)

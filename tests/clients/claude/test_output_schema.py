@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from holdfast.clients.claude import output_schema
-from holdfast.clients.claude.replies import merge
+from holdfast.clients.claude.replies import PLAIN_EVENTS, merge, specific_keys
 from holdfast.events import EVENTS
 from holdfast.plugins.outcomes import advise, block, deny, instruct_summary, tell_user
 from tests import client_output
@@ -18,10 +18,13 @@ def specific(event: str, **fields: Any) -> str:
 
 
 def test_the_tables_are_those_of_the_contract() -> None:
-    """Which was written down apart from the code; `suppressOutput` is taken too, and means nothing."""
-    assert output_schema.SPECIFIC == client_output.SPECIFIC
+    """They were written down apart from the code. Of some keys we make no use; `suppressOutput` means nothing."""
+    unused = {("Notification", "additionalContext"), ("PostToolUse", "updatedMCPToolOutput")}
+    unused.add(("WorktreeCreate", "worktreePath"))
+    ours = {(event, key) for event in EVENTS for key in specific_keys(event)}
+    assert ours | unused == {(event, key) for event, keys in client_output.SPECIFIC.items() for key in keys}
     assert client_output.TOP | {"suppressOutput": bool} == output_schema.TOP
-    assert output_schema.PLAIN == client_output.PLAIN
+    assert set(PLAIN_EVENTS) == client_output.PLAIN
     assert output_schema.LIMIT_UNITS == client_output.LIMIT
 
 

@@ -10,16 +10,20 @@ from holdfast.clients.claude import events, hookspecs, matchable, matchers
 from holdfast.clients.claude.events import EVENTS as EVENTS
 from holdfast.clients.claude.events import HOOK_NAMES as HOOK_NAMES
 from holdfast.clients.claude.events import parse as parse
+from holdfast.clients.claude.matchable import doubt as doubt
+from holdfast.clients.claude.matchable import never as never
 from holdfast.clients.claude.matchers import matches as matches
 from holdfast.clients.claude.matchers import valid as valid
+from holdfast.clients.claude.replies import as_said as as_said
+from holdfast.clients.claude.replies import changed as changed
+from holdfast.clients.claude.replies import merge as merge
+from holdfast.plugins.outcomes import block, deny
 from holdfast.process import caller, liveness
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from holdfast.clients.claude.events.event import Event
-    from holdfast.dispatch.calls import Dropped
-    from holdfast.dispatch.output import Reply
     from holdfast.files.agent_runs import AgentRuns
     from holdfast.files.transcript import Transcripts
     from holdfast.plugins.outcomes import Outcome
@@ -34,7 +38,6 @@ ROOT_VARIABLE = "CLAUDE_PROJECT_DIR"
 PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
 ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"
 STRICT_EVENTS = frozenset(name for name, each in EVENTS.items() if each.strict)
-_RUNS = tuple(f"workflow_runs.{name}" for name in ("journals", "scripts"))
 SOURCES = (__file__, events.__file__, hookspecs.__file__, matchers.__file__, matchable.__file__)
 
 # Cursor and Copilot run Claude Code's settings too. These are keys of theirs, with Claude Code's name for the same.
@@ -43,14 +46,11 @@ _PROCESS_VARIABLE = "CLAUDE_PID"  # older clients set none
 _ATTENDED_VARIABLE = "CLAUDE_CODE_SESSION_ATTENDED"  # older clients set none
 _ENTRYPOINT_VARIABLE = "CLAUDE_CODE_ENTRYPOINT"
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
-_LONGEST_LIMIT_S = 3_600.0
-_LONGEST_LIMIT_OF_S = {"SessionEnd": 60.0}  # the client grants no more (client fact §4.4)
 
 
 def modules(wanted: Collection[str]) -> Collection[str]:
     """Return the modules that some events may need, each with its model's."""
-    used = [f"holdfast.clients.claude.{name}" for name in ("replies", "trail", "transcripts", *_RUNS)]
-    return {*used, *events.PARTS.values(), *(events.HOMES[name] for name in EVENTS if name in wanted)}
+    return {events.HOMES[name] for name in EVENTS if name in wanted}
 
 
 def longest_limit_s(event: str) -> float:
@@ -58,7 +58,7 @@ def longest_limit_s(event: str) -> float:
 
     It only bounds how long the client waits; the handlers' own deadline comes long before.
     """
-    return _LONGEST_LIMIT_OF_S.get(event, _LONGEST_LIMIT_S)
+    return EVENTS[event].longest_timeout_s
 
 
 def foreign(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str:
@@ -103,13 +103,6 @@ def given_input(event: Event) -> object:
     return getattr(event, "tool_input", None)
 
 
-def changed(event: Event, said: Sequence[Outcome]) -> Event:
-    """Return the event with the values that a handler changed, as the next handler sees it."""
-    from holdfast.clients.claude import replies
-
-    return replies.changed(event, said)
-
-
 def also_answers(event: str, matcher: str | None) -> str:
     """Return the other event that handlers of an event get, if their matcher selects it; else an empty string.
 
@@ -130,40 +123,14 @@ def as_called(event: Event, matcher: str | None) -> Event:
     return event.model_copy(update={"tool_name": "Bash", "tool_input": fields})
 
 
-def as_said(event: Event, called: Event, said: Sequence[Outcome]) -> tuple[tuple[Outcome, ...], Dropped]:
-    """Return a handler's outcomes as the event knows them, and those to leave out (`replies.as_said`)."""
-    from holdfast.clients.claude import replies
-
-    return replies.as_said(event, called, said)
-
-
 def refusal(event: str, reason: str) -> Outcome:
     """Return the outcome that refuses a tool call, a permission or a prompt."""
-    from holdfast.plugins.outcomes import block, deny
-
     return block(reason) if event in ("UserPromptSubmit", "UserPromptExpansion") else deny(reason)
-
-
-def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
-    """Merge outcomes into one reply (`replies.merge`)."""
-    from holdfast.clients.claude import replies
-
-    return replies.merge(event, outcomes)
 
 
 def unanswered(event: str) -> str:
     """Return what a WorktreeCreate handler failed to do, because there the client takes silence for a failure."""
     return "named no folder; it has to return worktree(path)" if event == "WorktreeCreate" else ""
-
-
-def never(matcher: str, event: str) -> str:
-    """Return why a matcher can't select anything on any client; empty if it may select something."""
-    return matchable.never(matcher, event)
-
-
-def doubt(matcher: str | None, event: str) -> str:
-    """Return which part of a matcher probably selects nothing or has no effect; empty if all is well."""
-    return matchable.doubt(matcher, event)
 
 
 def process(environ: Mapping[str, str]) -> str | None:

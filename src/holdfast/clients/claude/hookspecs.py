@@ -1,7 +1,7 @@
 """The events of Claude Code: when each fires, what a handler may answer, and an example. This is the reference.
 
 The pages on events and outcomes are generated from it, registration and matching read it, and pluggy checks handlers
-against it. The fields of each event are in `events/models`.
+against it. A function's signature names the model that has the event's fields.
 """
 
 from __future__ import annotations
@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 from holdfast.plugins.hooks import Hook, hook
 
 if TYPE_CHECKING:
-    from holdfast.clients.claude.events import models
+    from holdfast.clients.claude.events import (
+        calls,
+        interface,
+        permissions,
+        prompts,
+        results,
+        session,
+        team,
+        turns,
+        workspace,
+    )
     from holdfast.plugins.context import Context
     from holdfast.plugins.hooks import Answer
 
@@ -31,8 +41,9 @@ spec = partial(hook, EVENTS)
     "title",
     "watch",
     matcher="source",
+    values=("startup", "resume", "clear", "compact", "fork"),
 )
-def on_session_start(event: models.SessionStart, context: Context) -> Answer:
+def on_session_start(event: session.SessionStart, context: Context) -> Answer:
     """Fires when a session begins or continues: `startup`, `resume`, `clear`, `compact`, `fork`.
 
     After a compaction, this is the one event on which lost context can be restored.
@@ -49,8 +60,8 @@ def on_session_start(event: models.SessionStart, context: Context) -> Answer:
     """
 
 
-@spec("advise", "environment", "tell_user", "terminal", matcher="trigger")
-def on_setup(event: models.Setup, context: Context) -> Answer:
+@spec("advise", "environment", "tell_user", "terminal", matcher="trigger", values=("init", "maintenance"))
+def on_setup(event: session.Setup, context: Context) -> Answer:
     """Fires when the client is run to set up or to maintain a project (`--init`, `--maintenance`).
 
     Example::
@@ -63,8 +74,14 @@ def on_setup(event: models.Setup, context: Context) -> Answer:
     """
 
 
-@spec("terminal", matcher="reason", timeout_s=1.5)
-def on_session_end(event: models.SessionEnd, context: Context) -> Answer:
+@spec(
+    "terminal",
+    matcher="reason",
+    timeout_s=1.5,
+    values=("clear", "resume", "logout", "prompt_input_exit", "other", "bypass_permissions_disabled"),
+    longest_timeout_s=60.0,
+)
+def on_session_end(event: session.SessionEnd, context: Context) -> Answer:
     """Fires when a session ends.
 
     All handlers together have 1.5 seconds, unless one asks for more with `timeout`.
@@ -80,7 +97,7 @@ def on_session_end(event: models.SessionEnd, context: Context) -> Answer:
 
 
 @spec("advise", "block", "stop", "suppress_prompt", "tell_user", "terminal", "title", strict=True, timeout_s=30.0)
-def on_user_prompt_submit(event: models.UserPromptSubmit, context: Context) -> Answer:
+def on_user_prompt_submit(event: prompts.UserPromptSubmit, context: Context) -> Answer:
     """Fires before a prompt is processed, including prompts that the client made itself.
 
     The client makes one when a background task ends, or on a schedule. A prompt can't be rewritten.
@@ -97,7 +114,7 @@ def on_user_prompt_submit(event: models.UserPromptSubmit, context: Context) -> A
 
 
 @spec("advise", "block", "stop", "suppress_prompt", "tell_user", "terminal", matcher="command_name", strict=True)
-def on_user_prompt_expansion(event: models.UserPromptExpansion, context: Context) -> Answer:
+def on_user_prompt_expansion(event: prompts.UserPromptExpansion, context: Context) -> Answer:
     """Fires when a typed slash command, skill or MCP prompt expands, after `UserPromptSubmit`.
 
     Example::
@@ -124,7 +141,7 @@ def on_user_prompt_expansion(event: models.UserPromptExpansion, context: Context
     matcher="tool_name",
     strict=True,
 )
-def on_pre_tool_use(event: models.PreToolUse, context: Context) -> Answer:
+def on_pre_tool_use(event: calls.PreToolUse, context: Context) -> Answer:
     """Fires before a tool is called, ahead of the permission check, in every permission mode.
 
     To block is to deny. An inline shell command of a skill reaches these functions too (`PreSkillShellCommand`).
@@ -152,7 +169,7 @@ def on_pre_tool_use(event: models.PreToolUse, context: Context) -> Answer:
         "change_input": "the client refuses a skill's command if its input is changed",
     },
 )
-def on_pre_skill_shell_command(event: models.PreSkillShellCommand, context: Context) -> Answer:
+def on_pre_skill_shell_command(event: calls.PreSkillShellCommand, context: Context) -> Answer:
     """Fires before an inline shell command of a skill or slash command runs.
 
     Skills write such commands as `` !`git status` ``. No PreToolUse fires for them, so `on_pre_tool_use` functions
@@ -171,7 +188,7 @@ def on_pre_skill_shell_command(event: models.PreSkillShellCommand, context: Cont
 
 
 @spec("advise", "block", "change_output", "classify", "stop", "tell_user", "terminal", matcher="tool_name")
-def on_post_tool_use(event: models.PostToolUse, context: Context) -> Answer:
+def on_post_tool_use(event: results.PostToolUse, context: Context) -> Answer:
     """Fires after a tool call succeeded; for a subagent in the background, after its launch.
 
     Example::
@@ -186,7 +203,7 @@ def on_post_tool_use(event: models.PostToolUse, context: Context) -> Answer:
 
 
 @spec("advise", "block", "stop", "tell_user", "terminal", matcher="tool_name")
-def on_post_tool_use_failure(event: models.PostToolUseFailure, context: Context) -> Answer:
+def on_post_tool_use_failure(event: results.PostToolUseFailure, context: Context) -> Answer:
     """Fires after a tool call started and failed; not for refused calls and invalid arguments.
 
     Example::
@@ -201,7 +218,7 @@ def on_post_tool_use_failure(event: models.PostToolUseFailure, context: Context)
 
 
 @spec("advise", "block", "stop", "tell_user", "terminal")
-def on_post_tool_batch(event: models.PostToolBatch, context: Context) -> Answer:
+def on_post_tool_batch(event: results.PostToolBatch, context: Context) -> Answer:
     """Fires once after all calls of one assistant message, even if some never ran.
 
     Example::
@@ -216,7 +233,7 @@ def on_post_tool_batch(event: models.PostToolBatch, context: Context) -> Answer:
 
 
 @spec("allow", "change_input", "deny", "tell_user", "terminal", matcher="tool_name", strict=True)
-def on_permission_request(event: models.PermissionRequest, context: Context) -> Answer:
+def on_permission_request(event: permissions.PermissionRequest, context: Context) -> Answer:
     """Fires when the user is about to be asked for a permission, or nobody is there to ask.
 
     A changed input counts only together with allow.
@@ -233,7 +250,7 @@ def on_permission_request(event: models.PermissionRequest, context: Context) -> 
 
 
 @spec("retry", "terminal", matcher="tool_name")
-def on_permission_denied(event: models.PermissionDenied, context: Context) -> Answer:
+def on_permission_denied(event: permissions.PermissionDenied, context: Context) -> Answer:
     """Fires when auto mode denied a tool call.
 
     Example::
@@ -247,7 +264,7 @@ def on_permission_denied(event: models.PermissionDenied, context: Context) -> An
 
 
 @spec("block", "force_turn", "stop", "tell_user", "terminal")
-def on_stop(event: models.Stop, context: Context) -> Answer:
+def on_stop(event: turns.Stop, context: Context) -> Answer:
     """Fires when the model has finished a turn, unless the user interrupted it.
 
     `force_turn` and `block` make the model take another turn, so never return them without a condition that ends.
@@ -264,7 +281,7 @@ def on_stop(event: models.Stop, context: Context) -> Answer:
 
 
 @spec("terminal", matcher="error")
-def on_stop_failure(event: models.StopFailure, context: Context) -> Answer:
+def on_stop_failure(event: turns.StopFailure, context: Context) -> Answer:
     """Fires instead of `Stop` when a turn died of an API error, inside subagents too.
 
     Example::
@@ -278,7 +295,7 @@ def on_stop_failure(event: models.StopFailure, context: Context) -> Answer:
 
 
 @spec("advise", "tell_user", "terminal", matcher="agent_type")
-def on_subagent_start(event: models.SubagentStart, context: Context) -> Answer:
+def on_subagent_start(event: turns.SubagentStart, context: Context) -> Answer:
     """Fires when a subagent starts. Advice reaches the subagent, not the main conversation.
 
     Example::
@@ -292,7 +309,7 @@ def on_subagent_start(event: models.SubagentStart, context: Context) -> Answer:
 
 
 @spec("block", "force_turn", "stop", "tell_user", "terminal", matcher="agent_type")
-def on_subagent_stop(event: models.SubagentStop, context: Context) -> Answer:
+def on_subagent_stop(event: turns.SubagentStop, context: Context) -> Answer:
     """Fires when a subagent has finished a run, maybe several times for one agent.
 
     It says nothing about success, and answers go to the subagent.
@@ -309,8 +326,8 @@ def on_subagent_stop(event: models.SubagentStop, context: Context) -> Answer:
     """
 
 
-@spec("block", "instruct_summary", matcher="trigger")
-def on_pre_compact(event: models.PreCompact, context: Context) -> Answer:
+@spec("block", "instruct_summary", matcher="trigger", values=("manual", "auto"), reply="text")
+def on_pre_compact(event: session.PreCompact, context: Context) -> Answer:
     """Fires before a compaction, which may still be given up or take effect much later.
 
     Example::
@@ -324,8 +341,8 @@ def on_pre_compact(event: models.PreCompact, context: Context) -> Answer:
     """
 
 
-@spec("tell_user", matcher="trigger")
-def on_post_compact(event: models.PostCompact, context: Context) -> Answer:
+@spec("tell_user", matcher="trigger", values=("manual", "auto"), reply="text")
+def on_post_compact(event: session.PostCompact, context: Context) -> Answer:
     """Fires after a compaction; `SessionStart` with source `compact` came before it.
 
     Example::
@@ -339,7 +356,7 @@ def on_post_compact(event: models.PostCompact, context: Context) -> Answer:
 
 
 @spec("block", "tell_user", "terminal")
-def on_task_created(event: models.TaskCreated, context: Context) -> Answer:
+def on_task_created(event: team.TaskCreated, context: Context) -> Answer:
     """Fires when the model creates a task in the client's task list; blocking deletes it again.
 
     Example::
@@ -353,8 +370,8 @@ def on_task_created(event: models.TaskCreated, context: Context) -> Answer:
     """
 
 
-@spec("block", "stop", "tell_user", "terminal")
-def on_task_completed(event: models.TaskCompleted, context: Context) -> Answer:
+@spec("block", "stop", "tell_user", "terminal", reply="exit code")
+def on_task_completed(event: team.TaskCompleted, context: Context) -> Answer:
     """Fires before a task is marked completed; blocking refuses that.
 
     Example::
@@ -368,8 +385,8 @@ def on_task_completed(event: models.TaskCompleted, context: Context) -> Answer:
     """
 
 
-@spec("block", "stop", "tell_user", "terminal")
-def on_teammate_idle(event: models.TeammateIdle, context: Context) -> Answer:
+@spec("block", "stop", "tell_user", "terminal", reply="exit code")
+def on_teammate_idle(event: team.TeammateIdle, context: Context) -> Answer:
     """Fires when a team member is about to go idle; blocking keeps it working.
 
     Example::
@@ -384,7 +401,7 @@ def on_teammate_idle(event: models.TeammateIdle, context: Context) -> Answer:
 
 
 @spec("allow", "ask", "deny", "tell_user", "terminal", matcher="to_model", timeout_s=30.0, since=(2, 1, 251))
-def on_pre_model_switch(event: models.PreModelSwitch, context: Context) -> Answer:
+def on_pre_model_switch(event: interface.PreModelSwitch, context: Context) -> Answer:
     """Fires before the session's model changes; the matcher tests the new model.
 
     If the handlers take too long, the client blocks the switch.
@@ -401,7 +418,7 @@ def on_pre_model_switch(event: models.PreModelSwitch, context: Context) -> Answe
 
 
 @spec("advise", "tell_user", "terminal", matcher="to_model", timeout_s=30.0, since=(2, 1, 251))
-def on_post_model_switch(event: models.PostModelSwitch, context: Context) -> Answer:
+def on_post_model_switch(event: interface.PostModelSwitch, context: Context) -> Answer:
     """Fires after the session's model changed; advice reaches the new model with its first request.
 
     Example::
@@ -415,7 +432,7 @@ def on_post_model_switch(event: models.PostModelSwitch, context: Context) -> Ans
 
 
 @spec("terminal", matcher="notification_type")
-def on_notification(event: models.Notification, context: Context) -> Answer:
+def on_notification(event: interface.Notification, context: Context) -> Answer:
     """Fires when the client notifies the user.
 
     Example::
@@ -429,7 +446,7 @@ def on_notification(event: models.Notification, context: Context) -> Answer:
 
 
 @spec("display", "terminal", timeout_s=10.0)
-def on_message_display(event: models.MessageDisplay, context: Context) -> Answer:
+def on_message_display(event: interface.MessageDisplay, context: Context) -> Answer:
     """Fires for each piece of the assistant's text that appears on the screen.
 
     The conversation keeps the original text.
@@ -445,8 +462,13 @@ def on_message_display(event: models.MessageDisplay, context: Context) -> Answer
     """
 
 
-@spec("block", "terminal", matcher="source")
-def on_config_change(event: models.ConfigChange, context: Context) -> Answer:
+@spec(
+    "block",
+    "terminal",
+    matcher="source",
+    values=("user_settings", "project_settings", "local_settings", "policy_settings", "skills"),
+)
+def on_config_change(event: workspace.ConfigChange, context: Context) -> Answer:
     """Fires when a settings or skill file changed; blocking keeps the change from taking effect.
 
     Example::
@@ -460,7 +482,7 @@ def on_config_change(event: models.ConfigChange, context: Context) -> Answer:
 
 
 @spec("terminal", matcher="load_reason")
-def on_instructions_loaded(event: models.InstructionsLoaded, context: Context) -> Answer:
+def on_instructions_loaded(event: workspace.InstructionsLoaded, context: Context) -> Answer:
     """Fires when a CLAUDE.md, a rule or a file imported by one was loaded.
 
     Example::
@@ -474,7 +496,7 @@ def on_instructions_loaded(event: models.InstructionsLoaded, context: Context) -
 
 
 @spec("environment", "tell_user", "terminal", "watch")
-def on_cwd_changed(event: models.CwdChanged, context: Context) -> Answer:
+def on_cwd_changed(event: workspace.CwdChanged, context: Context) -> Answer:
     """Fires when the model's working directory has changed.
 
     Example::
@@ -488,7 +510,7 @@ def on_cwd_changed(event: models.CwdChanged, context: Context) -> Answer:
 
 
 @spec("environment", "tell_user", "terminal", "watch", matcher="file_path")
-def on_file_changed(event: models.FileChanged, context: Context) -> Answer:
+def on_file_changed(event: workspace.FileChanged, context: Context) -> Answer:
     """Fires when a watched file changed; the matcher tests its name and also adds it to what is watched.
 
     Example::
@@ -502,7 +524,7 @@ def on_file_changed(event: models.FileChanged, context: Context) -> Answer:
 
 
 @spec("tell_user", "terminal", matcher="source", since=(2, 1, 219))
-def on_directory_added(event: models.DirectoryAdded, context: Context) -> Answer:
+def on_directory_added(event: workspace.DirectoryAdded, context: Context) -> Answer:
     """Fires when a folder was added to those the session may work in.
 
     With source `slash_command`, the model sees the text of `tell_user` too.
@@ -517,8 +539,8 @@ def on_directory_added(event: models.DirectoryAdded, context: Context) -> Answer
     """
 
 
-@spec("worktree")
-def on_worktree_create(event: models.WorktreeCreate, context: Context) -> Answer:
+@spec("worktree", reply="text")
+def on_worktree_create(event: workspace.WorktreeCreate, context: Context) -> Answer:
     """Fires when a worktree is to be created, and replaces the client's own `git worktree`.
 
     A handler creates the folder. If no handler names a folder, the client makes no worktree and shows why.
@@ -537,8 +559,10 @@ def on_worktree_create(event: models.WorktreeCreate, context: Context) -> Answer
 
 
 @spec("terminal")
-def on_worktree_remove(event: models.WorktreeRemove, context: Context) -> Answer:
+def on_worktree_remove(event: workspace.WorktreeRemove, context: Context) -> Answer:
     """Fires when a worktree that a handler made is to be removed; a handler for it must remove the folder.
+
+    It replaces the client's own removal, and the client takes silence for success.
 
     Registering this event replaces the client's own removal: the client takes silence for success.
 
@@ -556,7 +580,7 @@ def on_worktree_remove(event: models.WorktreeRemove, context: Context) -> Answer
 
 
 @spec("answer", "terminal", matcher="mcp_server_name")
-def on_elicitation(event: models.Elicitation, context: Context) -> Answer:
+def on_elicitation(event: interface.Elicitation, context: Context) -> Answer:
     """Fires when an MCP server asks the user something; the matcher tests the server's name.
 
     Example::
@@ -571,7 +595,7 @@ def on_elicitation(event: models.Elicitation, context: Context) -> Answer:
 
 
 @spec("answer", "terminal", matcher="mcp_server_name")
-def on_elicitation_result(event: models.ElicitationResult, context: Context) -> Answer:
+def on_elicitation_result(event: interface.ElicitationResult, context: Context) -> Answer:
     """Fires after the user answered an MCP server, and may change the answer.
 
     Example::

@@ -6,6 +6,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from holdfast.clients.claude.hookspecs import EVENTS
 from holdfast.clients.claude.matchers import (
     LEGACY_NAMES,
     NARROW_EVENTS,
@@ -32,19 +33,6 @@ TOOLS = frozenset(
     }
 )
 """Claude Code's own tools, present and former. A matcher may also mean an MCP server's (`mcp__…`) or a newer one."""
-
-VALUES: dict[str, frozenset[str]] = {
-    **dict.fromkeys(TOOL_EVENTS, TOOLS),
-    "SessionStart": frozenset({"startup", "resume", "clear", "compact", "fork"}),
-    "Setup": frozenset({"init", "maintenance"}),
-    "SessionEnd": frozenset({"clear", "resume", "logout", "prompt_input_exit", "other", "bypass_permissions_disabled"}),
-    "PreCompact": frozenset({"manual", "auto"}),
-    "PostCompact": frozenset({"manual", "auto"}),
-    "ConfigChange": frozenset(
-        {"user_settings", "project_settings", "local_settings", "policy_settings", "skills"},
-    ),
-}
-"""The known values of each event's matcher field (client fact §1.3)."""
 
 _RULE = re.compile(r"(?:^|(?<=[|,]))\s*(?P<tool>[A-Za-z]\w*)\((?P<pattern>[^()]*)\)\s*(?=$|[|,])")
 _FIELDS = {"Bash": "command", "Read": "file_path", "Edit": "file_path", "Write": "file_path", "WebFetch": "url"}
@@ -77,8 +65,8 @@ def doubt(matcher: str | None, event: str) -> str:
         return f"match={matcher!r} has no effect, because {event} has nothing to match: the function always runs"
     if event in NARROW_EVENTS and re.search(r"(?:^|\|)\s|\s(?:\||$)", matcher):
         return f"match={matcher!r} has spaces around a name, and on {event} they are part of it"
-    known = VALUES.get(event)
-    if known is None:
+    known = _known(event)
+    if not known:
         return ""
     what = "tool of Claude Code" if known is TOOLS else f"value that {event} is known to have"
     if rules := _rules(matcher) if known is TOOLS else []:
@@ -112,7 +100,12 @@ def _hint(name: str, known: Iterable[str]) -> str:
 
 
 def _selected(matcher: str, event: str) -> bool:
-    return any(matches(matcher, value, event) for value in VALUES[event])
+    return any(matches(matcher, value, event) for value in _known(event))
+
+
+def _known(event: str) -> frozenset[str]:
+    """Return the known values of an event's matcher field; empty if any text may occur."""
+    return TOOLS if event in TOOL_EVENTS else frozenset(EVENTS[event].values)
 
 
 def _rules(matcher: str) -> list[str]:

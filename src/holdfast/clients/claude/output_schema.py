@@ -5,35 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from holdfast.clients.claude.replies import PLAIN_EVENTS, specific_keys
 from holdfast.dispatch.budget import units
-
-_ADVICE = frozenset({"additionalContext"})
-SPECIFIC: dict[str, frozenset[str]] = {
-    "PreToolUse": _ADVICE | {"permissionDecision", "permissionDecisionReason", "updatedInput"},
-    "PreSkillShellCommand": frozenset({"permissionDecision", "permissionDecisionReason"}),
-    "UserPromptSubmit": _ADVICE | {"sessionTitle", "suppressOriginalPrompt"},
-    "UserPromptExpansion": _ADVICE | {"suppressOriginalPrompt"},
-    "SessionStart": _ADVICE | {"initialUserMessage", "sessionTitle", "watchPaths", "reloadSkills"},
-    "Setup": _ADVICE,
-    "SubagentStart": _ADVICE,
-    "PostToolUseFailure": _ADVICE,
-    "PostToolBatch": _ADVICE,
-    "Stop": _ADVICE,
-    "SubagentStop": _ADVICE,
-    "Notification": _ADVICE,
-    "PostModelSwitch": _ADVICE,
-    "PreModelSwitch": frozenset({"permissionDecision", "permissionDecisionReason"}),
-    "PostToolUse": _ADVICE | {"classifierContext", "updatedToolOutput", "updatedMCPToolOutput"},
-    "PermissionDenied": frozenset({"retry"}),
-    "PermissionRequest": frozenset({"decision"}),
-    "Elicitation": frozenset({"action", "content"}),
-    "ElicitationResult": frozenset({"action", "content"}),
-    "CwdChanged": frozenset({"watchPaths"}),
-    "FileChanged": frozenset({"watchPaths"}),
-    "WorktreeCreate": frozenset({"worktreePath"}),
-    "MessageDisplay": frozenset({"displayContent"}),
-}
-"""The keys of `hookSpecificOutput`; on any other event it makes the client drop the whole output (client fact §1.6)."""
 
 TOP: dict[str, type] = {
     "continue": bool,
@@ -47,9 +20,6 @@ TOP: dict[str, type] = {
 }
 """The top-level keys and their types; for a value of another type the client drops all output (client fact §1.5)."""
 
-PLAIN = frozenset({"PreCompact", "PostCompact", "WorktreeCreate"})
-"""Events whose reply is plain text (client fact §1.3)."""
-
 LIMIT_UNITS = 10_000
 """UTF-16 units of one string; a longer one is replaced by a preview (client fact §1.9)."""
 
@@ -59,7 +29,9 @@ def fault(event: str, stdout: str) -> str:
     if not stdout:
         return ""
     if not stdout.lstrip("\ufeff \t\r\n").startswith("{"):
-        return _long("the text", stdout) if event in PLAIN else f"plain text, which goes nowhere: {_brief(stdout)}"
+        return (
+            _long("the text", stdout) if event in PLAIN_EVENTS else f"plain text, which goes nowhere: {_brief(stdout)}"
+        )
     try:
         body = json.loads(stdout.lstrip("\ufeff"))
     except ValueError as error:
@@ -82,12 +54,13 @@ def _top(key: str, value: Any) -> str:
 def _specific(event: str, specific: Any) -> str:
     if specific is None:
         return ""
-    if event not in SPECIFIC:
+    known = specific_keys(event)
+    if not known:
         return f'"hookSpecificOutput", which costs the whole output on {event}'
     if specific.get("hookEventName") != event:
         return f'"hookEventName" {specific.get("hookEventName")!r}, which costs the whole output on {event}'
     for key, value in specific.items():
-        if key != "hookEventName" and key not in SPECIFIC[event]:
+        if key != "hookEventName" and key not in known:
             return f'"hookSpecificOutput.{key}", which {event} does not know'
         if value is None:
             return f'"hookSpecificOutput.{key}" as null, which costs the whole output'

@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 
 # Most restrictive first (client fact §1.3, PreToolUse).
 PRECEDENCE = ("deny", "defer", "ask", "allow")
-EXIT_CODE_EVENTS = frozenset({"TeammateIdle", "TaskCompleted"})  # they know no JSON decision
-PLAIN_EVENTS = {"PreCompact": "instruct_summary", "PostCompact": "tell_user", "WorktreeCreate": "worktree"}
+EXIT_CODE_EVENTS = frozenset(event for event, hook in EVENTS.items() if hook.reply == "exit code")
+# Event → the kind of outcome that its plain text is made of.
+PLAIN_EVENTS = {
+    event: next(kind for kind in hook.accepts if kind != "block")
+    for event, hook in EVENTS.items()
+    if hook.reply == "text"
+}
 # Most restrictive first: one handler's refusal to answer an MCP server is not undone by another's answer.
 ANSWERS = ("decline", "cancel", "accept")
 # The events on which the model gets the reason; on others only the user sees it.
@@ -28,6 +33,21 @@ REASONED = {
     "deny": frozenset({"PreToolUse", "PreSkillShellCommand", "PermissionRequest"}),
     "block": frozenset({"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop", "TaskCreated"}),
 }
+# The key of `hookSpecificOutput` for each kind of outcome (client fact §1.6). Of some kinds the last value counts, some
+# have no value, and the others are joined or weighed against each other.
+_LAST_VALUE = {"change_output": "updatedToolOutput", "title": "sessionTitle", "display": "displayContent"}
+_SWITCHES = {"reload_skills": "reloadSkills", "retry": "retry", "suppress_prompt": "suppressOriginalPrompt"}
+_MERGED = {
+    **dict.fromkeys(PRECEDENCE, "permissionDecision"),
+    "change_input": "updatedInput",
+    "advise": "additionalContext",
+    "force_turn": "additionalContext",
+    "initial_message": "initialUserMessage",
+    "classify": "classifierContext",
+    "answer": "action",
+    "watch": "watchPaths",
+}
+_BESIDE = {"permissionDecision": "permissionDecisionReason", "action": "content"}
 _LIKE_JSON = re.compile(r"[\s\ufeff]*\{")
 
 
@@ -70,6 +90,15 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
         path=path,
         shares=_shares(event, outcomes, dict(zip(positions, advice.shares, strict=True))),
     )
+
+
+def specific_keys(event: str) -> frozenset[str]:
+    """Return the keys that `hookSpecificOutput` may have on an event; none if the client refuses any there."""
+    if event == "PermissionRequest":
+        return frozenset({"decision"})
+    every = _LAST_VALUE | _SWITCHES | _MERGED
+    keys = {every[kind] for kind in EVENTS[event].accepts if kind in every}
+    return frozenset(keys | {_BESIDE[key] for key in keys & _BESIDE.keys()})
 
 
 # The event's field that each kind of outcome replaces.
@@ -234,15 +263,11 @@ def _permission(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 def _replaced(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the values that handlers changed; the last one counts, because it was made from the earlier ones."""
-    body: dict[str, Any] = {}
-    for outcome in outcomes:
-        match outcome.kind:
-            case "change_output":
-                body["updatedToolOutput"] = outcome.value
-            case "title":
-                body["sessionTitle"] = outcome.text
-            case "display":
-                body["displayContent"] = outcome.text
+    body: dict[str, Any] = {
+        _LAST_VALUE[outcome.kind]: outcome.text if outcome.value is None else outcome.value
+        for outcome in outcomes
+        if outcome.kind in _LAST_VALUE
+    }
     if of(outcomes, "initial_message"):
         body["initialUserMessage"] = join_texts(outcomes, "initial_message")
     if notes := of(outcomes, "classify"):
@@ -264,11 +289,4 @@ def _switches(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     body: dict[str, Any] = {}
     if watched := [path for outcome in of(outcomes, "watch") for path in outcome.value]:
         body["watchPaths"] = list(dict.fromkeys(watched))
-    for kind, key in (
-        ("reload_skills", "reloadSkills"),
-        ("retry", "retry"),
-        ("suppress_prompt", "suppressOriginalPrompt"),
-    ):
-        if of(outcomes, kind):
-            body[key] = True
-    return body
+    return body | {key: True for kind, key in _SWITCHES.items() if of(outcomes, kind)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.clients import claude
-from holdfast.clients.claude.events.record import Record
+from holdfast.clients.claude.events.event import Record
 from holdfast.events import (
     Elicitation,
     FileChanged,

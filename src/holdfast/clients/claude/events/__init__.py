@@ -26,23 +26,17 @@ def snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).removeprefix("_")
 
 
-PARTS = {
-    "Event": "holdfast.clients.claude.events.event",
-    "Effort": "holdfast.clients.claude.events.event",
-    "ToolEvent": "holdfast.clients.claude.events.call",
-    "McpServer": "holdfast.clients.claude.events.call",
-    "Todo": "holdfast.clients.claude.events.call",
-    "ToolCall": "holdfast.clients.claude.events.models.post_tool_batch",
-    "BackgroundTask": "holdfast.clients.claude.events.background",
-    "SessionCron": "holdfast.clients.claude.events.background",
-    "TaskNotification": "holdfast.clients.claude.events.agents",
-    "AgentResult": "holdfast.clients.claude.events.agents",
-    "Returned": "holdfast.clients.claude.events.agents",
-    "agent_result": "holdfast.clients.claude.events.agents",
+_PARTS = {
+    "event": ("Event", "Effort"),
+    "calls": ("ToolEvent", "McpServer", "Todo"),
+    "results": ("ToolCall",),
+    "turns": ("BackgroundTask", "SessionCron"),
+    "agents": ("TaskNotification", "AgentResult", "Returned", "agent_result"),
 }
-"""The module of each type that is used in events."""
-HOMES: dict[str, str] = {name: f"{__name__}.models.{snake(name)}" for name in EVENTS} | PARTS
-"""The module of every event model and of these types; `holdfast.events` offers them to handlers."""
+HOMES = {name: f"{__name__}.{hook.model.partition('.')[0]}" for name, hook in EVENTS.items()} | {
+    name: f"{__name__}.{module}" for module, names in _PARTS.items() for name in names
+}
+"""The module of every event's model, and of the types used in them; `holdfast.events` offers all to handlers."""
 
 
 def model(name: str) -> type[Event]:

@@ -1,11 +1,10 @@
-"""The fields that all events about a single tool call share."""
+"""Events about a tool call before it runs, and what all events about one call share."""
 
 from typing import Any
 
 from pydantic import Field
 
-from holdfast.clients.claude.events.event import Event
-from holdfast.clients.claude.events.record import Identifier, Record
+from holdfast.clients.claude.events.event import Event, Identifier, Record
 
 AGENT_TOOLS = frozenset({"Agent", "Task"})  # `Task` before client 2.1.63 (client fact §3.4)
 
@@ -65,3 +64,37 @@ class ToolEvent(Event):
         if not isinstance(items, list):
             return ()
         return tuple(Todo.model_validate(item) for item in items if isinstance(item, dict))
+
+
+class PreToolUse(ToolEvent):
+    """A tool is about to be called.
+
+    Attributes:
+        tool_input: the arguments, with the changes of earlier handlers.
+        tool_use_id: the call; absent on older clients.
+        invoked_by: for a skill's inline shell command who loaded the skill: `user`, `claude` or `other`. `None` for a
+            tool call.
+        command_name: for such a command the skill or slash command.
+        command_source: for such a command where that is defined, such as `projectSettings`.
+    """
+
+    tool_input: dict[str, Any]
+    tool_use_id: str | None = None
+    invoked_by: str | None = None
+    command_name: str | None = None
+    command_source: str | None = None
+
+
+class PreSkillShellCommand(PreToolUse):
+    """An inline shell command of a skill or slash command is about to run.
+
+    Attributes:
+        tool_name: the shell that runs it, `Bash` or `PowerShell`.
+        tool_input: the command, with the skill's arguments filled in.
+        tool_use_id: the command's id; no call in the transcript has it.
+        command_name: the skill or slash command.
+        command_source: where that is defined, such as `projectSettings`.
+        invoked_by: who loaded the skill: `user`, `claude` or `other`, which includes a subagent's preload.
+    """
+
+    tool_input: dict[str, Any]

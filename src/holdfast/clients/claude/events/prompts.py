@@ -1,13 +1,11 @@
-"""The fields of `UserPromptSubmit`."""
-
-from __future__ import annotations
+"""Events about a prompt."""
 
 from holdfast.clients.claude.events.agents import TaskNotification
 from holdfast.clients.claude.events.event import Event
 
 
 class UserPromptSubmit(Event):
-    """What the client sends with `UserPromptSubmit`.
+    """A prompt is about to be processed.
 
     Attributes:
         prompt: the complete prompt.
@@ -30,3 +28,21 @@ class UserPromptSubmit(Event):
         if not self.prompt.lstrip().startswith("<task-notification>"):
             return None
         return TaskNotification.read(self.prompt)
+
+
+class UserPromptExpansion(Event):
+    """A typed slash command, skill or MCP prompt expands.
+
+    Attributes:
+        prompt: the prompt as typed.
+        command_name: the command, without its slash.
+        command_args: the words after it.
+        expansion_type: `slash_command`, `mcp_prompt` or a newer one.
+        command_source: where the command is defined, such as `projectSettings`.
+    """
+
+    prompt: str
+    command_name: str = ""
+    command_args: str = ""
+    expansion_type: str = ""
+    command_source: str | None = None
