@@ -134,14 +134,14 @@ def answer(
     with run, atomic.syncing_later():  # nobody waits for this process once the reply is written
         with interrupt_at(until + WATCH_GRACE_S, EventOverdue):
             answers = run.answers(plan)
-            answers += conclusion.judge_again(CLIENT, run.again, event, plan, answers)
+            answers += conclusion.judge_again(CLIENT, run.call_again, event, plan, answers)
             passed("answered", answers)
             answers += faults.tell(event, plan, answers, run.printed)
             reply, said, decided = conclusion.conclude(CLIENT, event, plan, answers)
             output.write_environment(reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
         streams.write(reply)
         passed("written")
-        if run.hopes and streams.delivered():
+        if run.awaits_delivery and streams.delivered():
             run.deliver([said[position][1] for position in reply.delivered])
         passed("delivered")
         streams.release()

@@ -148,7 +148,7 @@ class HoldfastProject:
             answers += conclusion.judge_again(engine.CLIENT, handlers.call, event, plan, answers)
         concluded, said, decided = conclusion.conclude(engine.CLIENT, event, plan, answers)
         for position in concluded.delivered:
-            calls.note_delivery(said[position][1])
+            calls.report_delivery(said[position][1])
         costs.note(project, event, costs.of(concluded, [label for label, _ in said]), decided)
         faults.note_answers(event, plan, answers, project)
         project.close()

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from holdfast.dispatch.calls import Answer, Caller, note_delivery
-from holdfast.dispatch.isolation import GRACE_S, Isolated, Surroundings
+from holdfast.dispatch.calls import Answer, Caller, out_of_time, report_delivery
+from holdfast.dispatch.isolation import GRACE_S, Isolated, deliver
 from holdfast.files import file_memo
 from holdfast.plugins import deadlines, outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.context import Context
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome
+    from holdfast.process.child import Child
 
-RESERVE = 0.25
+SHIPPED_SHARE = 0.25
 """The share of the event's time that other handlers leave to shipped ones, which run last."""
 
 
@@ -45,6 +47,11 @@ class Run:
         timeout: seconds that a handler may take if its route has no timeout.
         deadline: `time.monotonic()` by which all handlers must have ended.
         private: descriptors that no handler may inherit.
+        changes: the outcomes of each answer that changed the event, as JSON values, in running order.
+        printed: label → what a handler that isn't shipped, and its child processes, wrote to stdout and stderr.
+        children: all forked processes.
+        awaiting_delivery: those that wait for the list of delivered outcomes.
+        awaits_delivery: whether any handler wants to know what was delivered.
     """
 
     client: Client
@@ -53,74 +60,75 @@ class Run:
     timeout: float
     deadline: float
     private: tuple[int, ...] = ()
-    _processes: dict[str, Isolated] = field(default_factory=dict)
-    _hopes: bool = False
+    changes: list[list[dict[str, Any]]] = field(default_factory=list)
+    printed: dict[str, bytearray] = field(default_factory=lambda: defaultdict(bytearray))
+    children: list[Child] = field(default_factory=list)
+    awaiting_delivery: list[Child] = field(default_factory=list)
+    awaits_delivery: bool = False
+    _isolated: dict[str, Isolated] = field(default_factory=dict)  # label → what calls it
 
     def __enter__(self) -> Self:
         """Begin: no handler runs yet."""
-        self._shared = Surroundings(self.client, self.event, self.context, self._limit, self.private)
-        self._here = Caller(self.client, self.context, self._limit).__enter__()
+        self._shipped = Caller(self.client, self.context, self.limit).__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Wait for the forked processes; after an error, kill them."""
-        for child in self._shared.children:
+        for child in self.children:
             child.kill() if kind else child.close(GRACE_S)
-        self._here.__exit__()
-
-    @property
-    def printed(self) -> Mapping[str, bytearray]:
-        """Label → what the handler wrote to stdout and stderr, as far as it isn't shipped."""
-        return self._shared.printed
+        self._shipped.__exit__()
 
     def answers(self, plan: Sequence[Call]) -> list[Answer]:
         """Make all planned calls, whatever any of them does. Return one answer per call, in running order."""
         foreign = [call for call in plan if call.file.place != "shipped"]
+        shipped = [call for call in plan if call.file.place == "shipped"]
         names = {call.label: f"strict {call.file.place}" if call.route.strict else "others" for call in foreign}
         for name in sorted(set(names.values()), reverse=True):  # strict ones first
-            calls = [call for call in foreign if names[call.label] == name]
-            self._processes |= dict.fromkeys((call.label for call in calls), isolated := Isolated(self._shared, calls))
+            isolated = Isolated(self, [call for call in foreign if names[call.label] == name])
+            self._isolated |= {call.label: isolated for call in isolated.calls}
             isolated.start()
         until = self.deadline
-        if len(foreign) < len(plan):
-            until -= max(until - time.monotonic(), 0.0) * RESERVE
+        if shipped:
+            until -= max(until - time.monotonic(), 0.0) * SHIPPED_SHARE
         found = [self._call(call, until) for call in foreign]
         with file_memo.one_moment():
-            return found + [self._call(call, self.deadline) for call in running_order(plan)[len(foreign) :]]
+            return found + [self._call(call, self.deadline) for call in shipped]
 
-    def again(self, plan: Sequence[Call]) -> list[Answer]:
+    def call_again(self, plan: Sequence[Call]) -> list[Answer]:
         """Make some of the calls again, on the event as changed so far."""
         return [self._call(call, self.deadline, "again") for call in plan]
 
     def loads(self, plan: Sequence[Call]) -> list[Answer]:
         """Load the planned functions' files without calling anything, all in a forked process."""
-        isolated = Isolated(self._shared, plan)
+        isolated = Isolated(self, plan)
         return [isolated.call(call, self.deadline, "load") for call in plan]
 
     def _call(self, call: Call, until: float, how: str = "call") -> Answer:
-        if isolated := self._processes.get(call.label):
+        if isolated := self._isolated.get(call.label):
             answer = isolated.call(call, until, how)
         elif time.monotonic() >= until:
-            answer = Answer(call.label, fault="did not run: no time was left", ran=False)
+            answer = out_of_time(call)
         else:
-            answer = self._here.call(call, self.event)
-            self._hopes = self._hopes or any(each.on_delivered for each in answer.outcomes)
-        self.event = self.client.changed(self.event, answer.outcomes)
-        self._shared.changes.append([outcomes.to_wire(each) for each in answer.outcomes])
+            answer = self._shipped.call(call, self.event)
+            self.awaits_delivery |= any(each.on_delivered for each in answer.outcomes)
+        self.awaits_delivery |= bool(self.awaiting_delivery)
+        self.apply(answer.outcomes)
         return answer
 
-    @property
-    def hopes(self) -> bool:
-        """Whether a handler wants to know what was delivered."""
-        return self._hopes or any(each.hopes for each in self._processes.values())
+    def apply(self, returned: Sequence[Outcome]) -> None:
+        """Change the event as a handler asked, for all handlers that are called after it."""
+        changed = self.client.changed(self.event, returned)
+        if changed is not self.event:
+            self.event = changed
+            self.changes.append([outcomes.to_json(each) for each in returned])
 
-    def deliver(self, said: Sequence[Outcome]) -> None:
+    def deliver(self, delivered: Sequence[Outcome]) -> None:
         """Call `on_delivered` of outcomes that the reply contains, in the process that each came from."""
-        for each in said:
-            note_delivery(each)
-        wanted: list[dict[str, Any]] = [outcomes.to_wire(outcome) for outcome in said]
-        for isolated in dict.fromkeys(self._processes.values()):
-            isolated.deliver(wanted, self.deadline)
+        for each in delivered:
+            report_delivery(each)
+        for child in self.awaiting_delivery:
+            deliver(child, delivered, max(self.deadline, time.monotonic() + GRACE_S))
 
-    def _limit(self, call: Call) -> float:
+    def limit(self, call: Call) -> float:
+        """Return the seconds that a call may take if it begins now."""
         return min(call.route.timeout or self.timeout, deadlines.one_handler(self.deadline - time.monotonic()))
