@@ -128,7 +128,8 @@ class HoldfastProject:
         """Send one payload as it is; see `fire`."""
         from holdfast import engine, log
         from holdfast.config import Config
-        from holdfast.dispatch import calls, conclusion, costs, faults
+        from holdfast.dispatch import calls, notices, reply_log, strict
+        from holdfast.dispatch.reply import conclude
         from holdfast.dispatch.run import running_order
         from holdfast.plugins import discovery
         from holdfast.plugins.context import Context
@@ -145,16 +146,18 @@ class HoldfastProject:
         with calls.Caller(engine.CLIENT, context, lambda call: call.route.timeout or usual) as caller:
             handlers = _Handlers(caller, event)
             answers = handlers.call(running_order(plan))
-            answers += conclusion.judge_again(engine.CLIENT, handlers.call, event, plan, answers)
-        concluded, said, decided = conclusion.conclude(engine.CLIENT, event, plan, answers)
-        for position in concluded.delivered:
-            calls.report_delivery(said[position][1])
-        costs.note(project, event, costs.of(concluded, [label for label, _ in said]), decided)
-        faults.note_answers(event, plan, answers, project)
+            answers += strict.recheck(engine.CLIENT, handlers.call, event, plan, answers)
+        conclusion = conclude(engine.CLIENT, event, plan, answers)
+        for outcome in conclusion.delivered:
+            calls.report_delivery(outcome)
+        reply_log.note(project, event, conclusion)
+        noticed = notices.of_answers(plan, answers, {})
+        notices.record(event.hook_event_name, noticed, project, session=event.session_id)
         project.close()
         log.write("debug", f"fired {event.hook_event_name}")
         failed = [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]
-        return Fired(concluded.stdout, concluded.exit_code, failed, concluded.variables, concluded.path)
+        merged = conclusion.reply
+        return Fired(merged.stdout, merged.exit_code, failed, merged.variables, merged.path)
 
 
 @pytest.fixture
