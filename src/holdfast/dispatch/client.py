@@ -57,9 +57,6 @@ class Client(Hooks, SessionClient, Protocol):
     def EVENTS(self) -> Collection[str]:  # noqa: N802 - a constant of the client's module
         """The names of all its events."""
 
-    def modules(self, events: Collection[str], /) -> Collection[str]:
-        """Return the modules that any of some events may need, for a server to load once."""
-
     def foreign(self, payload: Mapping[str, Any], environ: Mapping[str, str], /) -> str:
         """Say why an event is another client's; empty if it is this one's.
 

@@ -13,7 +13,7 @@ from holdfast.files import file_memo
 from holdfast.plugins import deadlines, outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.context import Context
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 
 SHIPPED_SHARE = 0.25
 """The share of the event's time that other handlers leave to shipped ones, which run last."""
-
-
-def running_order(plan: Iterable[Call]) -> list[Call]:
-    """Return calls in the order in which they run: as planned, but shipped handlers last.
-
-    The others' processes are forked first, because after that the shipped handlers open the ledger.
-    """
-    return sorted(plan, key=lambda call: call.file.place == "shipped")
 
 
 @dataclass
@@ -47,6 +39,7 @@ class Run:
         timeout: seconds that a handler may take if its route has no timeout.
         deadline: `time.monotonic()` by which all handlers must have ended.
         private: descriptors that no handler may inherit.
+        isolate: whether handlers that aren't shipped run in forked processes; `holdfast.testing` runs all here.
         changes: the outcomes of each answer that changed the event, as JSON values, in running order.
         printed: label → what a handler that isn't shipped, and its child processes, wrote to stdout and stderr.
         children: all forked processes.
@@ -60,6 +53,7 @@ class Run:
     timeout: float
     deadline: float
     private: tuple[int, ...] = ()
+    isolate: bool = True
     changes: list[list[dict[str, Any]]] = field(default_factory=list)
     printed: dict[str, bytearray] = field(default_factory=lambda: defaultdict(bytearray))
     children: list[Child] = field(default_factory=list)
@@ -69,30 +63,39 @@ class Run:
 
     def __enter__(self) -> Self:
         """Begin: no handler runs yet."""
-        self._shipped = Caller(self.client, self.context, self.limit).__enter__()
+        self._caller = Caller(self.client, self.context, self.limit).__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Wait for the forked processes; after an error, kill them."""
         for child in self.children:
             child.kill() if kind else child.close(GRACE_S)
-        self._shipped.__exit__()
+        self._caller.__exit__()
 
     def answers(self, plan: Sequence[Call]) -> list[Answer]:
-        """Make all planned calls, whatever any of them does. Return one answer per call, in running order."""
-        foreign = [call for call in plan if call.file.place != "shipped"]
+        """Make all planned calls, whatever any of them does. Return one answer per call, in running order.
+
+        That is the planned order, but shipped handlers come last: they open the ledger, and the others' processes must
+        be forked before that.
+        """
+        others = [call for call in plan if call.file.place != "shipped"]
         shipped = [call for call in plan if call.file.place == "shipped"]
-        names = {call.label: f"strict {call.file.place}" if call.route.strict else "others" for call in foreign}
-        for name in sorted(set(names.values()), reverse=True):  # strict ones first
-            isolated = Isolated(self, [call for call in foreign if names[call.label] == name])
-            self._isolated |= {call.label: isolated for call in isolated.calls}
-            isolated.start()
-        until = self.deadline
-        if shipped:
-            until -= max(until - time.monotonic(), 0.0) * SHIPPED_SHARE
-        found = [self._call(call, until) for call in foreign]
+        if self.isolate:
+            self._start_processes(others)
+        now = time.monotonic()
+        until = now + (self.deadline - now) * (1 - SHIPPED_SHARE) if shipped else self.deadline
+        found = [self._call(call, until) for call in others]
         with file_memo.one_moment():
             return found + [self._call(call, self.deadline) for call in shipped]
+
+    def _start_processes(self, calls: Sequence[Call]) -> None:
+        groups: dict[str, list[Call]] = defaultdict(list)
+        for call in calls:
+            groups[f"strict {call.file.place}" if call.route.strict else "others"].append(call)
+        for name in sorted(groups, reverse=True):  # strict ones first
+            isolated = Isolated(self, groups[name])
+            self._isolated |= {call.label: isolated for call in isolated.calls}
+            isolated.start()
 
     def call_again(self, plan: Sequence[Call]) -> list[Answer]:
         """Make some of the calls again, on the event as changed so far."""
@@ -109,7 +112,7 @@ class Run:
         elif time.monotonic() >= until:
             answer = out_of_time(call)
         else:
-            answer = self._shipped.call(call, self.event)
+            answer = self._caller.call(call, self.event)
             self.awaits_delivery |= any(each.on_delivered for each in answer.outcomes)
         self.awaits_delivery |= bool(self.awaiting_delivery)
         self.apply(answer.outcomes)
