@@ -53,24 +53,26 @@ def allowed(config: Exclusions, path: str | Path) -> bool:
     return not any(glob.fullmatch(name) for glob in _globs(tuple(config.exclude)) for name in _names(os.fspath(path)))
 
 
-def text(config: Exclusions, said: str) -> str:
+def text(config: Exclusions, content: str) -> str:
     """Return a text with every match of `exclude_patterns` masked."""
     for pattern in _patterns(tuple(config.exclude_patterns)):
-        said = pattern.sub(MASK, said)
-    return said
+        content = pattern.sub(MASK, content)
+    return content
 
 
-def value(config: Exclusions, given: Any) -> Any:
+def value(config: Exclusions, content: Any) -> Any:
     """Return a copy of a JSON-like value with every match of `exclude_patterns` masked in its strings and keys."""
     if not config.exclude_patterns:
-        return given
-    if isinstance(given, str):
-        return text(config, given)
-    if isinstance(given, dict):
-        return {text(config, key) if isinstance(key, str) else key: value(config, item) for key, item in given.items()}
-    if isinstance(given, list | tuple):
-        return [value(config, item) for item in given]
-    return given
+        return content
+    if isinstance(content, str):
+        return text(config, content)
+    if isinstance(content, dict):
+        return {
+            text(config, key) if isinstance(key, str) else key: value(config, item) for key, item in content.items()
+        }
+    if isinstance(content, list | tuple):
+        return [value(config, item) for item in content]
+    return content
 
 
 def event(config: Exclusions, payload: dict[str, Any]) -> dict[str, Any]:
@@ -80,7 +82,7 @@ def event(config: Exclusions, payload: dict[str, Any]) -> dict[str, Any]:
     from that file. Otherwise matches of `exclude_patterns` are masked.
     """
     content = {key: item for key, item in payload.items() if key not in _KEPT}
-    if config.exclude and any(not allowed(config, name) for said in _texts(content) for name in _paths(said)):
+    if config.exclude and any(not allowed(config, name) for words in _texts(content) for name in _paths(words)):
         payload = {key: item if key in _KEPT else MASK for key, item in payload.items()}
     return dict(value(config, payload))
 
@@ -94,22 +96,22 @@ def fault(pattern: str) -> str:
     return f"{pattern!r} matches the empty text, so it would match everywhere" if compiled.search("") else ""
 
 
-def _texts(given: Any) -> Iterator[str]:
-    if isinstance(given, str):
-        yield given
-    elif isinstance(given, dict):
-        for key, item in given.items():
+def _texts(content: Any) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict):
+        for key, item in content.items():
             yield from _texts(key)
             yield from _texts(item)
-    elif isinstance(given, list | tuple):
-        for item in given:
+    elif isinstance(content, list | tuple):
+        for item in content:
             yield from _texts(item)
 
 
-def _paths(said: str) -> set[str]:
+def _paths(words: str) -> set[str]:
     """Return everything in a text that can be a path; a one-line text may be one as a whole, as in a tool's input."""
-    found = {part for token in set(_TOKEN.findall(said)) for part in _readings(token) if _PATHLIKE.search(part)}
-    return found | ({said} if len(said) <= _PATH_LIMIT_CHARS and "\n" not in said else set())
+    found = {part for token in set(_TOKEN.findall(words)) for part in _readings(token) if _PATHLIKE.search(part)}
+    return found | ({words} if len(words) <= _PATH_LIMIT_CHARS and "\n" not in words else set())
 
 
 def _readings(token: str) -> Iterator[str]:
@@ -119,7 +121,7 @@ def _readings(token: str) -> Iterator[str]:
 
 
 def _names(path: str) -> set[str]:
-    """Return the ways to write a path: as given, normalised, and with links resolved."""
+    """Return the ways to write a path: as it is, normalised, and with links resolved."""
     try:
         plain = str(Path(path).expanduser()) if path.startswith("~") else path
         found = {plain, os.path.normpath(plain)}

@@ -101,12 +101,12 @@ def _dispatch(argument: str | None, data: bytearray, started: float, streams: ou
             if payload is None or not firing.enter_context(duplicates.once(CLIENT, payload, os.environ)):
                 return
             project = open_project(os.environ)
-            found = discovery.find(CLIENT, project, for_event=True)
-            plan, event = prepare(payload, project, found)
+            files = discovery.find(CLIENT, project, for_event=True)
+            plan, event = prepare(payload, project, files)
             trace.mark("found")
         if event:
             answer(project, plan, event, os.environ, started, streams)
-        _keep_registered(project, found, payload.get(CLIENT.SESSION_KEY), streams)
+        _keep_registered(project, files, payload.get(CLIENT.SESSION_KEY), streams)
 
 
 def answer(
@@ -155,13 +155,13 @@ def end_event(signum: int, frame: FrameType | None) -> None:
 
 
 def _keep_registered(
-    project: OpenProject, found: Sequence[HandlerFile], session: object, streams: output.Streams
+    project: OpenProject, files: Sequence[HandlerFile], session: object, streams: output.Streams
 ) -> None:
     """Register what new, changed or removed handler files want, after the reply. The user is told with a later event.
 
     If no file changed, this only reads one small file.
     """
-    if not discovery.files_changed(project.root, found):
+    if not discovery.files_changed(project.root, files):
         return
     streams.release()
     try:
@@ -202,23 +202,23 @@ def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequen
     A handler's own timeout extends it as far as the client waits. For a plugin's hooks the client waits no longer than
     by default.
     """
-    patience = type(event).deadline
-    asked = [call.route.timeout for call in plan if call.route.timeout]
-    seconds = deadlines.of_event(CLIENT.longest_limit_s(event.hook_event_name), patience, limits.deadline, asked)
+    client_limit = type(event).deadline
+    timeouts = [call.route.timeout for call in plan if call.route.timeout]
+    seconds = deadlines.of_event(CLIENT.longest_limit_s(event.hook_event_name), client_limit, limits.deadline, timeouts)
     if duplicates.source(CLIENT, os.environ) != duplicates.SETTINGS:
-        seconds = min(seconds, patience * deadlines.MARGIN)
+        seconds = min(seconds, client_limit * deadlines.MARGIN)
     return started + seconds
 
 
 def prepare(
-    payload: Mapping[str, Any], project: OpenProject, found: Sequence[HandlerFile]
+    payload: Mapping[str, Any], project: OpenProject, files: Sequence[HandlerFile]
 ) -> tuple[list[Call], Event | None]:
     """Choose the handlers that a payload calls, and record the ones of its event that can't be used.
 
     Args:
         payload: one JSON object, as the client sent it.
         project: the project whose handlers may answer.
-        found: its handler files.
+        files: its handler files.
 
     Returns:
         The plan and the event; an empty plan and None if no handler wants it and no message waits for its user.
@@ -227,26 +227,26 @@ def prepare(
         EventError: the payload lacks a field that its event requires.
     """
     name, session = payload[CLIENT.EVENT_KEY], payload.get(CLIENT.SESSION_KEY)
-    notices.note_unusable(CLIENT, name, CLIENT.matched(name, payload), found, project, session)
-    plan, event = choose(payload, found)
+    notices.note_unusable(CLIENT, name, CLIENT.matched(name, payload), files, project, session)
+    plan, event = choose(payload, files)
     if not plan and faults.waiting(session):
         event = CLIENT.parse(payload)
     return plan, event
 
 
-def choose(payload: Mapping[str, Any], found: Sequence[HandlerFile]) -> tuple[list[Call], Event | None]:
-    """Choose from `found` the handlers that a payload calls (`prepare`).
+def choose(payload: Mapping[str, Any], files: Sequence[HandlerFile]) -> tuple[list[Call], Event | None]:
+    """Choose from `files` the handlers that a payload calls (`prepare`).
 
     The event is parsed only if a handler may want it, because its model takes longest to load.
     """
     name, event = payload[CLIENT.EVENT_KEY], None
     value = CLIENT.matched(name, payload)
     if value is None:
-        if not any(file.active and route.event == name for file in found for route in file.routes):
+        if not any(file.active and route.event == name for file in files for route in file.routes):
             return [], None
         event = CLIENT.parse(payload)
         value = event.matcher_value
-    plan = loader.plan(CLIENT, found, name, value)
+    plan = loader.plan(CLIENT, files, name, value)
     return plan, (event or CLIENT.parse(payload)) if plan else None
 
 

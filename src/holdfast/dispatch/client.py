@@ -36,7 +36,7 @@ class Event(Protocol):
 
     @property
     def reaches_agent(self) -> bool:
-        """Whether what is said reaches an agent, and not the main conversation."""
+        """Whether the reply reaches an agent, and not the main conversation."""
 
 
 class Client(Hooks, SessionClient, Protocol):
@@ -74,21 +74,21 @@ class Client(Hooks, SessionClient, Protocol):
     def given_input(self, event: Any, /) -> object:
         """Return the input that handlers of an event may change; None where there is none."""
 
-    def changed(self, event: Any, said: Sequence[Outcome], /) -> Event:
+    def changed(self, event: Any, outcomes: Sequence[Outcome], /) -> Event:
         """Return an event as the next handler sees it: with every value that a handler replaced."""
 
     def as_called(self, event: Any, matcher: str | None, /) -> Event:
         """Return an event as the client hands it to a hook with this matcher."""
 
     def as_said(
-        self, event: Any, called: Any, said: Sequence[Outcome], /
+        self, event: Any, called: Any, outcomes: Sequence[Outcome], /
     ) -> tuple[tuple[Outcome, ...], tuple[tuple[str, str], ...]]:
         """Return a handler's outcomes as the event knows them, and the kinds of those to leave out, with the reasons.
 
         Args:
             event: the event as changed so far.
             called: the event as the handler got it (`as_called`).
-            said: what the handler returned.
+            outcomes: what the handler returned.
         """
 
     def refusal(self, event: str, reason: str, /) -> Outcome:
