@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import time
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,13 +21,14 @@ from typing import TYPE_CHECKING, Any
 from holdfast.dispatch.calls import Answer, Caller, out_of_time, report_delivery
 from holdfast.dispatch.interrupts import interrupt_at
 from holdfast.files import atomic
-from holdfast.plugins import outcomes
+from holdfast.plugins import deadlines, outcomes
 from holdfast.process import child as process
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.dispatch.run import Run
+    from holdfast.dispatch.client import Client, Event
+    from holdfast.plugins.context import Context
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome
     from holdfast.process.child import Child
@@ -37,16 +39,56 @@ GRACE_S = 0.3
 """Time for a handler to obey its interrupt, or for a process to end, before it is killed."""
 
 
+@dataclass
+class EventState:
+    """What all calls of an event share, whichever process makes them.
+
+    Attributes:
+        client: the client whose event it is.
+        event: the event as changed so far.
+        context: the handlers' second argument.
+        timeout: seconds that a handler may take if its route has no timeout.
+        deadline: `time.monotonic()` by which all handlers must have ended.
+        private: descriptors that no handler may inherit.
+        changes: the outcomes of each answer that changed the event, as JSON values, in running order.
+        printed: label → what a handler that isn't shipped, and its child processes, wrote to stdout and stderr.
+        children: all forked processes.
+        awaiting_delivery: those that wait for the list of delivered outcomes.
+    """
+
+    client: Client
+    event: Event
+    context: Context
+    timeout: float
+    deadline: float
+    private: tuple[int, ...] = ()
+    changes: list[list[dict[str, Any]]] = field(default_factory=list)
+    printed: dict[str, bytearray] = field(default_factory=lambda: defaultdict(bytearray))
+    children: list[Child] = field(default_factory=list)
+    awaiting_delivery: list[Child] = field(default_factory=list)
+
+    def apply(self, returned: Sequence[Outcome]) -> None:
+        """Change the event as a handler asked, for all handlers that are called after it."""
+        changed = self.client.changed(self.event, returned)
+        if changed is not self.event:
+            self.event = changed
+            self.changes.append([outcomes.to_json(each) for each in returned])
+
+    def limit(self, call: Call) -> float:
+        """Return the seconds that a call may take if it begins now."""
+        return min(call.route.timeout or self.timeout, deadlines.one_handler(self.deadline - time.monotonic()))
+
+
 @dataclass(eq=False)
 class Isolated:
     """Handlers that share a forked process.
 
     Attributes:
-        run: the event's run, which knows the event, the time limits and all processes.
+        state: what they share with the other handlers of the event.
         calls: the planned calls, in running order.
     """
 
-    run: Run
+    state: EventState
     calls: Sequence[Call]
     _child: Child | None = None
     _faults: dict[str, Answer] = field(default_factory=dict)  # label → the fault that ended a process
@@ -56,11 +98,11 @@ class Isolated:
         self._fork(self.calls)
 
     def _fork(self, load_first: Sequence[Call] = ()) -> None:
-        self.run.context.project.close()  # SQLite forbids to carry a connection through a fork
-        signal.pthread_sigmask(signal.SIG_BLOCK, END_SIGNALS)  # until the run knows the process, to kill it
+        self.state.context.project.close()  # SQLite forbids to carry a connection through a fork
+        signal.pthread_sigmask(signal.SIG_BLOCK, END_SIGNALS)  # until the state knows the process, to kill it
         try:
-            self._child = process.Child.fork(lambda *pipes: _serve(self.run, load_first, self.calls, *pipes))
-            self.run.children.append(self._child)
+            self._child = process.Child.fork(lambda *pipes: _serve(self.state, load_first, self.calls, *pipes))
+            self.state.children.append(self._child)
         except OSError as error:
             fault = f"was not called: its process could not be started ({error.strerror})"
             self._faults |= {each.label: Answer(each.label, fault=fault) for each in self.calls}
@@ -81,8 +123,8 @@ class Isolated:
             if not self._child:
                 self._fork()
                 continue
-            limit = time.monotonic() + self.run.limit(call) + GRACE_S
-            request = {"do": how, "label": call.label, "changes": self.run.changes}
+            limit = time.monotonic() + self.state.limit(call) + GRACE_S
+            request = {"do": how, "label": call.label, "changes": self.state.changes}
             self._child.ask(request, min(limit, until))
             if answer := self._receive(self._child, call, until):
                 return answer
@@ -90,26 +132,26 @@ class Isolated:
 
     def _receive(self, child: Child, call: Call, until: float) -> Answer | None:
         """Wait for a call's answer. Return None if the process ended; `_faults` then names the handler at fault."""
-        limits = {each.label: self.run.limit(each) + GRACE_S for each in self.calls}
+        limits = {each.label: self.state.limit(each) + GRACE_S for each in self.calls}
         running, since = call.label, time.monotonic()
-        while message := child.receive(min(since + limits[running], until), self.run.printed[running]):
+        while message := child.receive(min(since + limits[running], until), self.state.printed[running]):
             if message.get("begin") in limits:
                 running, since = message["begin"], time.monotonic()
                 continue
             try:
                 answer = _answer_from_json(message)
-                self.run.context.project.patience.spent(message["patience"])  # so the next one waits no longer
+                self.state.context.project.patience.spent(message["patience"])  # so the next one waits no longer
                 awaits_delivery = message["awaits_delivery"]
             except (KeyError, TypeError, ValueError, AttributeError):
                 break  # a handler wrote to this pipe
             if answer.label != call.label:
                 break
             if awaits_delivery:  # a later handler could kill this process, so it gets another one
-                self.run.awaiting_delivery.append(child)
+                self.state.awaiting_delivery.append(child)
                 self._child = None
             return answer
         self._child = None
-        self.run.children.remove(child)
+        self.state.children.remove(child)
         self._faults[running] = Answer(running, fault=child.end(), moments=(since, time.monotonic()))
         return None
 
@@ -121,20 +163,20 @@ def deliver(child: Child, delivered: Sequence[Outcome], until: float) -> None:
         child.kill()
 
 
-def _serve(run: Run, load_first: Sequence[Call], calls: Sequence[Call], messages: int, requests: int) -> None:
+def _serve(state: EventState, load_first: Sequence[Call], calls: Sequence[Call], messages: int, requests: int) -> None:
     """Run in the forked process: load handlers, then do what the parent asks until it closes its end.
 
     Args:
-        run: a copy of the parent's run.
+        state: a copy of the parent's.
         load_first: the calls to load the files of at once.
         calls: all calls that may be asked for.
         messages: descriptor to write messages to.
         requests: descriptor to read requests from.
     """
-    _leave_parent(run)
+    _leave_parent(state)
     pid, by_label = os.getpid(), {each.label: each for each in calls}
     awaiting: list[Outcome] = []
-    with Caller(run.client, run.context, run.limit) as caller, atomic.syncing_later():
+    with Caller(state.client, state.context, state.limit) as caller, atomic.syncing_later():
         for call in load_first:
             process.write(messages, {"begin": call.label})
             caller.load(call)
@@ -146,32 +188,32 @@ def _serve(run: Run, load_first: Sequence[Call], calls: Sequence[Call], messages
                         report_delivery(outcome)
                 process.write(messages, {"delivered": True})
                 continue
-            for change in request["changes"][len(run.changes) :]:
-                run.apply([outcomes.from_json(each) for each in change])
+            for change in request["changes"][len(state.changes) :]:
+                state.apply([outcomes.from_json(each) for each in change])
             call = by_label[request["label"]]
             process.write(messages, {"begin": call.label})
             if request["do"] == "load":
                 answer = Answer(call.label, fault=caller.load(call))
             else:
-                answer = caller.call(call, run.event)
+                answer = caller.call(call, state.event)
             _end_fork(pid)
             if request["do"] == "call":
                 awaiting += [each for each in answer.outcomes if each.on_delivered]
             _flush()
-            patience = run.context.project.patience.rest()
+            patience = state.context.project.patience.rest()
             message = {**_answer_to_json(answer), "patience": patience, "awaits_delivery": bool(awaiting)}
             process.write(messages, message)
 
 
-def _leave_parent(run: Run) -> None:
+def _leave_parent(state: EventState) -> None:
     """Give up in a forked process what belongs to the parent: signals, timers, descriptors and other processes."""
     for number in END_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     interrupt_at.forget_all()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
-    for descriptor in run.private:
+    for descriptor in state.private:
         os.close(descriptor)
-    for sibling in run.children:
+    for sibling in state.children:
         sibling.close_pipes()
     gc.freeze()
     gc.enable()

@@ -5,59 +5,35 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from holdfast.dispatch.calls import Answer, Caller, out_of_time, report_delivery
-from holdfast.dispatch.isolation import GRACE_S, Isolated, deliver
+from holdfast.dispatch.isolation import GRACE_S, EventState, Isolated, deliver
 from holdfast.files import file_memo
-from holdfast.plugins import deadlines, outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.dispatch.client import Client, Event
-    from holdfast.plugins.context import Context
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome
-    from holdfast.process.child import Child
 
 SHIPPED_SHARE = 0.25
 """The share of the event's time that other handlers leave to shipped ones, which run last."""
 
 
 @dataclass
-class Run:
+class Run(EventState):
     """The calls of one event. Use it in a `with` block, after which no handler runs any more.
 
     Strict handlers of one place share a process, and so do all others that aren't shipped: a handler could change a
     module that a guard of another kind relies on.
 
     Attributes:
-        client: the client whose event it is.
-        event: the event as changed so far.
-        context: the handlers' second argument.
-        timeout: seconds that a handler may take if its route has no timeout.
-        deadline: `time.monotonic()` by which all handlers must have ended.
-        private: descriptors that no handler may inherit.
         isolate: whether handlers that aren't shipped run in forked processes; `holdfast.testing` runs all here.
-        changes: the outcomes of each answer that changed the event, as JSON values, in running order.
-        printed: label → what a handler that isn't shipped, and its child processes, wrote to stdout and stderr.
-        children: all forked processes.
-        awaiting_delivery: those that wait for the list of delivered outcomes.
         awaits_delivery: whether any handler wants to know what was delivered.
     """
 
-    client: Client
-    event: Event
-    context: Context
-    timeout: float
-    deadline: float
-    private: tuple[int, ...] = ()
     isolate: bool = True
-    changes: list[list[dict[str, Any]]] = field(default_factory=list)
-    printed: dict[str, bytearray] = field(default_factory=lambda: defaultdict(bytearray))
-    children: list[Child] = field(default_factory=list)
-    awaiting_delivery: list[Child] = field(default_factory=list)
     awaits_delivery: bool = False
     _isolated: dict[str, Isolated] = field(default_factory=dict)  # label → what calls it
 
@@ -118,20 +94,9 @@ class Run:
         self.apply(answer.outcomes)
         return answer
 
-    def apply(self, returned: Sequence[Outcome]) -> None:
-        """Change the event as a handler asked, for all handlers that are called after it."""
-        changed = self.client.changed(self.event, returned)
-        if changed is not self.event:
-            self.event = changed
-            self.changes.append([outcomes.to_json(each) for each in returned])
-
     def deliver(self, delivered: Sequence[Outcome]) -> None:
         """Call `on_delivered` of outcomes that the reply contains, in the process that each came from."""
         for each in delivered:
             report_delivery(each)
         for child in self.awaiting_delivery:
             deliver(child, delivered, max(self.deadline, time.monotonic() + GRACE_S))
-
-    def limit(self, call: Call) -> float:
-        """Return the seconds that a call may take if it begins now."""
-        return min(call.route.timeout or self.timeout, deadlines.one_handler(self.deadline - time.monotonic()))
