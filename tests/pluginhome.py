@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude import scopes
-from holdfast.install.plugin_copies import Copy
+from holdfast.install.plugin import Copy
 from holdfast.testkit import recorded
 from tests import processes
 from tests.processes import ROOT, Ended, Place

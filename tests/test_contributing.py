@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 PAGES = ("contributing.md", "architecture.md")
 RE_BLOCK = re.MULTILINE | re.DOTALL
 EXAMPLES = dict(re.findall(r"^`(\S+)`:\n\n```\w+\n(.*?)^```$", (ROOT / "docs" / PAGES[0]).read_text("utf-8"), RE_BLOCK))
+APPENDED = dict(
+    re.findall(
+        r"^At the end of `(\S+)`:\n\n```\w+\n(.*?)^```$", (ROOT / "docs" / PAGES[0]).read_text("utf-8"), RE_BLOCK
+    )
+)
 FILES = [file for top in ("src", "handlers", "tests", "tools") for file in (ROOT / top).rglob("*.*")] + [
     *ROOT.iterdir()
 ]
@@ -53,6 +58,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         with (tree / name).open("x", encoding="utf-8") as file:  # an example is a new file and changes none
             file.write(text)
+    for name, text in APPENDED.items():
+        with (tree / name).open("a", encoding="utf-8") as file:
+            file.write(f"\n\n{text}")
     return tree
 
 
@@ -82,7 +90,7 @@ def test_there_is_an_example_of_each_kind_with_its_test() -> None:
     assert [kind for kind in KINDS if not any(name.startswith(kind) for name in EXAMPLES)] == []
     assert sum(name.startswith("tests/") for name in EXAMPLES) == len(KINDS)
     assert len(re.findall(r"^```(?:python|json)$", (ROOT / "docs" / PAGES[0]).read_text("utf-8"), re.MULTILINE)) == len(
-        EXAMPLES
+        EXAMPLES | APPENDED
     )
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from holdfast import engine, paths
 from holdfast.config import HandlersSection
-from holdfast.dispatch import duplicates, intake, output
+from holdfast.dispatch import intake, output
 from holdfast.dispatch.output import Reply
 from holdfast.events import parse
 from holdfast.plugins.discovery import HandlerFile
@@ -62,7 +62,7 @@ def test_a_plugins_handlers_get_no_more_than_the_client_waits(monkeypatch: pytes
     limits = engine.open_project({"CLAUDE_PROJECT_DIR": "/nowhere"}).config.handlers
 
     assert engine.deadline(event, limits, 100.0, plan) == pytest.approx(111.2)
-    monkeypatch.setattr(duplicates, "source", lambda client, environ: "/plugin")
+    monkeypatch.setattr(engine, "is_plugin", lambda environ: True)
     assert engine.deadline(event, limits, 100.0, plan) == pytest.approx(101.2)
 
 

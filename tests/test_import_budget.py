@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.events import EVENTS
+from holdfast.clients.claude.events import EVENTS, HOMES
 from tests import processes
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.processes import Place
 
 NEVER = frozenset({"click", "rich", "markdown_it", "sqlite3", "subprocess", "asyncio", "pytest", "logging"})
-MODELS = frozenset(EVENTS.values())
+MODELS = frozenset(HOMES[name] for name in EVENTS)
 SHOW = "\nimport sys; print(*sys.modules)"
 
 

@@ -61,7 +61,7 @@ EXEMPT = ("holdfast",)  # the lazy top level, for handlers
 ONLY_IN = {
     "click": ("cli", "commands.*", "formats.*.commands*"),
     "rich": ("cli", "commands.*", "formats.*.commands*"),
-    "pluggy": ("plugins.markers", "plugins.hookspecs", "dispatch.calls"),
+    "pluggy": ("plugins.markers", "dispatch.calls"),
     "pydantic": (
         *("config", "server.preload", "sessions.templates"),
         *("clients.claude.events.*", "clients.claude.settings_schema"),

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.dispatch.budget import LIMIT_UNITS, units
-from holdfast.install import registration
+from holdfast.install import register
 from holdfast.testkit import recorded
 from tests import processes
 from tests.processes import SESSION, Ended, Place
@@ -46,10 +46,10 @@ def fire(place: Place, name: str, **changes: Any) -> Ended:
     """Send a recorded payload through the command that install registered."""
     fields = {"session_id": SESSION, "cwd": str(place.root), "transcript_path": ""} | changes
     data = json.dumps(recorded.load(name, **fields)).encode() + b"\n"
-    command = ["/bin/sh", "-c", registration.command(name.split("-")[0])]
+    command = ["/bin/sh", "-c", register.command(name.split("-")[0])]
     ended = processes.run(command, data, place.environ(CLAUDE_ENV_FILE=str(place.home / "env.sh")), place.root)
     # The client takes a worktree's folder from us, and no handler here names one: silence would break it unexplained.
-    refused = (1, f"{registration.NO_WORKTREE}\n")
+    refused = (1, f"{register.NO_WORKTREE}\n")
     assert (ended.exit_code, ended.stderr) == (refused if name == "WorktreeCreate" else (0, ""))
     return ended
 

@@ -22,7 +22,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from holdfast import events, version
-from holdfast.install import installer, registration, wanted_events
+from holdfast.clients.claude.replies import EXIT_CODE_EVENTS
+from holdfast.install import install, register
 from plugin import build
 from tests import pluginhome, processes
 from tests.processes import ROOT
@@ -95,18 +96,18 @@ def test_the_registration_is_what_the_shipped_handlers_want() -> None:
 def test_only_events_that_every_client_knows_are_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """One unknown name makes the oldest client load none: whatever handlers want, it is left out."""
     assert set(HOOKS) <= events.OLDEST_CLIENT_EVENTS
-    monkeypatch.setattr(wanted_events, "OLDEST_CLIENT_EVENTS", frozenset({"Stop"}))
-    assert list(json.loads(wanted_events.bundled())["hooks"]) == ["Stop"]
+    monkeypatch.setattr(register, "OLDEST_CLIENT_EVENTS", frozenset({"Stop"}))
+    assert list(json.loads(register.bundled())["hooks"]) == ["Stop"]
 
 
-@pytest.mark.parametrize("event", sorted(registration.EXIT_CODE_EVENTS))
+@pytest.mark.parametrize("event", sorted(EXIT_CODE_EVENTS))
 def test_a_command_of_the_plugins_passes_a_2_on_only_where_it_is_a_decision(event: str, tmp_path: Path) -> None:
     """As in the settings: any other end could refuse a tool call."""
     (tmp_path / "plugin").mkdir()
     (tmp_path / "plugin" / "run.sh").write_text("exit 2\n")
     environ = {"CLAUDE_PLUGIN_ROOT": str(tmp_path), "PATH": os.defpath}
     for name, code in ((event, 2), ("PreToolUse", 0)):
-        done = subprocess.run(["/bin/sh", "-c", registration.plugin_command(name)], env=environ, check=False)
+        done = subprocess.run(["/bin/sh", "-c", register.plugin_command(name)], env=environ, check=False)
         assert done.returncode == code
 
 
@@ -119,8 +120,8 @@ def test_half_a_plugin_blocks_nothing(tmp_path: Path, missing: str) -> None:
         (half.environment / "ready").touch()
         (half.environment / "bin/python").symlink_to(sys.executable)
     (half.root / missing).unlink()
-    for event in sorted(registration.EXIT_CODE_EVENTS):
-        command = ["/bin/sh", "-c", registration.plugin_command(event)]
+    for event in sorted(EXIT_CODE_EVENTS):
+        command = ["/bin/sh", "-c", register.plugin_command(event)]
         ended = processes.run(command, b"{}", half.environ, half.place.root)
         assert (ended.exit_code, ended.stdout) == (0, ""), (event, ended)
 
@@ -162,8 +163,8 @@ def test_the_scripts_are_for_any_shell(script: str) -> None:
 def test_the_skill_may_call_what_install_allows() -> None:
     """The tools in its front matter are the rules of `install --allow-cli`, which match the plugin's command."""
     head = (ROOT / "skills" / "holdfast" / "SKILL.md").read_text().split("---")[1]
-    assert f"allowed-tools: {', '.join(installer.ALLOW_RULES)}" in head
-    assert all(rule.startswith("Bash(holdfast ") for rule in installer.ALLOW_RULES)
+    assert f"allowed-tools: {', '.join(install.ALLOW_RULES)}" in head
+    assert all(rule.startswith("Bash(holdfast ") for rule in install.ALLOW_RULES)
     assert (ROOT / "bin" / "holdfast").exists()
 
 

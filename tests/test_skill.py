@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast import cli, paths
-from holdfast.install import installer, skillcopy
+from holdfast.install import install, skill
 from tests.commandline import holdfast
 from tests.tables import each_row
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PLANNER = paths.package_root().parent / "examples" / "agents" / "delegation-orchestrator.md"
-TEXTS = {"skill": skillcopy.protocol(), "planner": PLANNER.read_text(encoding="utf-8")}
+TEXTS = {"skill": skill.protocol(), "planner": PLANNER.read_text(encoding="utf-8")}
 CALLS = sorted(
     {
         call
@@ -31,9 +31,9 @@ CALLS = sorted(
 def test_explain_prints_it(tmp_path: Path) -> None:
     """The same text from both places, fit for a CLAUDE.md (R000-40)."""
     said = holdfast("explain", "--protocol", root=tmp_path).out
-    assert said == skillcopy.protocol()
+    assert said == skill.protocol()
     assert said.startswith("# Workflow State Protocol\n")
-    assert skillcopy.shipped().decode().endswith(said)
+    assert skill.shipped().decode().endswith(said)
 
 
 def test_it_says_all_a_model_needs() -> None:
@@ -54,14 +54,14 @@ def test_it_says_all_a_model_needs() -> None:
         "untracked/workflow-state/",
     ):
         assert words in text
-    _, _, read = skillcopy.shipped().decode().split("---\n", 2)  # the client keeps the front matter to itself
+    _, _, read = skill.shipped().decode().split("---\n", 2)  # the client keeps the front matter to itself
     assert len(read) < 4_200, "a skill that is read often has to be short"
 
 
 def test_its_front_matter_allows_what_install_allows() -> None:
     """The skill's tools are the rules of `install --allow-cli`."""
-    line = next(line for line in skillcopy.shipped().decode().splitlines() if line.startswith("allowed-tools: "))
-    assert line.removeprefix("allowed-tools: ") == ", ".join(installer.ALLOW_RULES)
+    line = next(line for line in skill.shipped().decode().splitlines() if line.startswith("allowed-tools: "))
+    assert line.removeprefix("allowed-tools: ") == ", ".join(install.ALLOW_RULES)
 
 
 @each_row("call", CALLS)
@@ -75,7 +75,7 @@ def test_every_call_it_names_is_one(call: str) -> None:
     while isinstance(command, click.Group):
         verb = f"{verb} {words[0]}"
         command = command.commands[words.pop(0)]
-    assert verb in installer.MODEL_VERBS or "people" in TEXTS["skill"].split(call)[1][:80]
+    assert verb in install.MODEL_VERBS or "people" in TEXTS["skill"].split(call)[1][:80]
     options = {option for parameter in command.params for option in parameter.opts}
     assert {word for word in words if word.startswith("--")} <= options
 

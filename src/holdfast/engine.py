@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
 from holdfast.clients import claude
-from holdfast.dispatch import duplicates, faults, intake, notices, output, reply_log, strict, trace
+from holdfast.dispatch import faults, intake, notices, output, reply_log, strict, trace
 from holdfast.dispatch.interrupts import EventEnded, EventOverdue, interrupt_at
 from holdfast.dispatch.reply import conclude
 from holdfast.dispatch.run import Run
@@ -93,20 +93,19 @@ def dispatch(argument: str | None, take: Callable[[], output.Streams], started: 
 
 
 def _dispatch(argument: str | None, data: bytearray, started: float, streams: output.Streams) -> None:
-    """Read the event, and answer it if a handler wants it and no other registration has answered it."""
-    with ExitStack() as firing:
-        with interrupt_at(started + PREPARE_LIMIT_S, EventOverdue):
-            payload = _read(argument, data)
-            trace.mark("read")
-            if payload is None or not firing.enter_context(duplicates.once(CLIENT, payload, os.environ)):
-                return
-            project = open_project(os.environ)
-            files = discovery.find(CLIENT, project, for_event=True)
-            plan, event = prepare(payload, project, files)
-            trace.mark("found")
-        if event:
-            answer(project, plan, event, os.environ, started, streams)
-        _keep_registered(project, files, payload.get(CLIENT.SESSION_KEY), streams)
+    """Read the event, and answer it if a handler wants it and an installation's settings don't register it."""
+    with interrupt_at(started + PREPARE_LIMIT_S, EventOverdue):
+        payload = _read(argument, data)
+        trace.mark("read")
+        if payload is None or _is_left_to_settings(payload):
+            return
+        project = open_project(os.environ)
+        files = discovery.find(CLIENT, project, for_event=True)
+        plan, event = prepare(payload, project, files)
+        trace.mark("found")
+    if event:
+        answer(project, plan, event, os.environ, started, streams)
+    _keep_registered(project, files, payload.get(CLIENT.SESSION_KEY), streams)
 
 
 def answer(
@@ -137,7 +136,7 @@ def answer(
             answers += strict.recheck(CLIENT, run.call_again, event, plan, answers)
             trace.mark("answered", answers)
             noticed = notices.of_answers(plan, answers, run.printed)
-            conclusion = conclude(CLIENT, event, plan, answers + notices.tell(event, noticed))
+            conclusion = conclude(CLIENT, event, plan, answers + notices.tell(CLIENT, event, noticed))
             output.write_environment(conclusion.reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
         streams.write(conclusion.reply)
         trace.mark("written")
@@ -196,16 +195,46 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProjec
     return OpenProject.open(root, trusted=trust.config_trusted(root), tell=tell, client=CLIENT)
 
 
+def is_plugin(environ: Mapping[str, str]) -> bool:
+    """Return whether this process answers for the plugin, and not for an entry in settings.
+
+    The plugin's environment variable alone doesn't tell, because a client that a plugin's hook starts passes it on to
+    its own hooks.
+    """
+    root = environ.get(CLIENT.PLUGIN_VARIABLE, "")
+    return root != "" and os.path.realpath(sys.argv[0]) == f"{os.path.realpath(root)}/hooks/dispatch.py"
+
+
+def _is_left_to_settings(payload: Mapping[str, Any]) -> bool:
+    """Return whether this is the plugin's process, and an installation in settings has one of its own for the event.
+
+    So nothing is said, moved or counted twice where both are registered.
+    """
+    if not is_plugin(os.environ):
+        return False
+    from holdfast.install import plugin, registrations
+
+    name = payload[CLIENT.EVENT_KEY]
+    matchers = registrations.installed_matchers(name, Path(os.environ[CLIENT.ROOT_VARIABLE]))
+    if not matchers:
+        return False
+    value = CLIENT.matched(name, payload) or CLIENT.matcher_value(CLIENT.parse(payload))
+    left = any(CLIENT.matches(matcher, value, name) for matcher in matchers)
+    if left and name == CLIENT.START_EVENT:
+        plugin.keep()  # the other process may run from an earlier copy, which can't do that
+    return left
+
+
 def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequence[Call]) -> float:
     """Return the `time.monotonic()` by which an event that came at `started` must be answered.
 
     A handler's own timeout extends it as far as the client waits. For a plugin's hooks the client waits no longer than
     by default.
     """
-    client_limit = type(event).deadline
+    client_limit = CLIENT.EVENTS[event.hook_event_name].timeout_s
     timeouts = [call.route.timeout for call in plan if call.route.timeout]
     seconds = deadlines.of_event(CLIENT.longest_limit_s(event.hook_event_name), client_limit, limits.deadline, timeouts)
-    if duplicates.source(CLIENT, os.environ) != duplicates.SETTINGS:
+    if is_plugin(os.environ):
         seconds = min(seconds, client_limit * deadlines.MARGIN)
     return started + seconds
 
@@ -245,7 +274,7 @@ def choose(payload: Mapping[str, Any], files: Sequence[HandlerFile]) -> tuple[li
         if not any(file.active and route.event == name for file in files for route in file.routes):
             return [], None
         event = CLIENT.parse(payload)
-        value = event.matcher_value
+        value = CLIENT.matcher_value(event)
     plan = loader.plan(CLIENT, files, name, value)
     return plan, (event or CLIENT.parse(payload)) if plan else None
 

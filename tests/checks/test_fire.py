@@ -10,7 +10,7 @@ import pytest
 from holdfast import paths
 from holdfast.checks import fire
 from holdfast.clients.claude import scopes
-from holdfast.install import installer, launcher
+from holdfast.install import install, launcher
 from tests import pluginhome
 from tests.doctoring import examine, only
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.clients.claude.scopes import Target
-    from holdfast.install.plugin_copies import Copy
+    from holdfast.install.plugin import Copy
 
 
 @pytest.fixture
 def target(root: Path) -> Target:
     """The user's settings after an install."""
     made = scopes.target("user", root)
-    installer.install(made)
+    install.install(made)
     return made
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.clients.claude import scopes
-from holdfast.install import installer, installs
+from holdfast.install import install, installs
 from tests.doctoring import healthy, mend, obey, only
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ BROKEN = [
 def test_a_broken_record_is_a_problem(root: Path, content: str, words: str) -> None:
     """The next install sets it aside and begins a new one, of all settings that name Holdfast."""
     for scope in ("user", "local"):
-        installer.install(scopes.target(scope, root))
+        install.install(scopes.target(scope, root))
     installs.file().write_text(content)
 
     found = only("installs", root, "problem")
@@ -54,7 +54,7 @@ def test_a_broken_record_is_a_problem(root: Path, content: str, words: str) -> N
 @pytest.mark.usefixtures("anybody")
 def test_a_record_that_is_closed_to_us_is_opened(root: Path) -> None:
     """By the command and by --fix: it may be sound, and no install should begin another."""
-    installer.install(scopes.target("user", root))
+    install.install(scopes.target("user", root))
     file = installs.file()
     known = json.loads(file.read_text())
     file.chmod(0o000)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.install import plugin_copies
+from holdfast.install import plugin
 from plugin import build
 from tests import pluginhome
 from tests.doctoring import healthy, obey, only
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.checks import Finding
-    from holdfast.install.plugin_copies import Copy
+    from holdfast.install.plugin import Copy
 
 pytestmark = pytest.mark.slow
 
@@ -142,7 +142,7 @@ def test_the_builders_own_words_are_understood(made: Copy) -> None:
     assert made.environment == made.data / f"env-{build.wanted(made.root)}"
     pluginhome.enable(made.root)
     assert build.sound(made.environment)
-    assert plugin_copies.copies(made.root)[0].ready
+    assert plugin.copies(made.root)[0].ready
     (made.environment / "ready").unlink()
     assert not build.sound(made.environment)
     assert not made.ready

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.clients.claude import scopes
-from holdfast.install import installer, launcher
+from holdfast.install import install, launcher
 from tests.doctoring import examine, healthy, mend, obey, only
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def installed(root: Path) -> Path:
     """The launcher, named by the user's settings."""
-    installer.install(scopes.target("user", root))
+    install.install(scopes.target("user", root))
     return paths.launcher()
 
 
@@ -100,7 +100,7 @@ def test_what_keeps_a_program_from_answering_is_named_and_mended(
 def test_the_settings_that_name_a_missing_program_are_named(root: Path) -> None:
     """Whoever cloned a team's project without an install knows which file to blame, and what to run."""
     target = scopes.target("project", root)
-    installer.install(target)
+    install.install(target)
     shutil.rmtree(paths.launcher().parent)
 
     launch, command, fallback = (found for found in examine("programs", root) if found.level == "problem")

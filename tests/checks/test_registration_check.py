@@ -12,7 +12,8 @@ import pytest
 from holdfast import paths
 from holdfast.clients.claude import scopes
 from holdfast.errors import StateError
-from holdfast.install import installer, installs, registrations, skillcopy
+from holdfast.install import install, installs, registrations, skill
+from holdfast.install.install import Options
 from tests import pluginhome
 from tests.doctoring import examine, healthy, mend, obey, only
 from tests.processes import ROOT
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def put(root: Path, scope: Scope = "user", *, allow_cli: bool = False) -> Target:
     target = scopes.target(scope, root)
-    installer.install(target, allow_cli=allow_cli)
+    install.install(target, Options(allow_cli=allow_cli))
     return target
 
 
@@ -236,8 +237,8 @@ def test_the_copy_of_the_skill_is_compared(root: Path, monkeypatch: pytest.Monke
     obey(found, root)
     healthy("registration", root)
 
-    newer = skillcopy.shipped() + b"\nMore.\n"
-    monkeypatch.setattr(skillcopy, "shipped", lambda: newer)
+    newer = skill.shipped() + b"\nMore.\n"
+    monkeypatch.setattr(skill, "shipped", lambda: newer)
     found = only("registration", root, "notice")
     assert "from another version" in found.text
     assert mend("registration", root) == [f"Skill: {target.skill}"]
@@ -274,7 +275,7 @@ def test_where_nothing_can_be_registered_an_install_is_no_remedy(root: Path, nam
     assert f"{name} is an array, but should be an object" in found.text
     assert found.remedy == f"correct {target.settings}"
     with pytest.raises(StateError, match="must be an"):
-        installer.install(target)
+        install.install(target)
     target.settings.write_text("{}")
     assert only("registration", root, "problem").remedy == "holdfast install"
 

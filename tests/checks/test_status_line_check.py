@@ -11,7 +11,8 @@ import pytest
 from holdfast import paths
 from holdfast.clients.claude import scopes
 from holdfast.files import status_file
-from holdfast.install import installer
+from holdfast.install import install
+from holdfast.install.install import Options
 from tests.doctoring import healthy, mend, obey, only
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 OTHER = {"statusLine": {"type": "command", "command": "~/mine.sh"}}
 
 
-def install(root: Path, scope: Scope = "user") -> Path:
+def put(root: Path, scope: Scope = "user") -> Path:
     target = scopes.target(scope, root)
-    installer.install(target, status_line=True)
+    install.install(target, Options(status_line=True))
     return target.settings
 
 
@@ -38,14 +39,14 @@ def give(root: Path, scope: Scope, settings: object) -> Path:
 def test_one_of_your_own_that_may_show_ours_is_well(root: Path) -> None:
     """As an install said how."""
     give(root, "user", OTHER)
-    install(root)
+    put(root)
     assert "program of your own" in healthy("status_line", root)
 
 
 @pytest.mark.parametrize("repair", ["fix", "command"])
 def test_a_missing_folder_is_made_again(root: Path, repair: str) -> None:
     """Without it no event writes what the line shows."""
-    install(root)
+    put(root)
     shutil.rmtree(status_file.folder())
 
     found = only("status_line", root, "problem")
@@ -60,7 +61,7 @@ def test_a_missing_folder_is_made_again(root: Path, repair: str) -> None:
 
 def test_a_missing_launcher_is_named(root: Path) -> None:
     """The line is silent without it."""
-    install(root)
+    put(root)
     paths.launcher().unlink()
 
     found = only("status_line", root, "problem")
@@ -73,7 +74,7 @@ def test_a_missing_launcher_is_named(root: Path) -> None:
 @pytest.mark.parametrize("scope", ["project", "local"])
 def test_one_that_hides_ours_is_named(root: Path, scope: Scope) -> None:
     """A nearer scope's counts for the client."""
-    ours = install(root)
+    ours = put(root)
     other = give(root, scope, OTHER)
 
     found = only("status_line", root, "notice")

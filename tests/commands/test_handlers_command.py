@@ -12,7 +12,7 @@ from holdfast import events, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.files import trust
-from holdfast.install import installer
+from holdfast.install import install
 from holdfast.plugins import discovery, strict_memory
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
@@ -305,7 +305,7 @@ def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypa
     shipped = root.parent / "shipped"
     monkeypatch.setattr(paths, "shipped", lambda kind: HOOKS if kind == "hooks" else shipped / kind)
     holdfast("handlers", "trust", "--yes", root=root)
-    installer.install(scopes.target("user", root))
+    install.install(scopes.target("user", root))
     monkeypatch.chdir(root)
     assert holdfast("handlers", "check", ".claude/handlers/mine.py", root=root).out == "No faults in 1 handler.\n"
 
@@ -313,7 +313,7 @@ def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypa
     said = holdfast("handlers", "check", str(yours), root=root).out
     assert "on_pre_tool_use doesn't run: PreToolUse isn't registered. Run holdfast install" in said
     assert "mine.py" not in said
-    installer.install(scopes.target("user", root))
+    install.install(scopes.target("user", root))
     assert "note" not in holdfast("handlers", "check", "yours.py", root=root).out
     write(yours, GUARD.replace("strict=True", "match='Read|Edit'"))
     said = holdfast("handlers", "check", "yours.py", root=root).out

@@ -59,6 +59,45 @@ def test_uninstall_leaves_a_hook_that_shares_a_group_with_ours(tmp_path: Path) -
     }
 
 
+FOREIGN = '{\n\t"model" : "x", "n": [1.0, 1e5, 99999999999999999999], "s": "\\u00e9\\/é",\n\t"hooks": {"Stop": []}}'
+
+
+@each_row(
+    "text",
+    [
+        None,
+        "",
+        " \n",
+        "\ufeff\r\n",
+        "{}",
+        "{ }\n",
+        "{\n}\n",
+        FOREIGN,
+        FOREIGN.replace("\n", "\r\n") + "\r\n",
+        "\ufeff" + FOREIGN,
+        '{"hooks": {"Stop": [ ], "SessionStart": [\n\t]}, "permissions": { }}',
+        '{"permissions": {"allow": [\n  ], "deny": []}, "statusLine": {"type": "command", "command": "date"}}',
+    ],
+)
+def test_uninstall_gives_back_every_byte_of_the_settings(tmp_path: Path, home: Path, text: str | None) -> None:
+    """Whatever was installed, also where handlers want something else meanwhile; a file that wasn't there goes."""
+    settings, handler = home / ".claude/settings.json", home / ".config/holdfast/handlers/mine.py"
+    settings.parent.mkdir(exist_ok=True)
+    if text is not None:
+        settings.write_bytes(text.encode())
+    put(handler, "from holdfast import hookimpl\n@hookimpl\ndef on_setup(event): ...\n")
+    holdfast("install", root=tmp_path)
+    handler.write_text("from holdfast import hookimpl\n@hookimpl\ndef on_notification(event): ...\n")
+    holdfast("install", "--allow-cli", "--statusline", root=tmp_path)
+    installed = settings.read_bytes()
+    assert {"Notification", "SessionStart"} <= json.loads(installed.decode("utf-8-sig"))["hooks"].keys()
+    holdfast("install", "--allow-cli", "--statusline", root=tmp_path)
+    assert settings.read_bytes() == installed
+    holdfast("uninstall", root=tmp_path)
+    assert (settings.read_bytes() if settings.exists() else None) == (None if text is None else text.encode())
+    assert not (home / ".claude/skills").exists() or not list((home / ".claude/skills").iterdir())
+
+
 @each_row("version, registered", [("2.1.331", False), ("2.1.332", True), ("2.1.333", True)])
 def test_an_event_is_registered_from_the_clients_version_on(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, version: str, registered: bool

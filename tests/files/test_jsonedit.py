@@ -106,9 +106,9 @@ def test_a_string_can_be_replaced(write: Callable[[Any], str], text: str, docume
     """Replacing one value leaves everything around it."""
     before = write({"a": document, "b": ["old", 1.0], "c": document})
     editor = Editor(before)
-    editor.replace(("b", 0), text)
+    editor.replace(("b", 0), json.dumps(text))
     assert read(editor.text) == {"a": document, "b": [text, 1.0], "c": document}
-    editor.replace(("b", 0), "old")
+    editor.replace(("b", 0), '"old"')
     assert editor.text == before
 
 

@@ -38,7 +38,7 @@ OTHERS = {
     "skills": {  # of the client: what a model is told about a subject
         "clients/claude/matchable.py",
         "clients/claude/scopes.py",
-        "install/skillcopy.py",
+        "install/skill.py",
         "paths.py",
     },
 }

@@ -11,7 +11,7 @@ import pytest
 from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
-from holdfast.install import installer
+from holdfast.install import install
 from holdfast.plugins import scan, strict_memory
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytes
     """A project whose local settings register the shipped handlers, and a client nobody asks."""
     monkeypatch.setattr(versions, "version", lambda: None)
     project = holdfast_project({})
-    installer.install(scopes.target("local", project.root))
+    install.install(scopes.target("local", project.root))
     return project
 
 

@@ -13,7 +13,7 @@ from holdfast.clients import claude
 from holdfast.clients.claude import versions
 from holdfast.dispatch import faults
 from holdfast.files import trust
-from holdfast.install import inspection, registration
+from holdfast.install import inspection, register
 from holdfast.plugins import discovery
 from holdfast.sessions.workspace import Workspace
 
@@ -149,12 +149,12 @@ def test_the_listing_says_what_runs_in_which_order(project: Workspace) -> None:
     assert (third["place"], third["trusted"]) == ("project", True)
 
 
-def register(project: Workspace, *events: str, timeout: float | None = None, command: str = "") -> None:
+def put(project: Workspace, *events: str, timeout: float | None = None, command: str = "") -> None:
     """Register events in the project's own settings, with our command or another."""
     hooks: dict[str, list[dict[str, Any]]] = {}
     for event in events:
         limit = {} if timeout is None else {"timeout": timeout}
-        entry = {"type": "command", "command": command or registration.command(event), **limit}
+        entry = {"type": "command", "command": command or register.command(event), **limit}
         hooks[event] = [{"hooks": [entry]}]
     (project.root / ".claude" / "settings.json").write_text(json.dumps({"hooks": hooks}))
 
@@ -173,13 +173,13 @@ def test_an_event_is_missed_only_where_others_are_registered(
     assert inspection.withheld(project, discovery.find(claude, project)) == {}
     assert remarks(project) == []
 
-    register(project, "Stop")
+    put(project, "Stop")
     assert list(inspection.withheld(project, discovery.find(claude, project))) == ["PreModelSwitch"]
     newest, oldest = sorted(remarks(project), key=lambda said: "PreModelSwitch" not in said)
     assert newest.startswith("on_pre_model_switch doesn't run: PreModelSwitch is not registered: it needs Claude")
     assert oldest.startswith("on_pre_tool_use doesn't run: PreToolUse isn't registered. Run holdfast install")
 
-    register(project, "PreToolUse", "PreModelSwitch")
+    put(project, "PreToolUse", "PreModelSwitch")
     assert remarks(project) == []
 
 
@@ -193,7 +193,7 @@ def test_a_handler_that_the_client_does_not_wait_for_is_named(
     """The limit beside our command counts, else the client's own; one written by hand is no install's to raise."""
     slow = GOOD.replace("on_pre_tool_use", "on_session_end").replace('match="Glob"', "timeout=10")
     user_handler("slow", slow)
-    register(project, "SessionEnd", timeout=limit, command="" if ours else "holdfast dispatch SessionEnd")
+    put(project, "SessionEnd", timeout=limit, command="" if ours else "holdfast dispatch SessionEnd")
     waits = (
         f"is cut off: it asks for more time than Claude Code gives the registered SessionEnd hook ({limit or 1.5:g} s)"
     )
@@ -204,7 +204,7 @@ def test_one_settings_file_that_covers_a_handler_is_enough(project: Workspace) -
     """The client runs what any of them registers."""
     user_handler("mine")
     settings = project.root / ".claude" / "settings.json"
-    register(project, "PreToolUse")
+    put(project, "PreToolUse")
     for place, matcher in ((settings.with_name("settings.local.json"), "Glob|Read"), (settings, "Edit")):
         hooks = json.loads(settings.read_text())["hooks"]["PreToolUse"]
         place.write_text(json.dumps({"hooks": {"PreToolUse": [{**hooks[0], "matcher": matcher}]}}))

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.errors import ConfigError, StateError
-from holdfast.install import launcher, registration
+from holdfast.install import launcher, register
 from tests.tables import each_row
 
 SCRIPT = '#!/usr/bin/env python3\n"""Doc."""\nimport sys\n\nROOT = ""\n\nprint(sys.flags.no_site, sys.argv[1:], ROOT)\n'
@@ -152,7 +152,7 @@ def test_a_deleted_package_costs_no_event(
     monkeypatch.setattr(sys, "executable", bare_python)
     launcher.write()
     shutil.rmtree(root)
-    done = run("/bin/sh", "-c", registration.command(event))
+    done = run("/bin/sh", "-c", register.command(event))
     assert (done.returncode, done.stdout) == (0, "")
 
 
@@ -161,7 +161,7 @@ def test_a_deleted_interpreter_costs_no_event(tmp_path: Path, monkeypatch: pytes
     for folder in ("gone", "gone away"):
         monkeypatch.setattr(sys, "executable", str(tmp_path / folder / "python"))
         launcher.write()
-        done = run("/bin/sh", "-c", registration.command("PreToolUse"))
+        done = run("/bin/sh", "-c", register.command("PreToolUse"))
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -170,7 +170,7 @@ def test_a_moved_home_needs_no_new_settings(tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     path = placed(moved / ".local/share/holdfast", launcher.program(SCRIPT, "-IS", "exit 0"))
     path.rename(path.with_name("run"))
-    done = run("/bin/sh", "-c", registration.command("Stop"), home=moved)
+    done = run("/bin/sh", "-c", register.command("Stop"), home=moved)
     assert done.stdout.startswith("1 ['Stop']")
 
 

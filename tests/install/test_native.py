@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import paths
-from holdfast.install import launcher, native, registration
+from holdfast.install import launcher, native, register
 from tests import relays
 
 NAMES = ["bin", "refuse.sh", "run", "run.conf", "run.py"]
@@ -39,7 +39,7 @@ def there() -> list[str]:
 def fire(event: str = "Stop") -> subprocess.CompletedProcess[str]:
     """Run the registered command with an empty stdin."""
     environ = {"PATH": os.defpath, "HOME": str(Path.home()), "HOLDFAST_SERVER": "off", "CLAUDE_PROJECT_DIR": "/"}
-    command = ["/bin/sh", "-c", registration.command(event)]
+    command = ["/bin/sh", "-c", register.command(event)]
     return subprocess.run(command, input="", env=environ, capture_output=True, text=True, check=False)
 
 

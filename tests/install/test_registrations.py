@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import paths
 from holdfast.clients.claude import scopes
-from holdfast.install import installs, registration, registrations
+from holdfast.install import installs, launcher, register, registrations
 from holdfast.install.installs import Install
 from holdfast.sessions.workspace import Workspace
 
@@ -39,7 +40,7 @@ def test_an_entry_says_what_it_runs(target: Target, home: Path) -> None:
     write(
         target,
         {
-            "Stop": [hook(registration.command("Stop"), timeout=7), hook("holdfast dispatch Stop"), hook("make")],
+            "Stop": [hook(register.command("Stop"), timeout=7), hook("holdfast dispatch Stop"), hook("make")],
             "PreToolUse": [{"matcher": "Bash", **hook("/x y/../opt/.local/share/holdfast/run PreToolUse", timeout=0)}],
         },
     )
@@ -62,7 +63,7 @@ def test_what_runs_holdfast_is_found_however_it_is_written(target: Target, comma
 
 def test_settings_behind_a_link_are_read(target: Target, tmp_path: Path) -> None:
     """As the client reads them."""
-    write(target, {"Stop": [hook(registration.command("Stop"))]})
+    write(target, {"Stop": [hook(register.command("Stop"))]})
     target.settings.rename(tmp_path / "kept.json")
     target.settings.symlink_to(tmp_path / "kept.json")
     assert [entry.event for entry in registrations.entries(target)] == ["Stop"]
@@ -86,3 +87,32 @@ def test_the_files_a_session_reads(tmp_path: Path) -> None:
 
     home = Workspace.open(scopes.claude_dir().parent)
     assert [each.scope for each in registrations.targets(home)] == ["user", "local"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "runs"),
+    [
+        ({}, True),
+        ({"strictPluginOnlyCustomization": ["skills"]}, True),
+        ({"strictPluginOnlyCustomization": ["hooks"]}, False),
+        ({"strictPluginOnlyCustomization": True}, False),
+        ({"allowManagedHooksOnly": True}, False),
+    ],
+)
+def test_an_installation_answers_only_where_the_client_runs_its_hooks(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: dict[str, object], runs: bool
+) -> None:
+    """Otherwise the plugin has to answer (`engine._is_left_to_settings`)."""
+    monkeypatch.setattr(scopes, "MANAGED", tmp_path / "managed")
+    (tmp_path / "managed").mkdir()
+    (tmp_path / "managed" / "managed-settings.json").write_text(json.dumps(policy))
+    user = scopes.target("user", tmp_path)
+    user.settings.parent.mkdir()
+    write(user, {"Stop": [hook(register.command("Stop"))], "PreToolUse": [hook("other")]})
+    installs.keep(Install(user.real, "user", tmp_path))
+    launcher.write()
+    assert registrations.installed_matchers("Stop", tmp_path) == ([None] if runs else [])
+    assert registrations.installed_matchers("PreToolUse", tmp_path) == []
+    monkeypatch.setattr(paths, "package_root", lambda: tmp_path / "gone")  # as after an update of the plugin
+    launcher.write()
+    assert registrations.installed_matchers("Stop", tmp_path) == []

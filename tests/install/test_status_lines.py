@@ -9,14 +9,15 @@ import pytest
 
 from holdfast.clients.claude import scopes, versions
 from holdfast.files import status_file
-from holdfast.install import installer, installs, registration, uninstall
+from holdfast.install import install, installs, register, uninstall
+from holdfast.install.install import Options
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.clients.claude.scopes import Target
 
-OURS = {"type": "command", "command": registration.STATUS_LINE, "refreshInterval": registration.STATUS_REFRESH_S}
+OURS = {"type": "command", "command": register.STATUS_LINE, "refreshInterval": register.STATUS_REFRESH_S}
 OTHER = {"type": "command", "command": "~/mine.sh", "padding": 2}
 ODD = '{ "model": "x",\n\t"statusLine" : %s }'
 
@@ -50,17 +51,17 @@ def said(lines: list[str]) -> str:
 
 def test_it_is_added_only_when_asked_for(target: Target) -> None:
     """Also to an installation that lacks it; a later install leaves it in place."""
-    assert "Status line" not in said(installer.install(target))
+    assert "Status line" not in said(install.install(target))
     assert line(target) is None
     assert not status_file.folder().exists()
 
-    assert "Status line: Holdfast's" in said(installer.install(target, status_line=True))
+    assert "Status line: Holdfast's" in said(install.install(target, Options(status_line=True)))
     assert line(target) == OURS
     assert status_file.folder().stat().st_mode & 0o777 == 0o700
     before = target.settings.read_bytes()
 
-    installer.install(target, status_line=True)
-    assert "Status line" not in said(installer.install(target))
+    install.install(target, Options(status_line=True))
+    assert "Status line" not in said(install.install(target))
     assert target.settings.read_bytes() == before
     record = installs.get(target.real)
     assert record is not None and record.status_line
@@ -71,11 +72,11 @@ def test_one_of_your_own_stays(target: Target, present: object) -> None:
     """You are told how yours shows ours, and events keep what it shows."""
     given(target, ODD % json.dumps(present))
 
-    told = said(installer.install(target, status_line=True))
+    told = said(install.install(target, Options(status_line=True)))
 
     assert json.dumps(present) in target.settings.read_text()
     assert "has one already, which stays" in told
-    assert f'| "{registration.LAUNCHER}" --status' in told
+    assert f'| "{register.LAUNCHER}" --status' in told
     assert status_file.folder().is_dir()
 
 
@@ -86,8 +87,8 @@ def test_a_file_nobody_changed_becomes_what_it_was(target: Target, text: str, st
     if text:
         given(target, text)
     if steps == 2:
-        installer.install(target)
-    installer.install(target, status_line=True)
+        install.install(target)
+    install.install(target, Options(status_line=True))
 
     uninstall.uninstall(target)
 
@@ -98,7 +99,7 @@ def test_a_file_nobody_changed_becomes_what_it_was(target: Target, text: str, st
 def test_a_file_somebody_changed_loses_exactly_the_line(target: Target) -> None:
     """Also one that somebody set further keys of."""
     given(target, '{\n  "model": "x"\n}\n')
-    installer.install(target, status_line=True)
+    install.install(target, Options(status_line=True))
     text = target.settings.read_text().replace('"refreshInterval": 30', '"refreshInterval": 5,\n    "padding": 1')
     given(target, text.replace('"x"', '"y"'))
     assert "padding" in target.settings.read_text()
@@ -108,10 +109,10 @@ def test_a_file_somebody_changed_loses_exactly_the_line(target: Target) -> None:
     assert target.settings.read_text() == '{\n  "model": "y"\n}\n'
 
 
-@pytest.mark.parametrize("command", [registration.STATUS_LINE + "; git branch", "~/mine.sh"])
+@pytest.mark.parametrize("command", [register.STATUS_LINE + "; git branch", "~/mine.sh"])
 def test_a_line_somebody_made_their_own_stays(target: Target, command: str) -> None:
     """Even if it runs ours."""
-    installer.install(target, status_line=True)
+    install.install(target, Options(status_line=True))
     settings = json.loads(target.settings.read_text())
     settings["statusLine"]["command"] = command
     given(target, json.dumps(settings))
@@ -124,7 +125,7 @@ def test_a_line_somebody_made_their_own_stays(target: Target, command: str) -> N
 def test_it_goes_without_a_record_too(target: Target) -> None:
     """Its text alone says that it is Holdfast's."""
     given(target, '{"model": "x"}')
-    installer.install(target, status_line=True)
+    install.install(target, Options(status_line=True))
     installs.file().write_text("broken")
 
     uninstall.uninstall(target)
@@ -135,8 +136,8 @@ def test_it_goes_without_a_record_too(target: Target) -> None:
 def test_what_it_shows_is_kept_as_long_as_one_install_wants_it(target: Target) -> None:
     """The last one takes the files with it."""
     local = scopes.target("local", target.root)
-    installer.install(target, status_line=True)
-    installer.install(local, status_line=True)
+    install.install(target, Options(status_line=True))
+    install.install(local, Options(status_line=True))
     (status_file.folder() / "me").write_text("x")
 
     uninstall.uninstall(local)
@@ -147,6 +148,6 @@ def test_what_it_shows_is_kept_as_long_as_one_install_wants_it(target: Target) -
 
 def test_a_preview_shows_the_line(target: Target) -> None:
     """And changes nothing."""
-    assert '+  "statusLine": {' in installer.preview(target, status_line=True)
-    assert "statusLine" not in installer.preview(target)
+    assert '+  "statusLine": {' in install.preview(target, Options(status_line=True))
+    assert "statusLine" not in install.preview(target)
     assert not target.settings.exists() and not status_file.folder().exists()

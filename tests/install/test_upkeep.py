@@ -10,10 +10,10 @@ from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.clients.claude.matchers import matches
-from holdfast.clients.claude.scopes import Scope
+from holdfast.clients.claude.scopes import Scope, Target
 from holdfast.errors import StateError
 from holdfast.files import trust
-from holdfast.install import installer, uninstall, upkeep
+from holdfast.install import install, registrations, uninstall, upkeep
 from holdfast.plugins import discovery, strict_memory
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
@@ -49,7 +49,7 @@ def handler(folder: Path, name: str, event: str) -> Path:
 
 def installed(scope: Scope, project: Workspace) -> Path:
     target = scopes.target(scope, project.root)
-    installer.install(target)
+    install.install(target)
     return target.settings
 
 
@@ -104,7 +104,7 @@ def test_an_older_client_unregisters_no_guard(project: Workspace, monkeypatch: p
     paths.user_handlers().mkdir(parents=True, exist_ok=True)
     (paths.user_handlers() / "guard.py").write_text(GUARD)
     monkeypatch.setenv("AI_AGENT", "claude-code_2-1-332_harness")
-    installer.install(target)
+    install.install(target)
     assert "PreSkillShellCommand" in target.settings.read_text()
     monkeypatch.setenv("AI_AGENT", "claude-code_2-1-197_harness")
     upkeep.upkeep(project, "s")
@@ -116,7 +116,7 @@ def test_nothing_is_unregistered_while_nobody_knows_the_guards(project: Workspac
     target = scopes.target("user", project.root)
     paths.user_handlers().mkdir(parents=True, exist_ok=True)
     (paths.user_handlers() / "guard.py").write_text(GUARD)
-    installer.install(target)
+    install.install(target)
     before = target.settings.read_text()
     strict_memory.memory_file().write_text("garbage")
     (paths.user_handlers() / "guard.py").write_text("")
@@ -130,7 +130,11 @@ def test_nothing_is_unregistered_while_nobody_knows_the_guards(project: Workspac
 
 def refresh(settings: Path, project: Workspace) -> list[str]:
     """Refresh with the handler files that are there now."""
-    return upkeep.refresh(settings, project, discovery.find(claude, project))
+    return install.refresh(target_of(settings, project), discovery.find(claude, project))
+
+
+def target_of(settings: Path, project: Workspace) -> Target:
+    return next(each for each in registrations.usual(project.root) if each.settings == settings)
 
 
 def test_nothing_to_do_writes_nothing(project: Workspace) -> None:
@@ -260,8 +264,8 @@ def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Works
     project = Workspace.open(project.root)
 
     assert team_notice(project) == ""
-    assert not upkeep.planned_for(settings, project, discovery.find(claude, project)).changes
-    installer.install(scopes.target("project", project.root))
+    assert not install.edit_of(target_of(settings, project), discovery.find(claude, project)).changes
+    install.install(scopes.target("project", project.root))
     assert settings.read_text() == before
 
 

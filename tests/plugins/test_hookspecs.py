@@ -7,12 +7,9 @@ import inspect
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pluggy
-
 from holdfast.clients import claude
 from holdfast.clients.claude import events
-from holdfast.events import HOOK_NAMES, Event, model, parse
-from holdfast.plugins import hookspecs
+from holdfast.events import EVENTS, HOOK_NAMES, Event, model, parse
 from holdfast.plugins.context import Context
 from holdfast.plugins.outcomes import check, flatten
 from holdfast.plugins.scan import scan
@@ -22,6 +19,8 @@ from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from holdfast.plugins.hooks import Hook
 
 
 def run(function: str) -> dict[str, Any]:
@@ -39,12 +38,17 @@ def an_event(name: str) -> Event:
     return parse({"session_id": "s", "hook_event_name": name, "tool_name": "Read", "tool_input": {}})
 
 
-def test_there_is_a_hook_for_each_event() -> None:
-    """The specs are those of the functions that are asked for, each taking event and context."""
-    manager = pluggy.PluginManager("holdfast")
-    manager.add_hookspecs(hookspecs.of(HOOK_NAMES))
-    assert set(vars(manager.hook)) - {"_trace"} == set(HOOK_NAMES)
-    assert {getattr(manager.hook, name).spec.argnames for name in HOOK_NAMES} == {("event", "context")}
+@each_row("name, hook", EVENTS.items())
+def test_a_hook_takes_its_event_and_context_and_says_when_it_fires(name: str, hook: Hook) -> None:
+    """Its annotation names the event's model, which type checkers find."""
+    assert inspect.get_annotations(hook.specification) == {
+        "event": f"models.{name}",
+        "context": "Context",
+        "return": "Answer",
+    }
+    assert model(name).__name__ == name
+    assert (inspect.getdoc(hook.specification) or "").startswith("Fires ")
+    assert hook.matcher is None or hook.matcher in model(name).model_fields
 
 
 @each_row("function, name", HOOK_NAMES.items())
@@ -64,7 +68,7 @@ def test_an_example_imports_only_what_its_event_accepts(function: str, name: str
     }
     assert ("holdfast", "hookimpl") in imported
     outcomes = {name for module, name in imported if module == "holdfast"} - {"hookimpl"}
-    assert outcomes <= model(name).accepts
+    assert outcomes <= EVENTS[name].accepts
     assert {module for module, _ in imported} <= {"holdfast", "holdfast.events"}
 
 
@@ -77,7 +81,7 @@ def test_an_example_answers_a_real_event(function: str, name: str, tmp_path: Pat
     given = {"event": event, "context": context}
     said = flatten(handler(*(given[argument] for argument in inspect.signature(handler).parameters)))
     for outcome in said:
-        check(outcome, name, type(event).accepts)
+        check(outcome, name, EVENTS[name].accepts)
 
 
 def saying(function: str, tmp_path: Path, **changes: Any) -> list[str]:
@@ -91,7 +95,7 @@ def saying(function: str, tmp_path: Path, **changes: Any) -> list[str]:
     given = {"event": event, "context": Context(Workspace.open(root), {})}
     said = flatten(handler(*(given[argument] for argument in inspect.signature(handler).parameters)))
     for outcome in said:
-        check(outcome, HOOK_NAMES[function], type(event).accepts)
+        check(outcome, HOOK_NAMES[function], EVENTS[HOOK_NAMES[function]].accepts)
     return [outcome.kind for outcome in said]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
-import pluggy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,13 +12,13 @@ from hypothesis import strategies as st
 from holdfast import paths
 from holdfast.clients import claude
 from holdfast.config import Config
-from holdfast.dispatch.calls import Caller
+from holdfast.dispatch.calls import Caller, plugin_manager
 from holdfast.events import parse
 from holdfast.files import trust
-from holdfast.plugins import discovery, hookspecs, loader, strict_memory
+from holdfast.plugins import discovery, loader, strict_memory
 from holdfast.plugins.context import Context
 from holdfast.plugins.discovery import HandlerFile
-from holdfast.plugins.markers import PROJECT_NAME, hookimpl
+from holdfast.plugins.markers import hookimpl
 from holdfast.plugins.scan import Route
 from holdfast.sessions.workspace import Workspace
 
@@ -69,8 +68,7 @@ def test_a_guard_whose_remembered_matcher_cannot_be_read_guards_every_value(root
 @settings(derandomize=True, database=None, deadline=None, max_examples=150)
 def test_the_order_is_pluggys_own(options: list[tuple[bool, bool]]) -> None:
     """With tryfirst and trylast the planned order and the calling order are those of a real pluggy call."""
-    manager = pluggy.PluginManager(PROJECT_NAME)
-    manager.add_hookspecs(hookspecs.of(["on_stop"]))
+    manager = plugin_manager(claude, "on_stop")
     for index, (first, last) in reversed(list(enumerate(options))):
         manager.register(plugin(index, first, last))
     real = manager.hook.on_stop(event=None, context=None)
@@ -145,3 +143,20 @@ def test_what_everybody_is_offered_asks_nothing_of_this_machine(root: Path) -> N
     assert [name for name, file in files.items() if file.active and not file.faults] == ["guard"]
     assert [name for name, file in files.items() if file.faults] == ["bad", "closed"]
     assert strict_memory.recall(folder / "guard.py") == ()
+
+
+def test_nothing_of_a_projects_guard_runs_that_is_not_as_you_trusted_it(root: Path) -> None:
+    """Neither its strict functions nor the others, whether the file changed or the configuration that it needs."""
+    text = "RUNS_WHEN = {'reading': ['hold']}\n" + GUARD + "@hookimpl\ndef on_stop(event): ...\n"
+    guard = write(paths.project_handlers(root), "guard.py", text)
+    config = write(paths.project_config(root).parent, "holdfast.toml", 'reading = "hold"\n')
+    trust_all(root)
+    assert [len(file.routes) for file in find(root)] == [3]
+    for path, before, after in ((config, 'reading = "hold"\n', 'reading = "off"\n'), (guard, text, text + "# more\n")):
+        path.write_text(after)
+        (file,) = find(root)
+        assert file.active
+        assert {route.function for route in file.routes} == {"on_pre_tool_use"}
+        assert all("was changed since you trusted it" in route.broken for route in file.routes)
+        assert all((str(config) in route.broken) == (path == config) for route in file.routes)
+        path.write_text(before)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.install.installer import ALLOW_RULES
+from holdfast.install.install import ALLOW_RULES
 from tests.commandline import Said, holdfast
 from tests.requirements.document_003 import DOCUMENT, DRIFTED, EXAMPLE
 

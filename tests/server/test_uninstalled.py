@@ -14,7 +14,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.clients.claude import scopes, versions
-from holdfast.install import installer, uninstall
+from holdfast.install import install, uninstall
 from holdfast.server import control
 from tests import warmth
 from tests.warmth import gone
@@ -31,7 +31,7 @@ def place(fresh: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
     """A home where Holdfast is installed for the user, and no server runs yet."""
     monkeypatch.setattr(versions, "version", lambda: None)
     warmth.move_in(fresh, monkeypatch)
-    installer.install(scopes.target("user", fresh.root))
+    install.install(scopes.target("user", fresh.root))
     return warmth.installed(fresh)
 
 
@@ -94,7 +94,7 @@ def test_a_server_that_hangs_is_ended_too(place: Warm, target: Target, monkeypat
 
 def test_as_long_as_other_settings_name_the_launcher_its_server_stays(place: Warm, target: Target) -> None:
     """They still use it."""
-    installer.install(scopes.target("local", place.root))
+    install.install(scopes.target("local", place.root))
     warmth.installed(replace(place, entry=place.root.parent / "run"))
     place.warm_up()
     pid = place.pid

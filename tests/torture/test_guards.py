@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import events
-from holdfast.install.registration import EXIT_CODE_EVENTS, NO_WORKTREE
+from holdfast.clients.claude.replies import EXIT_CODE_EVENTS
+from holdfast.install.register import NO_WORKTREE
 from tests import processes
 from tests.processes import Ended
 from tests.torture import scratch

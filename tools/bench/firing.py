@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.install import registration
+from holdfast.install import register
 from holdfast.testkit.client import encoded
 from tools.bench import place as places
 from tools.bench import race
@@ -93,7 +93,7 @@ def status_line(place: Place) -> Contestant:
         (folder / session).write_text("holdfast status 1\n1\nBench · phase 1/2 look around\n", "utf-8")
         return encoded(place.payload("SessionStart-startup", session_id=session))
 
-    command = ("/bin/sh", "-c", registration.STATUS_LINE)
+    command = ("/bin/sh", "-c", register.STATUS_LINE)
     return Contestant(STATUS_LINE, "status", command, shown, "phase 1/2 look around · saved")
 
 

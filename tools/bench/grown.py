@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import paths
 from holdfast.clients import claude
 from holdfast.config import Config
-from holdfast.install import registration
+from holdfast.install import register
 from holdfast.ledger import context_costs
 from holdfast.sessions.compaction import deliveries, hints, losses, snapshots
 from holdfast.sessions.history import archive, stepruns
@@ -120,7 +120,7 @@ class Place(Client):
         environ = self.environ
         if server:
             del environ["HOLDFAST_SERVER"]
-        command = ["/bin/sh", "-c", registration.command(event.split("-")[0])]
+        command = ["/bin/sh", "-c", register.command(event.split("-")[0])]
         if event.startswith(COMMAND):
             command = [sys.executable, "-m", *event.split()]
             environ["PYTHONPATH"] = str(paths.package_root())

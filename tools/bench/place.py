@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.install import registration
+from holdfast.install import register
 from holdfast.process import trial
 from holdfast.server import control
 from holdfast.testkit.client import Client, encoded
@@ -105,7 +105,7 @@ def run(place: Client, *arguments: str, **environ: str) -> None:
 
 def command(event: str) -> tuple[str, ...]:
     """Return the registered command as the client starts it."""
-    return ("/bin/sh", "-c", registration.command(event))
+    return ("/bin/sh", "-c", register.command(event))
 
 
 def is_warm(place: Place, environ: dict[str, str] | None = None) -> bool:

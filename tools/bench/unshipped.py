@@ -8,7 +8,7 @@ import subprocess
 from functools import partial
 from typing import TYPE_CHECKING
 
-from holdfast.install import registration
+from holdfast.install import register
 from holdfast.testkit.client import encoded
 from tools.bench.alternatives import starting
 from tools.bench.client import ways
@@ -47,7 +47,7 @@ def contestants(place: Place, stack: ExitStack, *, server: bool) -> list[Contest
     relays: list[tuple[str, tuple[str, ...]]] = []
     if place.native:
         relays += [
-            (ways.NATIVE, ("/bin/sh", "-c", registration.command(ways.EVENT))),
+            (ways.NATIVE, ("/bin/sh", "-c", register.command(ways.EVENT))),
             (ways.NO_SHELL, (str(place.launcher), ways.EVENT)),
         ]
     return found + [_process(name, command, data) for name, command in relays]

@@ -76,7 +76,7 @@ def outcome_table() -> str:
     for name in holdfast.__all__:
         if name not in NOT_OUTCOMES:
             make: Callable[..., Any] = getattr(holdfast, name)
-            where = [each for each in events.EVENTS if name in events.model(each).accepts]
+            where = [each for each in events.EVENTS if name in events.EVENTS[each].accepts]
             everywhere = (
                 f"{len(where)} of [{len(events.EVENTS)} events](events.md)" if len(where) > 12 else ", ".join(where)
             )
@@ -140,19 +140,19 @@ def _help(text: str) -> Iterator[str]:
 
 
 def _about(name: str) -> Iterator[str]:
-    model = events.model(name)
-    module = import_module(events.EVENTS[name])
-    said, _, _ = (inspect.getdoc(module) or "").partition("Example::")
-    yield from (f"## {name}", "", *_paragraphs(said), "")
+    hook = events.EVENTS[name]
+    yield from (f"## {name}", "", *_paragraphs(f"`{name}` {_uncapitalized(_said(name))}"), "")
     yield f"- Accepts: {_accepts(name)}."
-    if model.matcher_field:
-        yield f"- `match` is compared with `{model.matcher_field}`."
-    if model.strictable:
+    if hook.matcher:
+        yield f"- `match` is compared with `{hook.matcher}`."
+    if hook.strict:
         yield "- A handler may be `strict`."
-    yield f"- By default, the client waits {model.deadline:g} seconds."
-    if rows := list(_fields(model, skip=frozenset(_event().model_fields))):
+    if hook.since:
+        yield f"- Since client {'.'.join(map(str, hook.since))}."
+    yield f"- By default, the client waits {hook.timeout_s:g} seconds."
+    if rows := list(_fields(events.model(name), skip=frozenset(_event().model_fields))):
         yield from ("", *rows)
-    yield from ("", "```python", _spaced(events.example(f"on_{events.snake(name)}")), "```")
+    yield from ("", "```python", _spaced(events.example(hook.specification.__name__)), "```")
 
 
 def _spaced(code: str) -> str:
@@ -160,14 +160,18 @@ def _spaced(code: str) -> str:
     return re.sub(r"\n+(?=@hookimpl)", "\n\n\n", code.rstrip())
 
 
+def _said(name: str) -> str:
+    """Return what a hook's docstring says of its event, without the example."""
+    return (inspect.getdoc(events.EVENTS[name].specification) or "").partition("Example::")[0]
+
+
 def _fires(name: str) -> str:
-    """Return the first sentence that a model's module says, without its subject."""
-    said = (inspect.getdoc(import_module(events.EVENTS[name])) or "").split("\n\n")[0]
-    return _escaped(" ".join(said.split()).removeprefix(f"`{name}` fires ").removesuffix("."))
+    """Return the first sentence of that, without its verb."""
+    return _escaped(" ".join(_said(name).split("\n\n")[0].split()).removeprefix("Fires ").removesuffix("."))
 
 
 def _accepts(name: str) -> str:
-    return ", ".join(f"`{each}`" for each in sorted(events.model(name).accepts)) or "nothing"
+    return ", ".join(f"`{each}`" for each in sorted(events.EVENTS[name].accepts)) or "nothing"
 
 
 def _fields(model: Any, skip: frozenset[str]) -> Iterator[str]:
@@ -211,6 +215,10 @@ def _first(made: object) -> str:
 
 def _paragraphs(text: str) -> Sequence[str]:
     return [_escaped(line) for line in text.strip().splitlines()]
+
+
+def _uncapitalized(words: str) -> str:
+    return words[:1].lower() + words[1:]
 
 
 def _sentence(words: str) -> str:

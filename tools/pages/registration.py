@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from holdfast.install import wanted_events
+from holdfast.install import register
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -13,5 +13,5 @@ ROOT = Path(__file__).resolve().parents[2]
 def files() -> dict[Path, str]:
     """Return the text that each file should have, by its path."""
     with TemporaryDirectory() as project:  # one without handlers of its own
-        example = wanted_events.printed(Path(project))
-    return {ROOT / "hooks" / "hooks.json": wanted_events.bundled(), ROOT / "settings.example.json": example}
+        example = register.printed(Path(project))
+    return {ROOT / "hooks" / "hooks.json": register.bundled(), ROOT / "settings.example.json": example}

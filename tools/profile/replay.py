@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.clients.claude import events
 from holdfast.dispatch import trace
 from holdfast.errors import HoldfastError
-from holdfast.install import registration
+from holdfast.install import register
 from holdfast.testkit.client import Client
 from tools.profile import firing, warm
 
@@ -84,8 +84,8 @@ def fire(double: Double, payload: Mapping[str, Any], given: Mapping[str, str]) -
     noted = double.top / "trace"
     noted.write_bytes(b"")
     client = Client(double, double.root, str(payload.get("session_id", "")))
-    limit = min(events.model(event).deadline, double.limit_s)
-    ended = client.run(registration.command(event), payload, limit, **given, **{trace.VARIABLE: str(noted)})
+    limit = min(events.EVENTS[event].timeout_s, double.limit_s)
+    ended = client.run(register.command(event), payload, limit, **given, **{trace.VARIABLE: str(noted)})
     return firing.split(event, ended.seconds * 1000, ended.exit_code, _line(noted))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.clients import claude
 from holdfast.clients.claude import events, matchers
 from holdfast.errors import EventError
-from holdfast.install import registration
+from holdfast.install import register
 from holdfast.plugins import discovery
 from holdfast.testkit import recorded
 from holdfast.testkit.client import SESSION
@@ -41,7 +41,8 @@ class Chosen:
 
 def wanted(project: OpenProject) -> dict[str, str | None]:
     """Return event -> matcher that a project's handlers want, as an install registers them."""
-    return registration.wanted(discovery.find(claude, project), frozenset(events.EVENTS))
+    wanted = register.entries(register.wishes_of(discovery.find(claude, project)), events.EVENTS)
+    return {event: entry.matcher for event, entry in wanted.items()}
 
 
 def of_recordings(lines: Iterable[str], asked: Mapping[str, str | None], event: str | None, limit: int) -> Chosen:
@@ -80,7 +81,7 @@ def _fires(payload: Mapping[str, Any], asked: Mapping[str, str | None]) -> bool:
     """Return whether the client starts a process for an event."""
     name = payload["hook_event_name"]
     try:
-        return name in asked and matchers.matches(asked[name], events.parse(payload).matcher_value, name)
+        return name in asked and matchers.matches(asked[name], claude.matcher_value(events.parse(payload)), name)
     except EventError:
         return False
 

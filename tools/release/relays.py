@@ -89,7 +89,7 @@ def _compiled(target: str) -> bytes:
 
 
 def bundle(programs: Mapping[str, bytes], folder: Path) -> None:
-    """Write the programs into the plugin's folder, with the hashes that `install/plugin_relay.py` reads."""
+    """Write the programs into the plugin's folder, with the hashes that `install/plugin.py` reads."""
     folder.mkdir(exist_ok=True)
     for name, program in programs.items():
         (folder / name).write_bytes(program)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.checks import notice, ok, problem
 from holdfast.clients.claude import events, matchers, output_schema
 from holdfast.errors import StateError
-from holdfast.install import launcher, plugin_copies, registrations
+from holdfast.install import launcher, plugin, registrations
 from holdfast.testkit import place, recorded
 from holdfast.testkit.client import Client
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from holdfast.checks import Finding
     from holdfast.clients.claude.scopes import Target
-    from holdfast.install.plugin_copies import Copy
+    from holdfast.install.plugin import Copy
     from holdfast.process.trial import Ended
     from holdfast.sessions.workspace import Workspace
     from holdfast.testkit.place import Place
@@ -70,17 +70,17 @@ class _Command:
         """The timeout (seconds) that the client gives it."""
         limit = self.hook.get("timeout")
         given = float(limit) if isinstance(limit, (int, float)) and limit > 0 else 0.0
-        return given or events.model(self.event).deadline
+        return given or events.EVENTS[self.event].timeout_s
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Run each registered command for each of its events in a throw-away home and project.
 
     The user's ledger, project, configuration and handlers are not used: the shipped handlers answer, and one that only
-    records that it was called. The plugin's hooks run in another throw-away home than the settings', because a firing
-    that starts both is answered only once (`holdfast.dispatch.duplicates`).
+    records that it was called. The plugin's hooks run in another throw-away home than the settings', so none of them
+    leaves its event to the settings.
     """
-    commands, copies = _registered(project), plugin_copies.copies(project.root)
+    commands, copies = _registered(project), plugin.copies(project.root)
     if not commands and not any(copy.commands() for copy in copies):
         yield notice("no command is registered, so there is nothing to run", "holdfast install")
     yield from _run(commands, {})
@@ -197,7 +197,7 @@ def _payload(client: Client, command: _Command) -> tuple[str, dict[str, Any]]:
     known = [name for name in recorded.names_of(event) if "subagent" not in name]
     if not known:
         return "never recorded", client.payload(event)
-    field = events.model(event).matcher_field or ""
+    field = events.EVENTS[event].matcher or ""
     payloads = {name: client.payload(name) for name in known}
     chosen = [name for name in known if matchers.matches(command.matcher, payloads[name].get(field), event)]
     name = _PAYLOADS[event] if _PAYLOADS.get(event) in chosen else next(iter(chosen), known[0])

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any
 from holdfast.checks import notice, ok, problem, programs
 from holdfast.errors import StateError
 from holdfast.files import access, document
-from holdfast.install import plugin_copies, plugin_relay
+from holdfast.install import plugin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from holdfast.checks import Finding
-    from holdfast.install.plugin_copies import Copy
+    from holdfast.install.plugin import Copy
     from holdfast.sessions.workspace import Workspace
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Look at the data folder of each copy that a session in the project runs, and of copies run with --plugin-dir."""
-    copies = plugin_copies.copies(project.root)
+    copies = plugin.copies(project.root)
     for copy in copies:
         yield _copy(copy)
     known = {copy.data for copy in copies}
-    others = [said for folder in plugin_copies.data_folders() if folder not in known for said in _other(folder)]
+    others = [said for folder in plugin.data_folders() if folder not in known for said in _other(folder)]
     yield from others
     if not (copies or others):
         yield ok("the Holdfast plugin isn't enabled here")
@@ -42,7 +42,7 @@ def _copy(copy: Copy) -> Finding:
         if not fault:
             text = f"{copy} answers from its environment {environment}"
             try:
-                return ok(f"{text}, {plugin_relay.description(copy)}")
+                return ok(f"{text}, {plugin.relay_of(copy)}")
             except StateError as error:
                 return notice(f"{text}, without a relay, because {error}", _again(copy))
         text = f"{copy} has its environment {environment}, but doesn't answer: {fault}"

@@ -12,16 +12,7 @@ from holdfast.clients import claude
 from holdfast.clients.claude import settings_schema
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
-from holdfast.install import (
-    installer,
-    installs,
-    plugin_copies,
-    registration,
-    registrations,
-    settingsfile,
-    skillcopy,
-    upkeep,
-)
+from holdfast.install import install, installs, plugin, register, registrations, settings, skill
 from holdfast.plugins import discovery
 from holdfast.workflow.wording import count
 
@@ -31,12 +22,11 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.clients.claude.scopes import Target
     from holdfast.install.installs import Install
-    from holdfast.install.plugin_copies import Copy
+    from holdfast.install.plugin import Copy
     from holdfast.install.registrations import Entry
     from holdfast.plugins.discovery import HandlerFile
     from holdfast.sessions.workspace import Workspace
 
-_PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})
 _OURS_TO_DECIDE = ("user", "local")  # a project's settings belong to its team
 
 
@@ -48,7 +38,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
     for target in registrations.targets(project):
         try:
             entries[target] = registrations.entries(target)
-            faults = settings_schema.faults(settingsfile.read(target.real).text)
+            faults = settings_schema.faults(settings.read(target.real).text or "")
         except StateError as error:
             if target.scope == "user" or not folders.blocked(target.settings):
                 unread.append(target)
@@ -71,7 +61,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
             yield from _allowed(target)
             yield from _skill(target, record)
     yield from _twice(ours)
-    for copy in plugin_copies.copies(project.root):
+    for copy in plugin.copies(project.root):
         for target, listed in entries.items():
             yield from _beside(copy, target, {entry.event: entry.matcher for entry in listed if entry.ours})
 
@@ -83,11 +73,11 @@ def _remedy(target: Target) -> str:
 
 def _absent(targets: Collection[Target]) -> Iterator[Finding]:
     for target in targets:
-        if by_plugin := plugin_copies.registered(target):
+        if by_plugin := plugin.registered(target):
             yield ok(f"{target.settings} enables the plugin, which registers {count(len(by_plugin), 'event')}")
             return
-    if plugin_copies.running():  # with --plugin-dir no settings file names it
-        yield ok(f"this is the plugin, which registers {count(len(plugin_copies.own()), 'event')}")
+    if plugin.running():  # with --plugin-dir no settings file names it
+        yield ok(f"this is the plugin, which registers {count(len(plugin.own()), 'event')}")
         return
     names = ", ".join(str(target.settings) for target in targets)
     yield problem(f"Holdfast isn't registered here (looked in {names})", "holdfast install")
@@ -95,32 +85,31 @@ def _absent(targets: Collection[Target]) -> Iterator[Finding]:
 
 def _drifted(project: Workspace, target: Target, files: Sequence[HandlerFile], number: int) -> Iterator[Finding]:
     try:
-        planned = upkeep.planned_for(target.settings, project, files)
+        edit = install.edit_of(target, files)
     except StateError as error:
         yield problem(str(error), f"correct {target.settings}")
         return
-    if not planned.changes:
+    if not edit.changes:
         yield ok(f"{target.settings} registers {count(number, 'event')}, as the handlers want")
         return
-    scope = planned.target.scope
-    fix = partial(_refresh, project, target) if scope in _OURS_TO_DECIDE else None
-    changes = "; ".join(planned.text.changes)
+    fix = partial(_refresh, project, target) if target.scope in _OURS_TO_DECIDE else None
+    changes = "; ".join(edit.settings.changes)
     yield problem(
         f"{target.settings} doesn't match what the handlers want. `holdfast install` would change: {changes}",
-        dataclasses.replace(target, scope=scope).redo,
+        target.redo,
         fix,
     )
 
 
 def _refresh(project: Workspace, target: Target) -> str:
-    return "; ".join(upkeep.refresh(target.settings, project, discovery.find(claude, project)))
+    return "; ".join(install.refresh(target, discovery.find(claude, project)))
 
 
 def _by_hand(target: Target, listed: Sequence[Entry], events: set[str]) -> Iterator[Finding]:
     """Yield a finding for each entry that was written by hand, and for keys added to Holdfast's entries."""
     for entry in listed:
         place = f'{target.settings}: "hooks.{entry.event}"'
-        odd = sorted(set(entry.hook) - _PLAIN)
+        odd = sorted(entry.hook.keys() - registrations.PLAIN)
         if entry.ours and odd:
             names = ", ".join(f'"{name}"' for name in odd)
             text = f"{place} adds {names} to Holdfast's entry, so its answer comes late or never"
@@ -148,7 +137,7 @@ def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
             entry.target.redo: None
             for forms in double.values()
             for entry in forms
-            if entry.command != registration.command(entry.event)
+            if entry.command != register.command(entry.event)
         }
         names = " and ".join(str(target.settings) for target in files)
         text = f"{names} register {', '.join(double)} with different commands, so Holdfast runs twice"
@@ -157,13 +146,14 @@ def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
 
 def _beside(copy: Copy, target: Target, own: Mapping[str, str | None]) -> Iterator[Finding]:
     """Yield a notice if a settings file and the plugin register the same events, with how to keep only one of them."""
-    left = plugin_copies.remainder(own, copy.registered(), {})
-    twice = [event for event in own if event not in left or left[event] != own[event]]
+    theirs = copy.registered()
+    left = {event: register.beyond(event, matcher, theirs) for event, matcher in own.items()}
+    twice = [event for event, matcher in own.items() if left[event] != register.Entry(matcher)]
     if not twice:
         return
     record = installs.get(target.real)
     rules = " --allow-cli" if record is not None and record.allowed else ""
-    without = f"{target.undo} && {target.redo}{rules}" if left or rules else target.undo
+    without = f"{target.undo} && {target.redo}{rules}" if any(left.values()) or rules else target.undo
     text = (
         f"{target.settings} and {copy} both register {', '.join(twice)}. Holdfast answers each event only once, so "
         "nothing is delivered twice"
@@ -178,7 +168,7 @@ def _allowed(target: Target) -> Iterator[Finding]:
     """Yield a notice for missing permission rules; none is restored unasked, because you may have removed it."""
     permissions = registrations.read(target.settings).get("permissions")
     rules = permissions.get("allow") if isinstance(permissions, dict) else None
-    missing = [rule for rule in installer.ALLOW_RULES if rule not in (rules if isinstance(rules, list) else [])]
+    missing = [rule for rule in install.ALLOW_RULES if rule not in (rules if isinstance(rules, list) else [])]
     if missing:
         text = f'{target.settings}: "permissions.allow" lacks {", ".join(missing)}, so the model has to ask first'
         yield notice(text, f"{target.redo} --allow-cli")
@@ -191,15 +181,15 @@ def _skill(target: Target, record: Install) -> Iterator[Finding]:
         return
     remedy = f"{target.redo} --allow-cli"
     try:
-        present = settingsfile.sha256(document.read(record.skill)[0])
+        present = settings.sha256(document.read(record.skill)[0])
     except MissingError:
         yield notice(f"{record.skill}, the copy of the skill, is gone", remedy)
         return
     except StateError as error:
         yield notice(f"the copy of the skill can't be read: {error}", remedy)
         return
-    shipped = skillcopy.shipped()
-    if present == settingsfile.sha256(shipped):
+    shipped = skill.shipped()
+    if present == settings.sha256(shipped):
         yield ok(f"{record.skill} is up to date")
     elif present == record.skill_digest:
         fix = partial(_copy_skill, target) if record.scope in _OURS_TO_DECIDE else None
@@ -215,7 +205,7 @@ def _copy_skill(target: Target) -> str:
         record = installs.get(target.real)
         if record is None or record.skill is None:
             return ""
-        copied = skillcopy.copy(skillcopy.shipped(), record.skill, record.skill_digest)
+        copied = skill.copy(skill.shipped(), record.skill, record.skill_digest)
         if copied.ours:
             installs.keep(dataclasses.replace(record, skill_digest=copied.digest))
         return copied.line

@@ -8,7 +8,7 @@ from holdfast import paths
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.files import status_file
-from holdfast.install import installs, registration, registrations
+from holdfast.install import installs, register, registrations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ _REDO = "holdfast install --statusline"
 def findings(project: Workspace) -> Iterator[Finding]:
     """Look for a status line in the settings that a session here reads, and for the folder of what ours shows."""
     found = sorted(_commands(project), key=lambda each: _STRENGTH.index(each[0].scope))
-    ours = [target for target, command in found if command == registration.STATUS_LINE]
+    ours = [target for target, command in found if command == register.STATUS_LINE]
     asked = bool(ours) or any(each.status_line for each in installs.load().values())
     if not asked:
         yield ok(f"no settings file has Holdfast's status line; {_REDO} adds it")
@@ -37,7 +37,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         yield problem(f"{ours[-1].settings} has Holdfast's status line, but {paths.launcher()} is missing", remedy)
     elif not ours:
         yield ok("the status line is a program of your own; it can show Holdfast's, too")
-    elif found[-1][1] != registration.STATUS_LINE:
+    elif found[-1][1] != register.STATUS_LINE:
         text = f"{found[-1][0].settings} has another status line, which the client shows instead of Holdfast's"
         yield notice(text, f'remove "statusLine" there, or from {ours[-1].settings}')
     else:

@@ -33,23 +33,19 @@ def findings(project: Workspace) -> Iterator[Finding]:
 
 def _policies() -> Iterator[Finding]:
     """Yield what the administrator's settings forbid; these keys count only there (client fact §4.3)."""
-    for file in (
-        scopes.MANAGED / "managed-settings.json",
-        *sorted((scopes.MANAGED / "managed-settings.d").glob("*.json")),
-    ):
+    for file in scopes.managed_files():
         remedy = f"ask whoever administers {file} to change it"
         try:
             policy = registrations.read(file)
         except StateError as error:
             yield notice(f"{error}, so it may forbid hooks", remedy)
             continue
-        only = policy.get("strictPluginOnlyCustomization")
         if policy.get("disableAllHooks") is True:
             yield problem(f'{file}: "disableAllHooks" is true, so the client runs no hook', remedy)
         if policy.get("allowManagedHooksOnly") is True:
             text = f'{file}: "allowManagedHooksOnly" is true, so the client runs neither your hooks nor a project\'s'
             yield problem(text, remedy)
-        if only is True or (isinstance(only, list) and "hooks" in only):
+        elif scopes.forbids_own_hooks(policy):
             text = f'{file}: "strictPluginOnlyCustomization" includes hooks, so the client runs only plugin hooks'
             yield problem(text, remedy)
 

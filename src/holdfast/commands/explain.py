@@ -6,7 +6,7 @@ import click
 
 from holdfast import paths
 from holdfast.commands import options
-from holdfast.install import skillcopy
+from holdfast.install import skill
 from holdfast.sessions.explain import explain, text
 
 
@@ -25,7 +25,7 @@ def command(protocol: bool, everything: bool, as_json: bool, project_dir: str | 
       holdfast explain --protocol >> CLAUDE.md
     """
     if protocol:
-        click.echo(skillcopy.protocol(), nl=False)
+        click.echo(skill.protocol(), nl=False)
         return
     explanation = explain(options.open_project(project_dir), options.session())
     if as_json:

@@ -8,7 +8,7 @@ import click
 
 from holdfast import clock, paths
 from holdfast.commands import options
-from holdfast.dispatch import duplicates, faults
+from holdfast.dispatch import faults
 from holdfast.errors import HoldfastError
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
@@ -115,7 +115,6 @@ def command(
     live = sessions.live_others(project, "")
     done = erasure.forget(project, scope)
     faults.forget(project)
-    duplicates.sweep(duplicates.APART_S)
     _close(project, clean=done.clean)
     click.echo("Forgotten.")
     if live and (not scope.session or scope.session in live):

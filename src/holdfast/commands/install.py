@@ -8,19 +8,18 @@ import click
 
 from holdfast import checks, paths
 from holdfast.checks import fire
-from holdfast.clients.claude import settings_schema
+from holdfast.clients.claude import scopes, settings_schema
 from holdfast.commands import options
-from holdfast.commands.targets import of_options, target_options
+from holdfast.commands.targets import target_options
 from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document
-from holdfast.install import format_index, installer, registrations, settingsfile, wanted_events
+from holdfast.install import format_index, install, register, registrations
+from holdfast.install import settings as settings_file
 from holdfast.plugins import switches
 from holdfast.project import Project
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from holdfast.clients.claude.scopes import Scope, Target
+    from holdfast.clients.claude.scopes import Target
 
 _NEXT = (
     'Next, in a project of yours: holdfast start "What you work on" --phase "First step"\n'
@@ -35,19 +34,10 @@ _NEXT = (
 @click.option("--allow-cli", is_flag=True, help="Let the model run holdfast commands unasked, and give it the skill.")
 @click.option("--statusline", "status_line", is_flag=True, help="Show workflow and phase in the client's status line.")
 @click.option("--all-events", is_flag=True, help="Register events that older clients don't know, too.")
-def command(
-    scope: Scope,
-    settings: Path | None,
-    project_dir: str | None,
-    printing: bool,
-    dry_run: bool,
-    allow_cli: bool,
-    status_line: bool,
-    all_events: bool,
-) -> None:
+def command(target: Target, printing: bool, dry_run: bool, **options: bool) -> None:
     """Register Holdfast's handlers in Claude Code's settings.json.
 
-    Only Holdfast's own entries change. Every other character of the file stays. A backup of the file is made first.
+    Only Holdfast's own entries change. Every other character of the file stays.
     `holdfast uninstall` undoes all of it. A status line of your own is never replaced.
 
     A client shows a dialog at its start if settings name an event that it doesn't know. So your own settings get the
@@ -59,20 +49,14 @@ def command(
       holdfast install
       holdfast install --scope project --dry-run
     """
-    target = of_options(scope, settings, project_dir)
-    if scope != "user" and settings is None and document.leads_out(target.settings, target.root):
-        named = command_line("install", "--scope", scope, "--settings", str(target.real))
-        raise HoldfastError(
-            f"{target.settings} leads out of the project through a symbolic link, which a repository can contain; to "
-            f"change that file: {named}"
-        )
-    asked = {"allow_cli": allow_cli, "status_line": status_line, "all_events": all_events}
+    _check_place(target)
+    asked = install.Options(**options)
     if printing:
-        click.echo(wanted_events.printed(target.root), nl=False)
+        click.echo(register.printed(target.root), nl=False)
     elif dry_run:
-        click.echo(installer.preview(target, **asked), nl=False)
+        click.echo(install.preview(target, asked), nl=False)
     else:
-        click.echo(paths.shown("\n".join(installer.install(target, **asked))))
+        click.echo(paths.shown("\n".join(install.install(target, asked))))
         _warn_of_faults(target)
         for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)
@@ -82,11 +66,22 @@ def command(
         click.echo(_NEXT)
 
 
+def _check_place(target: Target) -> None:
+    """Raise HoldfastError if a project's usual settings file lies elsewhere, which only its owner may ask for."""
+    usual = target.settings == scopes.target(target.scope, target.root).settings
+    if target.scope != "user" and usual and document.leads_out(target.settings, target.root):
+        named = command_line("install", "--scope", target.scope, "--settings", str(target.real))
+        raise HoldfastError(
+            f"{target.settings} leads out of the project through a symbolic link, which a repository can contain; to "
+            f"change that file: {named}"
+        )
+
+
 def _warn_of_faults(target: Target) -> None:
     """Name on stderr what the client ignores in the files that a session reads, `target` among them."""
     for each in registrations.targets(Project.open(target.root)):
         try:
-            faults = settings_schema.faults(settingsfile.read(each.real).text)
+            faults = settings_schema.faults(settings_file.read(each.real).text or "")
         except StateError:
             continue  # `holdfast doctor` reports that
         for fault in faults:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast import paths
-from holdfast.commands.targets import of_options, target_options
+from holdfast.commands.targets import target_options
 from holdfast.install import uninstall
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from holdfast.clients.claude.scopes import Scope
+    from holdfast.clients.claude.scopes import Target
 
 
 @click.command("uninstall")
@@ -23,13 +21,11 @@ if TYPE_CHECKING:
     "--purge", is_flag=True, help="Also delete what Holdfast knows of your workflows in all projects. Asks first."
 )
 @click.option("--yes", is_flag=True, help="Don't ask.")
-def command(
-    scope: Scope, settings: Path | None, project_dir: str | None, dry_run: bool, purge: bool, yes: bool
-) -> None:
+def command(target: Target, dry_run: bool, purge: bool, yes: bool) -> None:
     """Remove Holdfast from Claude Code's settings.json.
 
-    A file that nobody changed since the install becomes what it was before, byte for byte. From any other file only
-    Holdfast's own entries are removed. With the last settings file, the programs that Holdfast wrote go too.
+    Only Holdfast's own entries are removed. A file that nobody else changed since the install becomes what it was
+    before, byte for byte. With the last settings file, the programs that Holdfast wrote go too.
 
     What Holdfast knows of your workflows stays, unless you give --purge. Files in your projects always stay. Before you
     uninstall, `holdfast forget --everything` removes them there.
@@ -39,7 +35,6 @@ def command(
       holdfast uninstall --dry-run
       holdfast uninstall --purge
     """
-    target = of_options(scope, settings, project_dir)
     if dry_run:
         click.echo(uninstall.preview(target), nl=False)
         for line in uninstall.outlook(target, purging=purge):

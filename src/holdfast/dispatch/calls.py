@@ -6,14 +6,14 @@ import os
 import time
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
-from pluggy import PluginManager
+from pluggy import HookspecMarker, PluginManager
 
 from holdfast import log
 from holdfast.dispatch.interrupts import EventStopped, HandlerTimeout, interrupt_at
-from holdfast.plugins import hookspecs, loader, outcomes
+from holdfast.plugins import loader, outcomes
 from holdfast.plugins.markers import PROJECT_NAME
 
 if TYPE_CHECKING:
@@ -114,8 +114,7 @@ class Caller:
         if call.route.broken:
             return f"was not called: {call.route.broken}"
         name, limit = call.route.function, self.limit(call)
-        manager = PluginManager(PROJECT_NAME)  # for one function, so that bad ones for other events do no harm
-        manager.add_hookspecs(hookspecs.of([name]))
+        manager = plugin_manager(self.client, name)
         try:
             with interrupt_at(time.monotonic() + limit, HandlerTimeout):
                 function = getattr(loader.load(call.file), name)
@@ -147,7 +146,7 @@ class Caller:
                 return Answer(call.label)
             accepted, dropped = self.client.as_said(event, as_called, returned)
             for outcome in accepted:
-                outcomes.check(outcome, event.hook_event_name, type(event).accepts)
+                outcomes.check(outcome, event.hook_event_name, self.client.EVENTS[event.hook_event_name].accepts)
             self.client.merge(event.hook_event_name, accepted)  # fails here, not when it is merged with other answers
         except EventStopped:
             raise
@@ -175,6 +174,16 @@ class _Surroundings:
 
     def close(self) -> None:
         os.close(self._folder)
+
+
+def plugin_manager(client: Client, function: str) -> PluginManager:
+    """Return a plugin manager that knows only one hook, so that bad functions for other events do no harm."""
+    manager = PluginManager(PROJECT_NAME)
+    specification = client.EVENTS[client.HOOK_NAMES[function]].specification
+    specifications = ModuleType(function)
+    setattr(specifications, function, HookspecMarker(PROJECT_NAME)(specification))
+    manager.add_hookspecs(specifications)
+    return manager
 
 
 def report_delivery(outcome: Outcome) -> None:

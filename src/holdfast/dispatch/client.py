@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast.plugins.hooks import Hooks
 from holdfast.process.client import SessionClient
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from holdfast.dispatch.output import Reply
     from holdfast.plugins.outcomes import Outcome
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 class Event(Protocol):
     """One firing of a hook, as the client's own model has it; handlers get a copy each."""
 
-    accepts: ClassVar[frozenset[str]]
-    """The kinds of outcome that the client honours on this event."""
-    deadline: ClassVar[float]
-    """Seconds after which the client gives up by default."""
-
     @property
     def hook_event_name(self) -> str:
         """The event's name."""
@@ -29,10 +24,6 @@ class Event(Protocol):
     @property
     def session_id(self) -> str:
         """The session it happened in."""
-
-    @property
-    def matcher_value(self) -> str | None:
-        """What a matcher is compared with; None where there is nothing to compare."""
 
     @property
     def reaches_agent(self) -> bool:
@@ -53,10 +44,6 @@ class Client(Hooks, SessionClient, Protocol):
     ENVIRONMENT_VARIABLE: str
     """The variable that names the file in which variables are left for the model's commands."""
 
-    @property
-    def EVENTS(self) -> Collection[str]:  # noqa: N802 - a constant of the client's module
-        """The names of all its events."""
-
     def foreign(self, payload: Mapping[str, Any], environ: Mapping[str, str], /) -> str:
         """Say why an event is another client's; empty if it is this one's.
 
@@ -70,6 +57,9 @@ class Client(Hooks, SessionClient, Protocol):
 
     def parse(self, payload: object, /) -> Event:
         """Return a payload as an event. Raises EventError for one that lacks what its event cannot be without."""
+
+    def matcher_value(self, event: Any, /) -> str | None:
+        """Return the value that a matcher is compared with; None if there is nothing to compare."""
 
     def given_input(self, event: Any, /) -> object:
         """Return the input that handlers of an event may change; None where there is none."""

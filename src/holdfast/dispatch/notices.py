@@ -111,18 +111,19 @@ def record(event: str, found: Iterable[Notice], project: Project, **fields: obje
             faults.remember(event, notice.file, notice.text + excerpt, project)
 
 
-def tell(event: Event, found: Iterable[Notice]) -> list[Answer]:
+def tell(client: Client, event: Event, found: Iterable[Notice]) -> list[Answer]:
     """Return an answer that tells the user about handlers' faults, once per session and file; empty if there are none.
 
     If the event's reply doesn't reach the user, the message waits for the session's next event. Without faults, this
     only looks for one file.
 
     Args:
+        client: the client that sent the event.
         event: the event that was answered.
         found: what `of_answers` returned.
     """
     messages = {faults.key(each.file): f"{each.label} {each.text}" for each in found if each.file and each.for_user}
-    lines = faults.untold(event.session_id, messages, now="tell_user" in type(event).accepts)
+    lines = faults.untold(event.session_id, messages, now="tell_user" in client.EVENTS[event.hook_event_name].accepts)
     if not lines:
         return []
     shown = [f"Holdfast: {line}" for line in lines[:_MESSAGES_AT_ONCE]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from holdfast.files import jsontext
@@ -81,10 +80,10 @@ class Editor:
         else:
             self._splice(entries[index].start, entries[index + 1].start, "")
 
-    def replace(self, steps: Steps, value: str) -> None:
-        """Replace the value at `steps` with the string `value`. Raises KeyError."""
+    def replace(self, steps: Steps, text: str) -> None:
+        """Replace the value at `steps` with the JSON text of another. Raises KeyError."""
         node = self._existing(steps)
-        self._splice(node.start, node.end, json.dumps(value))
+        self._splice(node.start, node.end, text)
 
     def _existing(self, steps: Steps) -> Node:
         node = self.node(steps)

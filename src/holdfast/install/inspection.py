@@ -14,7 +14,7 @@ from holdfast.clients.claude import events
 from holdfast.dispatch import faults
 from holdfast.dispatch.run import Run
 from holdfast.errors import StateError, command_line
-from holdfast.install import plugin_copies, registration, registrations, seen_clients
+from holdfast.install import plugin, register, registrations, seen_clients
 from holdfast.plugins import loader
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
@@ -56,7 +56,7 @@ def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
         Event -> the reason, with the command that registers it. An event that a settings file does register is left
         out. Empty if nothing of Holdfast's is registered.
     """
-    wanted = registration.wanted(files, frozenset(events.EVENTS) - events.OLDEST_CLIENT_EVENTS)
+    wanted = register.entries(register.wishes_of(files), events.EVENTS.keys() - events.OLDEST_CLIENT_EVENTS)
     present = registered_events(project) if wanted else {}
     names = wanted.keys() - present.keys() if present else ()
     return {event: f"not registered: {seen_clients.why_not_registered(event)}" for event in names}
@@ -86,9 +86,9 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
             for event, name in routes.items()
             if event in silent and claude.HOOK_NAMES[name] == event  # `holdfast doctor` tells what a guard misses
         ]
-        for event, limit in registration.timeouts([file]).items():
-            if limit > limits.get(event, limit):
-                found.append((file, f"{routes[event]} {_CUT_OFF.format(event, limits[event], limit)}"))
+        for event, entry in register.entries(register.wishes_of([file]), events.EVENTS).items():
+            if entry.timeout_s and entry.timeout_s > limits.get(event, entry.timeout_s):
+                found.append((file, f"{routes[event]} {_CUT_OFF.format(event, limits[event], entry.timeout_s)}"))
         if "WorktreeCreate" in routes:
             found.append(
                 (file, f"{routes['WorktreeCreate']} {_REPLACES_GIT.format(command_line('handlers', 'off', file.name))}")
@@ -98,7 +98,7 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
 
 def _client_limits(project: Project) -> dict[str, float]:
     """Return event -> the shortest time in seconds that the client waits for one of Holdfast's registered commands."""
-    hooks = [(event, hook) for copy in plugin_copies.copies(project.root) for event, _, hook in copy.commands()]
+    hooks = [(event, hook) for copy in plugin.copies(project.root) for event, _, hook in copy.commands()]
     for target in registrations.targets(project):
         with suppress(StateError):
             hooks += [(entry.event, entry.hook) for entry in registrations.entries(target) if entry.ours]
@@ -106,7 +106,7 @@ def _client_limits(project: Project) -> dict[str, float]:
     for event, hook in hooks:
         if event in events.EVENTS:
             limit = hook.get("timeout")
-            given = limit if isinstance(limit, (int, float)) and limit > 0 else events.model(event).deadline
+            given = limit if isinstance(limit, (int, float)) and limit > 0 else events.EVENTS[event].timeout_s
             found[event] = min(given, found.get(event, given))
     return found
 
@@ -207,7 +207,7 @@ def _unregistered(file: HandlerFile, known: Mapping[str, Sequence[str | None]]) 
             continue  # `unexpected` says why
         if not matchers:
             said.append(f"{route.function} doesn't run: {route.event} isn't registered. Run holdfast install")
-        elif not any(registration.covers(route.event, matcher, route.match) for matcher in matchers):
+        elif not any(register.covers(route.event, matcher, route.match) for matcher in matchers):
             asked = f"all of {route.match}" if route.match else "every value"
             said.append(
                 f"{route.function} doesn't run for {asked}: {route.event} is registered only for "
@@ -226,7 +226,7 @@ def registered_events(project: Project) -> dict[str, list[str | None]]:
     for target in registrations.targets(project):
         with suppress(StateError):
             pairs += [(entry.event, entry.matcher) for entry in registrations.entries(target)]
-    for copy in plugin_copies.copies(project.root):
+    for copy in plugin.copies(project.root):
         pairs += copy.registered().items()
     for event, matcher in pairs:
         known.setdefault(event, []).append(matcher)

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import log, paths
+from holdfast import paths
 from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
 from holdfast.files import document
 from holdfast.files.lock import locked
+from holdfast.install.register import Wish
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from holdfast.clients.claude.scopes import Scope
-    from holdfast.install.wanted_events import Wish
 
 _SCOPES: dict[str, Scope] = {"user": "user", "project": "project", "local": "local"}
 
@@ -31,12 +31,8 @@ class Install:
         settings: the file's real path.
         scope: whose settings it holds.
         root: the project it was installed from.
-        written: SHA-256 of the file after Holdfast's last change, to tell whether anybody changed it since. Empty
-            before the first change.
-        created: whether the file didn't exist before.
-        backup: the copy from before Holdfast's first change, if it can be restored.
-        before: SHA-256 of the backup.
-        added: the objects and arrays that Holdfast added, as member names.
+        containers: what to put back into objects and arrays that are empty once Holdfast's entries are gone
+            (`Settings.containers`); None if an install hasn't changed the file yet.
         allowed: the permission rules that Holdfast added.
         skill: the copy of the skill, if Holdfast made one.
         skill_digest: its SHA-256.
@@ -47,16 +43,12 @@ class Install:
     settings: Path
     scope: Scope
     root: Path
-    written: str = ""
-    created: bool = False
-    backup: Path | None = None
-    before: str = ""
-    added: tuple[tuple[str, ...], ...] = ()
+    containers: Mapping[str, str | None] | None = None
     allowed: tuple[str, ...] = ()
     skill: Path | None = None
     skill_digest: str = ""
     status_line: bool = False
-    projects: dict[str, tuple[Wish, ...]] = dataclasses.field(default_factory=dict)
+    projects: Mapping[str, tuple[Wish, ...]] = dataclasses.field(default_factory=dict)
 
     def others(self, root: Path) -> list[Wish]:
         """Return what the handlers of all recorded projects except the one at `root` want."""
@@ -79,16 +71,13 @@ def held() -> AbstractContextManager[None]:
 
 
 def load() -> dict[str, Install]:
-    """Return every install by the settings file's real path; an entry that can't be read is logged and left out."""
-    found, lost = _read()
-    if lost:
-        log.write("warning", f"{lost}, so nothing can be restored from it")
-    return found
+    """Return every install by the settings file's real path; without those that can't be read (`lost`)."""
+    return _read()[0]
 
 
 def lost() -> str:
     """Return why the record, or a part of it, can't be read; empty if it can."""
-    return _read()[1]
+    return str(_read()[1] or "")
 
 
 def unknown() -> str:
@@ -124,42 +113,34 @@ def others(settings: Path) -> dict[str, Install]:
     return {name: install for name, install in known if name != str(settings) and install.settings.exists()}
 
 
-def is_there(root: str) -> bool:
-    """Return whether a recorded project still exists."""
-    return Path(root).is_dir()
-
-
 def file() -> Path:
     """Return the record's path."""
     return paths.state_dir() / "installs.json"
 
 
-def check() -> None:
-    """Raise StateError if the record exists but can't be read (no permission, say), because it may not be replaced."""
-    with suppress(MissingError, BrokenError, SchemaMismatch):
-        document.load(file())
-
-
-def _read() -> tuple[dict[str, Install], str]:
-    """Return the recorded installs, and why some may be missing (empty if none)."""
+def _read() -> tuple[dict[str, Install], StateError | None]:
+    """Return the recorded installs, and what is wrong if some may be missing."""
     try:
-        data = document.load(file()).data
+        rows = document.load(file()).data.get("installs")
     except MissingError:
-        return {}, ""
+        return {}, None
     except StateError as error:
-        return {}, str(error)
-    rows = data.get("installs")
+        return {}, error
     if not isinstance(rows, dict):
-        return {}, f'{file()}: "installs" {"must be an object" if "installs" in data else "is missing"}'
-    found = {name: _install(row) for name, row in rows.items()}
-    broken = next((f'{file()}: "installs.{name}" isn\'t an install' for name in found if not found[name]), "")
-    return {name: install for name, install in found.items() if install}, broken
+        return {}, BrokenError(file(), '"installs" is missing or no object')
+    known = {name: _install(row) for name, row in rows.items()}
+    broken = next((name for name, install in known.items() if not install), None)
+    fault = None if broken is None else BrokenError(file(), f'"installs.{broken}" isn\'t an install')
+    return {name: install for name, install in known.items() if install}, fault
 
 
 def _save(installs: dict[str, Install]) -> None:
-    check()
-    if lost():  # keep the broken record, it may still be useful
+    """Replace the record. A broken one is set aside, for it may still be useful; one that's closed is left alone."""
+    fault = _read()[1]
+    if isinstance(fault, BrokenError | SchemaMismatch):
         document.set_aside(file())
+    elif fault:
+        raise fault
     rows = {name: _row(install) for name, install in installs.items()}
     document.save(file(), {"version": 1, "installs": rows}, mode=0o600)
 
@@ -176,17 +157,17 @@ def _install(row: Any) -> Install | None:
             settings=Path(row["settings"]),
             scope=_SCOPES[row["scope"]],
             root=Path(row["root"]),
-            written=row["written"],
-            created=bool(row["created"]),
-            backup=Path(row["backup"]) if row["backup"] else None,
-            before=row["before"],
-            added=tuple(tuple(steps) for steps in row["added"]),
+            containers=row["containers"] if "containers" in row else _of_0_1(row),
             allowed=tuple(row["allowed"]),
             skill=Path(row["skill"]) if row["skill"] else None,
             skill_digest=row["skill_digest"],
             status_line=bool(row["status_line"]),
-            projects={
-                root: tuple((event, match) for event, match in wanted) for root, wanted in row["projects"].items()
-            },
+            projects={root: tuple(Wish(*wish) for wish in wanted) for root, wanted in row["projects"].items()},
         )
     return None
+
+
+def _of_0_1(row: dict[str, Any]) -> dict[str, None]:
+    """Return the containers that a record of version 0.1.0 names, as lists of member names."""
+    created = {"": None} if row["created"] else {}
+    return created | {".".join(steps): None for steps in row["added"]}

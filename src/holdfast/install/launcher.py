@@ -164,6 +164,17 @@ def started(text: str) -> Started | None:
     return Started(words[0], folder) if len(words) == 1 and isinstance(folder, str) else None
 
 
+def starts() -> bool:
+    """Return whether the launcher is there, with the interpreter and the package that it starts."""
+    try:
+        known = started(document.read(entry())[0].decode("utf-8", "replace"))
+    except StateError:
+        return False
+    if known is None or not Path(known.root).is_dir():
+        return False
+    return os.access(paths.launcher(), os.X_OK) and os.access(known.interpreter, os.X_OK)
+
+
 def programs() -> tuple[Path, Path, Path]:
     """Return the paths of the launcher, the command and the launcher's fallback."""
     return paths.launcher(), paths.command_dir() / "holdfast", paths.launcher().with_name("refuse.sh")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,19 @@ from typing import TYPE_CHECKING, Any
 from holdfast.clients.claude import scopes
 from holdfast.errors import StateError
 from holdfast.files import document
-from holdfast.install import installs, registration, settingsfile
+from holdfast.install import installs, launcher, register, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from holdfast.clients.claude.scopes import Target
     from holdfast.project import Project
+
+SCOPES: tuple[scopes.Scope, ...] = ("user", "project", "local")
+"""The scopes whose settings every session in a project reads."""
+
+PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})
+"""The keys of a command that the client always runs, and whose answer it waits for."""
 
 _PROGRAM = re.compile(r"""(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*?)/\.local/share/holdfast/run""")
 _ENTRYPOINT = "dispatch.py"
@@ -56,6 +63,11 @@ class Entry:
         return float(limit) if isinstance(limit, (int, float)) and limit > 0 else None
 
     @property
+    def plain(self) -> bool:
+        """Whether nothing was added to it that keeps the client from running it, or from waiting for its answer."""
+        return self.hook.keys() <= PLAIN
+
+    @property
     def program(self) -> Path | None:
         """The launcher that the command names, or None if it names none."""
         found = _PROGRAM.search(self.command)
@@ -68,15 +80,13 @@ def targets(project: Project, *, everywhere: bool = False) -> list[Target]:
     Files of other names that somebody installed into for this project are included; with `everywhere`, all files with
     a recorded install, of any project.
     """
-    names: tuple[scopes.Scope, ...] = ("user", "project", "local")
-    usual = [scopes.target(scope, project.root) for scope in names]
     others = [
         scopes.Target(each.scope, each.settings, each.root)
         for each in installs.load().values()
         if everywhere or each.root == project.root
     ]
     found: dict[Path, Target] = {}
-    for each in (*usual, *others):
+    for each in (*usual(project.root), *others):
         found.setdefault(each.real, each)
     return list(found.values())
 
@@ -86,8 +96,8 @@ def read(path: Path) -> dict[str, Any]:
 
     Raises StateError for a file that can't be read or isn't a JSON object.
     """
-    file = settingsfile.read(Path(os.path.realpath(path)))
-    if file.raw is None or not file.text.strip("\ufeff \t\r\n"):
+    file = settings.read(Path(os.path.realpath(path)))
+    if not (file.raw and file.text and file.text.strip(settings.BLANK)):
         return {}
     return document.parse(path, file.raw, 0.0).data
 
@@ -95,6 +105,27 @@ def read(path: Path) -> dict[str, Any]:
 def entries(target: Target) -> list[Entry]:
     """Return the commands of a settings file that run Holdfast, in their order. Raises StateError."""
     return list(_entries(target, read(target.settings).get("hooks")))
+
+
+def installed_matchers(event: str, root: Path) -> list[str | None]:
+    """Return the matchers with which installations register an event for sessions in a project.
+
+    The record of the installs names the settings files, and each counts as far as it registers the event now. A team's
+    settings without a launcher that works here start nothing, and neither does an entry that somebody took out.
+    """
+    known = installs.load() if launcher.starts() and scopes.runs_own_hooks() else {}
+    found: list[str | None] = []
+    for target in usual(root):
+        with suppress(StateError):
+            if str(target.real) in known:
+                ours = [entry for entry in entries(target) if entry.ours and entry.plain]
+                found += [entry.matcher for entry in ours if entry.event == event]
+    return found
+
+
+def usual(root: Path) -> list[Target]:
+    """Return the settings files that every session in a project reads."""
+    return [scopes.target(scope, root) for scope in SCOPES]
 
 
 def _entries(target: Target, hooks: Any) -> Iterator[Entry]:
@@ -107,12 +138,12 @@ def _entries(target: Target, hooks: Any) -> Iterator[Entry]:
                 command = hook.get("command") if isinstance(hook, dict) else None
                 if isinstance(command, str) and _runs_holdfast(command, target.root):
                     chosen = matcher if isinstance(matcher, str) else None
-                    yield Entry(target, event, chosen, hook, registration.ours(command))
+                    yield Entry(target, event, chosen, hook, register.ours(command))
 
 
 def _runs_holdfast(command: str, root: Path) -> bool:
     """Return whether a command runs Holdfast: by its text, or by the file that it runs, wherever that is."""
-    if registration.ours(command) or _ALIKE.search(command):
+    if register.ours(command) or _ALIKE.search(command):
         return True
     if _ENTRYPOINT not in command:
         return False

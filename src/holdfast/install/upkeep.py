@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,8 @@ from holdfast.config import Config
 from holdfast.dispatch import faults
 from holdfast.errors import HoldfastError, command_line
 from holdfast.files import trust
-from holdfast.install import installs, plugin_copies, plugin_relay, seen_clients, settingsfile, wanted_events
-from holdfast.install.installer import Plan, carry_out, plan, recorded
-from holdfast.install.installs import Install
+from holdfast.install import plugin, register, seen_clients
+from holdfast.install.install import edit_of, refresh
 from holdfast.plugins import discovery, strict_memory
 from holdfast.project import Project
 
@@ -43,32 +41,6 @@ def upkeep(project: Project, session: str) -> list[str]:
     return [*lines, *elsewhere, *filter(None, faults.untold(session, named, now=True))]
 
 
-def refresh(settings: Path, project: Project, files: Sequence[HandlerFile]) -> list[str]:
-    """Bring Holdfast's entries in one settings file up to date with the present handler files.
-
-    A file without such an entry is left alone, because somebody removed them. Returns a line for each change. Raises
-    StateError.
-    """
-    if b"holdfast" not in (settingsfile.read(settings).raw or b"") or not _due(planned_for(settings, project, files)):
-        return []
-    with installs.held():
-        planned = planned_for(settings, project, files)
-        if _due(planned):
-            carry_out(planned)
-    return [f"{settings}: {change}" for change in planned.text.changes]
-
-
-def planned_for(settings: Path, project: Project, files: Sequence[HandlerFile]) -> Plan:
-    """Return the plan for one settings file by the present handler files; writes nothing.
-
-    Raises StateError for a file that can't be read or isn't JSON in the shape of settings.
-    """
-    target = scopes.target_of(settings, project.root)
-    record = recorded(target)
-    target = dataclasses.replace(target, scope=record.scope)
-    return plan(target, files, record.with_project(project.root, wanted_events.of_project(files)))
-
-
 def keep_registered(project: Project) -> list[str]:
     """Refresh the user's and the project's local settings; return lines for the user.
 
@@ -86,12 +58,11 @@ def _keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str
     try:
         lines = []
         for scope in _PERSONAL:
-            lines += refresh(scopes.target(scope, project.root).settings, project, files)
-        if plugin_copies.running():
-            plugin_copies.keep_launcher()
-            plugin_relay.keep()
+            lines += refresh(scopes.target(scope, project.root), files)
+        plugin.keep()
+        if plugin.running():
             lines += _plugin_notice(project, files)
-        return lines + _team_notice(project)
+        return lines + _team_notice(project, files)
     except HoldfastError as error:
         log.write("warning", f"the registered events couldn't be updated: {error}")
         return []
@@ -161,31 +132,22 @@ _NAMED = 5  # handlers named at a session's start
 _PERSONAL: tuple[scopes.Scope, ...] = ("user", "local")
 
 
-def _due(planned: Plan) -> bool:
-    """Return whether there is anything to write: settings, or changed wishes of this project to keep in the record."""
-    if not planned.had_ours:
-        return False
-    recorded = installs.get(planned.target.real)
-    return planned.changes or (recorded is not None and recorded.projects != planned.install.projects)
-
-
 def _plugin_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     """Return a line that names what handlers want beyond the plugin, if nothing but the plugin is registered."""
-    here = [planned_for(scopes.target(scope, project.root).settings, project, files) for scope in _PERSONAL]
-    if any(planned.had_ours for planned in here):
+    if any(edit_of(scopes.target(scope, project.root), files).had_entries for scope in _PERSONAL):
         return []
-    left = plugin_copies.remainder(wanted_events.personal(files, seen_clients.known()), plugin_copies.own(), {})
+    left = register.entries(register.personal_wishes(files), seen_clients.known(), plugin=plugin.own())
     if not left:
         return []
     program = paths.plugin_root() / "bin" / "holdfast"
     return [f"handlers want {', '.join(left)}, which the plugin does not register; run {program} install"]
 
 
-def _team_notice(project: Project) -> list[str]:
+def _team_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     target = scopes.target("project", project.root)
     if not target.real.exists():
         return []
-    planned = plan(target, (), installs.get(target.real) or Install(target.real, "project", project.root))
-    if not (planned.had_ours and planned.changes):
+    edit = edit_of(target, files)
+    if not (edit.had_entries and edit.changes):
         return []
     return [f"{target.settings} does not register what the handlers want now; run holdfast install --scope project"]

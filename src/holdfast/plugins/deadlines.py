@@ -28,7 +28,7 @@ def of_event(longest_limit: float, client_limit: float, usual: float, timeouts: 
 
     Args:
         longest_limit: the longest timeout (seconds) that can be registered (`Hooks.longest_limit_s`).
-        client_limit: the client's default timeout in seconds (`Event.deadline`).
+        client_limit: the client's default timeout in seconds (`Hook.timeout_s`).
         usual: the configured time for all handlers in seconds (`handlers.deadline`).
         timeouts: the event's handlers' own timeouts in seconds.
     """
@@ -47,7 +47,7 @@ def needed_client_limit(longest_limit: float, client_limit: float, timeouts: Ite
 
     Args:
         longest_limit: the longest timeout (seconds) that can be registered (`Hooks.longest_limit_s`).
-        client_limit: the client's default timeout in seconds (`Event.deadline`).
+        client_limit: the client's default timeout in seconds (`Hook.timeout_s`).
         timeouts: the event's handlers' own timeouts in seconds.
     """
     needed = of_event(longest_limit, client_limit, USUAL_S, timeouts) > client_limit * MARGIN

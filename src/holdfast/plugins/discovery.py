@@ -124,7 +124,7 @@ def find(hooks: Hooks, project: Project, *, for_event: bool = False) -> list[Han
             granted_digest = digest_of(name) if place == "project" else content.digest
             remembered = memory.get(str(path), ()) if place != "shipped" else ()
             case = _Case(project, place, path, content, missing.get(name, ""), granted_digest, remembered)
-            files.append(_judged(case))
+            files.append(_decide(case))
         if folder.fault:  # no file has such a name, so this one stands for the folder
             name, faults = str(folder.path), (folder.fault,)
             files.append(HandlerFile(place, name, folder.path, b"", "", trusted=True, off=False, faults=faults))
@@ -242,19 +242,17 @@ class _Case:
         return bool(self.remembered) or any(route.strict for route in self.content.scan.routes)
 
 
-def _judged(case: _Case) -> HandlerFile:
+def _decide(case: _Case) -> HandlerFile:
     """Decide whether a file runs and which of its strict functions refuse, and remember these functions."""
-    scan, (off, notice, unsettled) = case.content.scan, _switched(case)
-    lost = {route.function: _why_lost(case, route.function, unsettled=unsettled) for route in case.remembered}
-    broken = [
-        replace(each, broken=_lifted(lost[each.function], case)) for each in case.remembered if lost[each.function]
-    ]
-    closed = bool(broken) and (unsettled or not case.trusted)  # nothing of such a file may run
-    sound = [each for each in scan.routes if not (closed or lost.get(each.function))]
+    scan, (off, notice) = case.content.scan, _switched_off(case)
+    why = {route.function: _why_broken(case, route.function) for route in case.remembered}
+    broken = [replace(each, broken=_lifted(why[each.function], case)) for each in case.remembered if why[each.function]]
+    closed = bool(broken) and (not case.trusted or _unsettled(case))  # nothing of such a file may run
+    sound = [each for each in scan.routes if not (closed or why.get(each.function))]
     if case.missing:
         faults = [broken[0].broken if broken else case.missing]
     else:
-        unmarked = [each for each in broken if lost[each.function] == _NO_LONGER_STRICT]
+        unmarked = [each for each in broken if why[each.function] == _NO_LONGER_STRICT]
         faults = [*scan.faults.values(), *(f"{each.function}: {each.broken}" for each in unmarked)]
     if case.strict and case.place != "shipped":
         if off and case.off_by_name:
@@ -278,28 +276,40 @@ def _judged(case: _Case) -> HandlerFile:
     )
 
 
-def _switched(case: _Case) -> tuple[bool, str, bool]:
-    """Return whether a file is off; a notice if it would be, but is a guard of yours; and whether it is unsettled.
+def _switched_off(case: _Case) -> tuple[bool, str]:
+    """Return whether a file is off, and a notice if it is a guard of yours that would be.
 
-    A project's guard is unsettled if the project's configuration switches it off and changed since it was trusted.
+    What switches a file off:
+
+    - a guard of yours that is remembered: your own `handlers.off`
+    - another strict file of yours: your own configuration, without the project's
+    - a project's guard that is remembered, while it or what switches it off isn't what you trusted: `handlers.off`
+    - any other file: the configuration
     """
     project, name, scan = case.project, case.path.stem, case.content.scan
     if not _off(name, scan, project.config):
-        return False, "", False
+        return False, ""
     if case.place == "user" and case.strict:
         own = config.load(None, trusted=False).config
         off = _off(name, scan, own)
         if off and (name in own.handlers.off or not case.remembered):
-            return True, "", False
+            return True, ""
         what = "its OFF_BY_DEFAULT or RUNS_WHEN" if off else paths.project_config(project.root)
-        return False, f"it is strict, so {what} can't switch it off", False
-    if case.place == "project" and case.remembered and not case.off_by_name:
-        unsettled = case.trusted and _config_changed(project.root)
-        return case.trusted and not unsettled, "", unsettled
-    return True, "", False
+        return False, f"it is strict, so {what} can't switch it off"
+    changed = case.place == "project" and case.remembered and (not case.trusted or _unsettled(case))
+    return case.off_by_name or not changed, ""
 
 
-def _why_lost(case: _Case, function: str, *, unsettled: bool) -> str:
+def _unsettled(case: _Case) -> bool:
+    """Return whether a project's guard is off only by a configuration that changed since it was trusted."""
+    project = case.project
+    if case.place != "project" or case.off_by_name or not _off(case.path.stem, case.content.scan, project.config):
+        return False
+    known = trust.relative_name(project.root, paths.project_config(project.root)) in trust.granted(project.root)
+    return known and not trust.config_trusted(project.root)
+
+
+def _why_broken(case: _Case, function: str) -> str:
     """Return why a strict function that is remembered can't be called, or nothing. The first reason counts.
 
     The guide has these reasons in a table ("Strict guards" in `docs/guides/writing-handlers.md`).
@@ -309,7 +319,7 @@ def _why_lost(case: _Case, function: str, *, unsettled: bool) -> str:
         return f"its file {case.missing}"
     if not case.trusted:
         return f"its file {_trust_again(case.path, case.project)}"
-    if unsettled:
+    if _unsettled(case):
         config_file = paths.project_config(case.project.root)
         return f"{config_file} {_trust_again(config_file, case.project)}"
     if fault := scan.faults.get("") or scan.faults.get(function):
@@ -336,12 +346,6 @@ def _lifted(reason: str, case: _Case) -> str:
 def _trust_again(path: Path, project: Project) -> str:
     command = command_line("handlers", "trust", "--project", str(project.root), path.name)
     return f"was changed since you trusted it; look at it and trust it again (in a terminal: {command})"
-
-
-def _config_changed(root: Path) -> bool:
-    """Return whether a project's configuration changed since it was trusted."""
-    known = trust.relative_name(root, paths.project_config(root)) in trust.granted(root)
-    return known and not trust.config_trusted(root)
 
 
 def _off(name: str, found: Scan, configuration: Config) -> bool:

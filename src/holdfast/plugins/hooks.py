@@ -1,18 +1,77 @@
-"""What handler files need to know of a client's hooks: names, matchers and timeouts."""
+"""What a client says of its hooks: one specification for each event, and how matchers and timeouts work.
+
+A handler file has one function per event. It names only the arguments it wants of `(event, context)`, and returns
+`None`, one outcome or a list of them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Set
+    from collections.abc import Callable, Mapping, Sequence, Set
+    from typing import Any, TypeAlias
+
+    from holdfast.plugins.outcomes import Outcome
+
+    Answer: TypeAlias = Outcome | Sequence[Outcome | None] | None
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """What a client's hook specification says of one event.
+
+    Attributes:
+        event: the event's name, such as `PreToolUse`.
+        specification: the function that a handler's has to fit. Its docstring says when the event fires, and has an
+            example of a handler file.
+        accepts: the kinds of outcome that the client honours.
+        drops: the kinds of outcome that are left out of the reply, each with the reason.
+        matcher: the event's field that a matcher is compared with; None if the client ignores matchers.
+        strict: whether a handler may be strict: its own failure becomes a refusal.
+        timeout_s: seconds after which the client gives up by default.
+        since: the first client that knows the event; None if the oldest supported one does.
+    """
+
+    event: str
+    specification: Callable[..., Any]
+    accepts: frozenset[str]
+    drops: dict[str, str] = field(default_factory=dict)
+    matcher: str | None = None
+    strict: bool = False
+    timeout_s: float = 600.0
+    since: tuple[int, int, int] | None = None
+
+
+def hook(events: dict[str, Hook], *accepts: str, **facts: Any) -> Callable[[Function], Function]:
+    """Make a function the hook specification of the event that its name says, and add it to a client's `events`.
+
+    Args:
+        events: the client's events so far.
+        accepts: the kinds of outcome that the client honours.
+        facts: the other attributes of `Hook`.
+    """
+
+    def mark(function: Function) -> Function:
+        event = function.__name__.removeprefix("on_").title().replace("_", "")
+        events[event] = Hook(event, function, frozenset(accepts), **facts)
+        return function
+
+    return mark
 
 
 class Hooks(Protocol):
     """The hooks of one client; the client's module implements this (`holdfast.clients.claude`)."""
 
     @property
-    def HOOK_NAMES(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the client's module
+    def EVENTS(self) -> Mapping[str, Hook]:  # noqa: N802 - a constant of the client's module
+        """Its events by name, in its own order."""
+
+    @property
+    def HOOK_NAMES(self) -> Mapping[str, str]:  # noqa: N802
         """Handler function → the event it answers: `on_pre_tool_use` → `PreToolUse`."""
 
     @property

@@ -45,8 +45,7 @@ def hookimpl(
             (`"Bash"`, `"Edit|Write"`, `"mcp__.*"`); `None` is all.
         timeout: seconds this function may take, at most 2,700 (on SessionEnd 45), even if that is more than
             `handlers.deadline` in the configuration; `None` means `handlers.timeout`.
-        strict: the function's own failure becomes a refusal. Only on PreToolUse, PermissionRequest,
-            UserPromptSubmit and UserPromptExpansion.
+        strict: the function's own failure becomes a refusal. Only on events whose hook allows it (`Hook.strict`).
         tryfirst: run before the others (pluggy).
         trylast: run after the others (pluggy).
 

@@ -1,6 +1,6 @@
 """The outcomes that a handler may return: one constructor per kind.
 
-Each event's model says which kinds it accepts (`Event.accepts`). So an outcome that the client would reject or ignore
+Each event's hook says which kinds it accepts (`Hook.accepts`). So an outcome that the client would reject or ignore
 becomes a named fault of the handler instead of silence in the session.
 """
 
@@ -335,7 +335,7 @@ def check(outcome: Outcome, event: str, accepts: frozenset[str]) -> None:
     Args:
         outcome: the handler's outcome.
         event: the event's name.
-        accepts: the kinds the event accepts (`Event.accepts`).
+        accepts: the kinds the event accepts (`Hook.accepts`).
 
     Raises:
         OutcomeError: the event doesn't accept it; the message names the kind, the event and what is accepted.

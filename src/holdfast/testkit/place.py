@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock, paths
+from holdfast.clients import claude
 from holdfast.clients.claude import events, matchers
 from holdfast.process import trial
 
@@ -122,7 +123,7 @@ class Place:
             root: the project, whose settings count in addition to the user's.
         """
         event = str(payload["hook_event_name"])
-        value = events.parse(payload).matcher_value
+        value = claude.matcher_value(events.parse(payload))
         chosen = [
             group
             for folder in (self.home, root)

@@ -23,31 +23,6 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("scope", ["user", "project", "local"])
-@pytest.mark.parametrize("linked", [False, True])
-def test_a_scopes_own_file_is_known_by_its_place(root: Path, tmp_path: Path, scope: Scope, linked: bool) -> None:
-    """Also where it is named by another path that leads to it."""
-    settings = scopes.target(scope, root).settings
-    settings.parent.mkdir(exist_ok=True)
-    if linked:
-        (tmp_path / "elsewhere").symlink_to(settings.parent)
-        settings = tmp_path / "elsewhere" / settings.name
-    found = scopes.target_of(settings, root)
-    assert (found.scope, found.settings, found.root) == (scope, settings, root)
-
-
-@pytest.mark.parametrize(("name", "scope"), [("settings.local.json", "local"), ("settings.json", "project")])
-def test_a_file_of_another_place_is_judged_by_its_name(root: Path, tmp_path: Path, name: str, scope: Scope) -> None:
-    """What is one person's there must not be taken for a team's."""
-    assert scopes.target_of(tmp_path / "other" / ".claude" / name, root).scope == scope
-
-
-def test_the_users_settings_win_where_the_home_is_the_project(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They serve all projects, this one too."""
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(root / ".claude"))
-    assert scopes.target_of(root / ".claude" / "settings.json", root).scope == "user"
-
-
 def test_what_is_named_from_here_is_found_from_everywhere(
     root: Path, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.install import registration
+from holdfast.install import register
 from tools.bench.alternatives import starting
 from tools.bench.place import COLD
 
@@ -70,7 +70,7 @@ def floors() -> list[Way]:
 
 def cold() -> Way:
     """Return the registered command without a server."""
-    return Way("the registered command, cold", _shell(registration.command(EVENT)), environ=COLD, kind="cold")
+    return Way("the registered command, cold", _shell(register.command(EVENT)), environ=COLD, kind="cold")
 
 
 def warm(place: Place) -> list[Way]:
@@ -79,7 +79,7 @@ def warm(place: Place) -> list[Way]:
         return []
     direct = {"type": "command", "command": str(place.launcher), "args": [EVENT]}
     return [
-        Way(WARM, _shell(registration.command(EVENT)), note="the native relay", kind="warm", asks=True),
+        Way(WARM, _shell(register.command(EVENT)), note="the native relay", kind="warm", asks=True),
         Way(NO_SHELL, direct, note="exec form", kind="warm", asks=True),
     ]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.claude import events, matchable, matchers
+from holdfast.clients.claude import events, hookspecs, matchable, matchers
 from holdfast.clients.claude.events import EVENTS as EVENTS
 from holdfast.clients.claude.events import HOOK_NAMES as HOOK_NAMES
 from holdfast.clients.claude.events import parse as parse
@@ -32,14 +33,9 @@ CALL_EVENT = "PreToolUse"
 ROOT_VARIABLE = "CLAUDE_PROJECT_DIR"
 PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
 ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"
-STRICT_EVENTS = frozenset(
-    {
-        *("PreToolUse", "PreSkillShellCommand", "PermissionRequest"),
-        *("UserPromptSubmit", "UserPromptExpansion"),
-    }
-)
+STRICT_EVENTS = frozenset(name for name, each in EVENTS.items() if each.strict)
 _RUNS = tuple(f"workflow_runs.{name}" for name in ("journals", "scripts"))
-SOURCES = (__file__, events.__file__, matchers.__file__, matchable.__file__)
+SOURCES = (__file__, events.__file__, hookspecs.__file__, matchers.__file__, matchable.__file__)
 
 # Cursor and Copilot run Claude Code's settings too. These are keys of theirs, with Claude Code's name for the same.
 _FOREIGN_KEYS = {"cursor_version": "", "sessionId": "session_id", "hookEventName": "hook_event_name"}
@@ -54,7 +50,7 @@ _LONGEST_LIMIT_OF_S = {"SessionEnd": 60.0}  # the client grants no more (client 
 def modules(wanted: Collection[str]) -> Collection[str]:
     """Return the modules that some events may need, each with its model's."""
     used = [f"holdfast.clients.claude.{name}" for name in ("replies", "trail", "transcripts", *_RUNS)]
-    return {*used, *events.PARTS.values(), *(module for name, module in EVENTS.items() if name in wanted)}
+    return {*used, *events.PARTS.values(), *(events.HOMES[name] for name in EVENTS if name in wanted)}
 
 
 def longest_limit_s(event: str) -> float:
@@ -87,9 +83,19 @@ def foreign(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str:
 
 def matched(event: str, payload: Mapping[str, Any]) -> str | None:
     """Return the name of the tool or slash command, by which handlers are chosen before the event is parsed."""
-    key = {"UserPromptExpansion": "command_name"}.get(event, "tool_name" if event in matchers.TOOL_EVENTS else "")
-    value = payload.get(key)
+    field = EVENTS[event].matcher if event in EVENTS else None
+    value = payload.get(field) if field in ("tool_name", "command_name") else None
     return value if isinstance(value, str) else None
+
+
+def matcher_value(event: Event) -> str | None:
+    """Return the value that a matcher is compared with; None if the event has no such field or it was absent.
+
+    Of a file that changed it is the name without folders.
+    """
+    field = EVENTS[event.hook_event_name].matcher
+    value: str | None = getattr(event, field) if field else None
+    return PurePath(value).name if value is not None and event.hook_event_name == "FileChanged" else value
 
 
 def given_input(event: Event) -> object:
@@ -116,7 +122,7 @@ def also_answers(event: str, matcher: str | None) -> str:
 
 def as_called(event: Event, matcher: str | None) -> Event:
     """Return an event as the client would hand it to a hook with this matcher (`matchers.called_as`)."""
-    name, value = event.hook_event_name, event.matcher_value
+    name, value = event.hook_event_name, matcher_value(event)
     if value != "Monitor" or matchers.called_as(matcher, value, name) == value:
         return event
     asked = getattr(event, "tool_input", {})  # one that watches a WebSocket has no command

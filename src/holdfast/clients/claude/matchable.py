@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.clients.claude.matchers import (
     LEGACY_NAMES,
+    NARROW_EVENTS,
     NO_MATCHER,
     SHELL,
     TOOL_EVENTS,
@@ -74,7 +75,7 @@ def doubt(matcher: str | None, event: str) -> str:
         return ""
     if event in NO_MATCHER:
         return f"match={matcher!r} has no effect, because {event} has nothing to match: the function always runs"
-    if event in ("FileChanged", "StopFailure") and re.search(r"(?:^|\|)\s|\s(?:\||$)", matcher):
+    if event in NARROW_EVENTS and re.search(r"(?:^|\|)\s|\s(?:\||$)", matcher):
         return f"match={matcher!r} has spaces around a name, and on {event} they are part of it"
     known = VALUES.get(event)
     if known is None:

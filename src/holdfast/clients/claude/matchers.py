@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from holdfast.clients.claude.hookspecs import EVENTS
+
 # Client fact §3.4, §4.2: a renamed tool is also tried under its other names.
 LEGACY_NAMES = {
     "Task": "Agent",
@@ -21,29 +23,12 @@ SHELL = "shell"
 """In a handler's matcher: every tool that runs a shell command, with those that older clients lack."""
 SHELLS = ("Bash", "PowerShell", "Monitor")
 """The tools that `SHELL` means. Settings name these, because the client doesn't know `SHELL`."""
-TOOL_EVENTS = frozenset(
-    {
-        *("PreToolUse", "PreSkillShellCommand", "PostToolUse", "PostToolUseFailure"),
-        *("PermissionRequest", "PermissionDenied"),
-    }
-)
-NO_MATCHER = frozenset(
-    {
-        "UserPromptSubmit",
-        "PostToolBatch",
-        "Stop",
-        "TeammateIdle",
-        "TaskCreated",
-        "TaskCompleted",
-        "WorktreeCreate",
-        "WorktreeRemove",
-        "CwdChanged",
-        "MessageDisplay",
-    }
-)
+TOOL_EVENTS = frozenset(name for name, each in EVENTS.items() if each.matcher == "tool_name")
+NO_MATCHER = frozenset(name for name, each in EVENTS.items() if each.matcher is None)
 """Events without a field a matcher could test (client fact §4.2)."""
+NARROW_EVENTS = frozenset({"StopFailure", "FileChanged"})
+"""Events on which fewer characters of a matcher are plain, and only `|` separates (client fact §4.2)."""
 _MONITOR_AS_BASH = frozenset({"PreToolUse", "PermissionRequest"})  # client fact §4.2
-_NARROW_EVENTS = frozenset({"StopFailure", "FileChanged"})
 _PLAIN = re.compile(r"[A-Za-z0-9_|, -]*")
 _NARROW_PLAIN = re.compile(r"[A-Za-z0-9_|]*")
 _SHELL_WORD = re.compile(rf"(?<![\w.\\-]){SHELL}(?![\w.*+?{{-])")
@@ -63,7 +48,7 @@ def alternatives(matcher: str, event: str) -> tuple[str, ...] | None:
         The listed values, with the tools that `shell` means in its place, or `None` when the client would take the
         matcher for a regular expression.
     """
-    narrow = event in _NARROW_EVENTS
+    narrow = event in NARROW_EVENTS
     if not (_NARROW_PLAIN if narrow else _PLAIN).fullmatch(matcher):
         return None
     parts = [part.strip() for part in re.split(r"\|" if narrow else r"[|,]", matcher)]

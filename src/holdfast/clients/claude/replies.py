@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from holdfast.clients.claude.hookspecs import EVENTS
 from holdfast.dispatch.budget import Piece, fit, join_texts, joint_shares, of, units
 from holdfast.dispatch.output import Reply
 from holdfast.plugins.outcomes import CLASSIFIER_LIMIT_UNITS, TERMINAL_LIMIT_BYTES, Outcome, deny
@@ -106,7 +107,7 @@ def as_said(event: Event, called: Event, said: Sequence[Outcome]) -> tuple[tuple
         The outcomes, in which blocking a call is denying it (client fact §1.3); and the kind of each dropped outcome
         with the reason.
     """
-    drops = type(event).drops if called is event else {"change_input": _MONITOR_INPUT}
+    drops = EVENTS[event.hook_event_name].drops if called is event else {"change_input": _MONITOR_INPUT}
     if any(outcome.kind == "change_input" for outcome in said) and "change_input" in drops:
         drops = {"allow": "it approves a changed input, which is dropped"} | drops
     dropped = tuple((outcome.kind, drops[outcome.kind]) for outcome in said if outcome.kind in drops)

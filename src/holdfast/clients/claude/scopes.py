@@ -78,13 +78,20 @@ def target(scope: Scope, root: Path, settings: Path | None = None) -> Target:
     return Target(scope, settings.absolute(), root)
 
 
-def target_of(settings: Path, root: Path) -> Target:
-    """Return the target of a settings file whose scope isn't known; its path decides the scope."""
-    scopes: tuple[Scope, ...] = ("user", "local", "project")
-    for scope in scopes:
-        if target(scope, root).real == Path(os.path.realpath(settings)):
-            return target(scope, root, settings)
-    return target("local" if settings.name == "settings.local.json" else "project", root, settings)
+def managed_files() -> list[Path]:
+    """Return the administrator's settings files, in the order in which the client reads them."""
+    return [MANAGED / "managed-settings.json", *sorted((MANAGED / "managed-settings.d").glob("*.json"))]
+
+
+def forbids_own_hooks(policy: Mapping[str, Any]) -> bool:
+    """Return whether an administrator's settings keep the client from running hooks of the other settings files."""
+    only = policy.get("strictPluginOnlyCustomization")
+    return policy.get("allowManagedHooksOnly") is True or only is True or (isinstance(only, list) and "hooks" in only)
+
+
+def runs_own_hooks() -> bool:
+    """Return whether the client runs hooks of settings files that aren't the administrator's (client fact §4.3)."""
+    return not any(forbids_own_hooks(_load(file)) for file in managed_files())
 
 
 class InstalledPlugin(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.clients import claude
 from holdfast.events import (
     Event,
     PermissionRequest,
@@ -103,7 +104,7 @@ def test_every_source_of_a_session_is_read(source: str) -> None:
     """Known and future sources of SessionStart pass."""
     event = read("SessionStart-startup", source=source)
     assert isinstance(event, SessionStart)
-    assert event.source == event.matcher_value == source
+    assert event.source == claude.matcher_value(event) == source
 
 
 @each_row(
@@ -234,7 +235,7 @@ def test_an_agent_type_is_any_word_empty_or_absent(value: object, seen: str | No
     """Only the empty agent type is a compaction's; an absent one is merely unknown."""
     event = read("SubagentStop", agent_type=value)
     assert isinstance(event, SubagentStop)
-    assert event.agent_type == event.matcher_value == seen
+    assert event.agent_type == claude.matcher_value(event) == seen
     assert event.is_compaction is compaction
 
 

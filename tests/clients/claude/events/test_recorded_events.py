@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.clients import claude
 from holdfast.clients.claude.events.record import Record
 from holdfast.events import (
     Elicitation,
@@ -68,8 +69,8 @@ def test_a_matcher_is_compared_with_the_field_the_client_uses(name: str) -> None
     """The matcher's value is the payload's own (client fact §1.3); of a file it is the name."""
     payload = recorded.load(name)
     event = parse(payload)
-    expected = payload.get(event.matcher_field) if event.matcher_field else None
-    assert event.matcher_value == ("watched.txt" if isinstance(event, FileChanged) else expected)
+    expected = payload.get(claude.EVENTS[event.hook_event_name].matcher or "")
+    assert claude.matcher_value(event) == ("watched.txt" if isinstance(event, FileChanged) else expected)
 
 
 def test_values_have_their_types() -> None:

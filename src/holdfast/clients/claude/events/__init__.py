@@ -7,45 +7,24 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from holdfast import paths
+from holdfast.clients.claude.hookspecs import EVENTS as EVENTS
 from holdfast.errors import EventError
 
 if TYPE_CHECKING:
     from holdfast.clients.claude.events.event import Event
 
-_IN_ORDER = (
-    *("SessionStart", "Setup", "SessionEnd", "UserPromptSubmit", "UserPromptExpansion"),
-    *("PreToolUse", "PreSkillShellCommand", "PostToolUse", "PostToolUseFailure", "PostToolBatch"),
-    *("PermissionRequest", "PermissionDenied"),
-    *("Stop", "StopFailure", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact"),
-    *("TaskCreated", "TaskCompleted", "TeammateIdle", "PreModelSwitch", "PostModelSwitch"),
-    *("Notification", "MessageDisplay", "ConfigChange", "InstructionsLoaded", "CwdChanged", "FileChanged"),
-    *("DirectoryAdded", "WorktreeCreate", "WorktreeRemove", "Elicitation", "ElicitationResult"),
-)
-SINCE = {
-    "DirectoryAdded": (2, 1, 219),
-    "PreModelSwitch": (2, 1, 251),
-    "PostModelSwitch": (2, 1, 251),
-    "PreSkillShellCommand": (2, 1, 332),
-}
+SINCE = {name: each.since for name, each in EVENTS.items() if each.since}
 """The first client that knows each event, for those that the oldest supported client lacks (client fact §1.1)."""
-OLDEST_CLIENT_EVENTS = frozenset(_IN_ORDER) - SINCE.keys()
+OLDEST_CLIENT_EVENTS = frozenset(EVENTS) - SINCE.keys()
 """The events of client 2.1.197, the oldest supported one. An unknown name in a settings file can silence all of it."""
+HOOK_NAMES: dict[str, str] = {each.specification.__name__: name for name, each in EVENTS.items()}
+"""The event of each hook function's name: `on_pre_tool_use` answers `PreToolUse`."""
 
 
 def snake(name: str) -> str:
     """Return an event's name in snake case, as modules and hook functions spell it: `pre_tool_use`."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).removeprefix("_")
 
-
-_NAMES = ("".join(map(str.capitalize, module.split("_"))) for module in paths.modules("clients/claude/events/models"))
-EVENTS: dict[str, str] = {
-    name: f"holdfast.clients.claude.events.models.{snake(name)}" for name in dict.fromkeys((*_IN_ORDER, *_NAMES))
-}
-"""Every event of the client (client fact §1.1) with the module of its model, one per file in `events/models`.
-
-They are in the client's own order; events missing from that list come last.
-"""
 
 PARTS = {
     "Event": "holdfast.clients.claude.events.event",
@@ -62,11 +41,8 @@ PARTS = {
     "agent_result": "holdfast.clients.claude.events.agents",
 }
 """The module of each type that is used in events."""
-HOMES: dict[str, str] = EVENTS | PARTS
+HOMES: dict[str, str] = {name: f"{__name__}.models.{snake(name)}" for name in EVENTS} | PARTS
 """The module of every event model and of these types; `holdfast.events` offers them to handlers."""
-
-HOOK_NAMES: dict[str, str] = {f"on_{snake(name)}": name for name in EVENTS}
-"""The event of each hook function's name: `on_pre_tool_use` answers `PreToolUse`."""
 
 
 def model(name: str) -> type[Event]:
@@ -80,7 +56,7 @@ def model(name: str) -> type[Event]:
     """
     if name not in EVENTS:
         raise EventError(f"{name!r} is not an event this holdfast knows; upgrade it if your client is newer")
-    kind: type[Event] = getattr(import_module(EVENTS[name]), name)
+    kind: type[Event] = getattr(import_module(HOMES[name]), name)
     return kind
 
 
@@ -105,7 +81,7 @@ def parse(payload: object) -> Event:
 
 
 def example(function: str) -> str:
-    """Return the source of the example handler file in a hook's module docstring.
+    """Return the source of the example handler file in a hook's docstring.
 
     Args:
         function: the hook's name, such as `on_pre_tool_use`.
@@ -113,5 +89,5 @@ def example(function: str) -> str:
     Raises:
         KeyError: there is no such hook.
     """
-    _, _, code = (inspect.getdoc(import_module(EVENTS[HOOK_NAMES[function]])) or "").partition("Example::\n\n")
+    _, _, code = (inspect.getdoc(EVENTS[HOOK_NAMES[function]].specification) or "").partition("Example::\n\n")
     return inspect.cleandoc(code) + "\n"

@@ -1,6 +1,6 @@
 """The fields that all events about a single tool call share."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
@@ -48,8 +48,6 @@ class ToolEvent(Event):
         tool_input: the tool's arguments, by the tool's own names.
         mcp_server: the MCP server of the tool, if it has one.
     """
-
-    matcher_field: ClassVar[str | None] = "tool_name"
 
     tool_name: str
     tool_input: dict[str, Any] = Field(default_factory=dict)

@@ -1,6 +1,6 @@
 """The fields that the events about an MCP server's question to the user share."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from holdfast.clients.claude.events.event import Event
 
@@ -16,9 +16,6 @@ class ElicitationEvent(Event):
             is one.
         content: the form's values, with `accept`.
     """
-
-    matcher_field: ClassVar[str | None] = "mcp_server_name"
-    accepts = frozenset({"answer", "terminal"})
 
     mcp_server_name: str = ""
     mode: str | None = None

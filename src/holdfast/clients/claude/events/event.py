@@ -1,7 +1,7 @@
 """The fields that all events share."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from pydantic import ValidationError
 
@@ -39,17 +39,6 @@ class Event(Record):
         scratchpad_dir: the session's scratch folder.
     """
 
-    matcher_field: ClassVar[str | None] = None
-    """The field that a matcher is compared with; `None` if the client ignores matchers here (client fact §1.3)."""
-    accepts: ClassVar[frozenset[str]] = frozenset()
-    """The kinds of outcome the client honours on this event (client fact §1.3)."""
-    drops: ClassVar[dict[str, str]] = {}
-    """The kinds of outcome that are left out of the reply on this event, each with the reason."""
-    strictable: ClassVar[bool] = False
-    """Whether a handler of this event may be `strict`: its own failure becomes a refusal."""
-    deadline: ClassVar[float] = 600.0
-    """Seconds after which the client gives up by default (client fact §4.4)."""
-
     session_id: str
     hook_event_name: str
     transcript_path: str = ""
@@ -70,14 +59,6 @@ class Event(Record):
     def reaches_agent(self) -> bool:
         """Whether a handler's advice reaches a subagent instead of the main conversation."""
         return self.in_subagent
-
-    @property
-    def matcher_value(self) -> str | None:
-        """The value that a matcher is compared with; `None` if the event has no such field or it was absent."""
-        if self.matcher_field is None:
-            return None
-        value: str | None = getattr(self, self.matcher_field)
-        return value
 
     @classmethod
     def read(cls, payload: Mapping[str, Any]) -> Self:

@@ -1,7 +1,5 @@
 """The fields that the events before and after a change of the session's model share."""
 
-from typing import ClassVar
-
 from holdfast.clients.claude.events.event import Event
 
 
@@ -19,9 +17,6 @@ class ModelSwitchEvent(Event):
         estimated_cache_write_usd: what filling the new model's cache would cost, in US dollars.
         pricing: where the price comes from: `configured`, `catalog` or `default`.
     """
-
-    matcher_field: ClassVar[str | None] = "to_model"
-    deadline = 30.0
 
     from_model: str = ""
     to_model: str = ""

@@ -1,14 +1,4 @@
-"""`Elicitation` fires when an MCP server asks the user something; the matcher tests the server's name.
-
-Example::
-
-    from holdfast import answer, hookimpl
-
-    @hookimpl(match="demo")
-    def on_elicitation(event):
-        if event.mode == "url":
-            return answer("decline")
-"""
+"""The fields of `Elicitation`."""
 
 from typing import Any
 
@@ -16,7 +6,7 @@ from holdfast.clients.claude.events.elicitation import ElicitationEvent
 
 
 class Elicitation(ElicitationEvent):
-    """An MCP server asks the user something.
+    """What the client sends with `Elicitation`.
 
     Attributes:
         message: the question.

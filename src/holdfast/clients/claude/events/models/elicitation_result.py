@@ -1,17 +1,7 @@
-"""`ElicitationResult` fires after the user answered an MCP server, and may change the answer.
-
-Example::
-
-    from holdfast import answer, hookimpl
-
-    @hookimpl(match="demo")
-    def on_elicitation_result(event):
-        if event.action == "accept" and not event.content:
-            return answer("cancel")
-"""
+"""The fields of `ElicitationResult`."""
 
 from holdfast.clients.claude.events.elicitation import ElicitationEvent
 
 
 class ElicitationResult(ElicitationEvent):
-    """The user answered an MCP server's question."""
+    """What the client sends with `ElicitationResult`."""

@@ -1,21 +1,10 @@
-"""`InstructionsLoaded` fires when a CLAUDE.md, a rule or a file imported by one was loaded.
-
-Example::
-
-    from holdfast import hookimpl
-
-    @hookimpl(match="nested_traversal")
-    def on_instructions_loaded(event, context):
-        context.log(f"loaded {event.file_path}")
-"""
-
-from typing import ClassVar
+"""The fields of `InstructionsLoaded`."""
 
 from holdfast.clients.claude.events.event import Event
 
 
 class InstructionsLoaded(Event):
-    """A CLAUDE.md, a rule or a file imported by one was loaded.
+    """What the client sends with `InstructionsLoaded`.
 
     Attributes:
         file_path: the file.
@@ -25,9 +14,6 @@ class InstructionsLoaded(Event):
         trigger_file_path: the file whose use loaded it.
         parent_file_path: the file that imports it.
     """
-
-    matcher_field: ClassVar[str | None] = "load_reason"
-    accepts = frozenset({"terminal"})
 
     file_path: str = ""
     memory_type: str = ""

@@ -1,14 +1,4 @@
-"""`PostToolBatch` fires once after all calls of one assistant message, even if some never ran.
-
-Example::
-
-    from holdfast import advise, hookimpl
-
-    @hookimpl
-    def on_post_tool_batch(event):
-        if sum(call.is_agent_launch for call in event.tool_calls) > 5:
-            return advise("This machine runs at most five subagents well at a time.")
-"""
+"""The fields of `PostToolBatch`."""
 
 from typing import Any
 
@@ -39,12 +29,10 @@ class ToolCall(Record):
 
 
 class PostToolBatch(Event):
-    """All calls of one assistant message are done, including those that never ran because their input was invalid.
+    """What the client sends with `PostToolBatch`.
 
     Attributes:
         tool_calls: the calls, in the model's order.
     """
-
-    accepts = frozenset({"advise", "block", "stop", "tell_user", "terminal"})
 
     tool_calls: tuple[ToolCall, ...] = ()

@@ -1,20 +1,10 @@
-"""`PostToolUseFailure` fires after a tool call started and failed; not for refused calls and invalid arguments.
-
-Example::
-
-    from holdfast import advise, hookimpl
-
-    @hookimpl(match="Bash")
-    def on_post_tool_use_failure(event):
-        if "command not found" in event.error:
-            return advise("The tools of this project are installed by `make tools`.")
-"""
+"""The fields of `PostToolUseFailure`."""
 
 from holdfast.clients.claude.events.call import ToolEvent
 
 
 class PostToolUseFailure(ToolEvent):
-    """A tool call started and failed; not fired for refused calls and invalid arguments.
+    """What the client sends with `PostToolUseFailure`.
 
     Attributes:
         error: what went wrong, in the tool's words.
@@ -22,8 +12,6 @@ class PostToolUseFailure(ToolEvent):
         tool_use_id: the call; absent on older clients.
         duration_ms: how long it ran, in milliseconds.
     """
-
-    accepts = frozenset({"advise", "block", "stop", "tell_user", "terminal"})
 
     error: str = ""
     is_interrupt: bool = False

@@ -1,25 +1,10 @@
-"""`SessionStart` fires when a session begins or continues: `startup`, `resume`, `clear`, `compact`, `fork`.
-
-After a compaction, this is the one event on which lost context can be restored.
-
-Example::
-
-    from holdfast import advise, hookimpl
-
-    @hookimpl(match="compact")
-    def on_session_start(event, context):
-        notes = context.root / "NOTES.md"
-        if notes.is_file():
-            return advise(f"The project's notes:\\n{notes.read_text()}")
-"""
-
-from typing import ClassVar
+"""The fields of `SessionStart`."""
 
 from holdfast.clients.claude.events.event import Event
 
 
 class SessionStart(Event):
-    """A session began: new, resumed, cleared, forked, or continued after a compaction.
+    """What the client sends with `SessionStart`.
 
     Attributes:
         source: `startup`, `resume`, `clear`, `compact`, `fork` or a newer one. `compact` is where lost context
@@ -31,11 +16,6 @@ class SessionStart(Event):
         prompt_cache_likely_expired: on resume and fork, whether the prompt cache is probably cold.
         estimated_cache_write_usd: on resume and fork, what filling it again would cost, in US dollars.
     """
-
-    matcher_field: ClassVar[str | None] = "source"
-    accepts = frozenset(
-        {"advise", "tell_user", "environment", "watch", "title", "initial_message", "reload_skills", "terminal"}
-    )
 
     source: str = ""
     model: str | None = None

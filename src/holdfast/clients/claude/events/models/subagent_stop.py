@@ -1,26 +1,11 @@
-"""`SubagentStop` fires when a subagent has finished a run, maybe several times for one agent.
-
-It says nothing about success, and answers go to the subagent.
-It also fires for a compaction's own agent (`event.is_compaction`).
-
-Example::
-
-    from holdfast import hookimpl, tell_user
-
-    @hookimpl
-    def on_subagent_stop(event):
-        if not event.is_compaction and not event.last_assistant_message:
-            return tell_user(f"The agent {event.agent_type} ended without a word.")
-"""
-
-from typing import ClassVar
+"""The fields of `SubagentStop`."""
 
 from holdfast.clients.claude.events.background import BackgroundTask, SessionCron
 from holdfast.clients.claude.events.event import Event
 
 
 class SubagentStop(Event):
-    """A subagent finished a run; says nothing about success, and may come several times for one agent.
+    """What the client sends with `SubagentStop`.
 
     Attributes:
         agent_id: the subagent; empty if the client does not say.
@@ -31,9 +16,6 @@ class SubagentStop(Event):
         background_tasks: what still runs, often including this very agent.
         session_crons: the session's schedule.
     """
-
-    matcher_field: ClassVar[str | None] = "agent_type"
-    accepts = frozenset({"force_turn", "block", "stop", "tell_user", "terminal"})
 
     agent_id: str = ""
     stop_hook_active: bool = False

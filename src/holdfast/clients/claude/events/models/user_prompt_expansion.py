@@ -1,22 +1,10 @@
-"""`UserPromptExpansion` fires when a typed slash command, skill or MCP prompt expands, after `UserPromptSubmit`.
-
-Example::
-
-    from holdfast import block, hookimpl
-
-    @hookimpl(match="release")
-    def on_user_prompt_expansion(event):
-        if not event.command_args:
-            return block("/release needs a version")
-"""
-
-from typing import ClassVar
+"""The fields of `UserPromptExpansion`."""
 
 from holdfast.clients.claude.events.event import Event
 
 
 class UserPromptExpansion(Event):
-    """A typed slash command, skill or MCP prompt expands; comes after UserPromptSubmit.
+    """What the client sends with `UserPromptExpansion`.
 
     Attributes:
         prompt: the prompt as typed.
@@ -25,10 +13,6 @@ class UserPromptExpansion(Event):
         expansion_type: `slash_command`, `mcp_prompt` or a newer one.
         command_source: where the command is defined, such as `projectSettings`.
     """
-
-    matcher_field: ClassVar[str | None] = "command_name"
-    accepts = frozenset({"advise", "block", "suppress_prompt", "tell_user", "stop", "terminal"})
-    strictable = True
 
     prompt: str
     command_name: str = ""

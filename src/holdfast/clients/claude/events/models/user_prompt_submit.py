@@ -1,16 +1,4 @@
-"""`UserPromptSubmit` fires before a prompt is processed, including prompts that the client made itself.
-
-The client makes one when a background task ends, or on a schedule. A prompt can't be rewritten.
-
-Example::
-
-    from holdfast import advise, hookimpl
-
-    @hookimpl
-    def on_user_prompt_submit(event):
-        if "deploy" in event.prompt and not event.task_notification:
-            return advise("Deployments of this project go through the release branch.")
-"""
+"""The fields of `UserPromptSubmit`."""
 
 from __future__ import annotations
 
@@ -19,17 +7,13 @@ from holdfast.clients.claude.events.event import Event
 
 
 class UserPromptSubmit(Event):
-    """A prompt is about to be processed: the user's, or one the client made itself (a task's end, a schedule).
+    """What the client sends with `UserPromptSubmit`.
 
     Attributes:
         prompt: the complete prompt.
         source: who made it: `user`, `sdk`, `system`, `loop_wakeup`, …; most clients leave it out.
         session_title: the session's title.
     """
-
-    accepts = frozenset({"advise", "block", "title", "suppress_prompt", "tell_user", "stop", "terminal"})
-    strictable = True
-    deadline = 30.0
 
     prompt: str
     source: str | None = None

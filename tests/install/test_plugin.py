@@ -11,13 +11,15 @@ import pytest
 from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
-from holdfast.install import installer, launcher, plugin_copies, uninstall, upkeep, wanted_events
+from holdfast.clients.claude.events import EVENTS
+from holdfast.install import install, launcher, plugin, register, uninstall, upkeep
+from holdfast.install.install import Options
+from holdfast.install.register import Entry, Wish
 from holdfast.plugins import discovery
 from holdfast.sessions.workspace import Workspace
 from tests.processes import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from holdfast.clients.claude.scopes import Scope, Target
@@ -71,19 +73,19 @@ def test_nothing_is_added_that_the_plugin_registers(project: Workspace) -> None:
     place = target(project)
     enable(place)
     before = place.settings.read_bytes()
-    lines = installer.install(place, allow_cli=False)
+    lines = install.install(place, Options(allow_cli=False))
     assert place.settings.read_bytes() == before
     assert any("an event that the plugin does not register" in line for line in lines)
     assert any(line.startswith("The plugin is enabled and registers SessionStart, ") for line in lines)
-    assert installer.preview(place) == ""
+    assert install.preview(place) == ""
 
 
 def test_the_rules_are_added_and_the_skill_is_not(project: Workspace) -> None:
     """The plugin brings its own skill; that the model may call the command unasked only settings can say."""
     place = target(project)
     enable(place)
-    installer.install(place, allow_cli=True)
-    assert json.loads(place.settings.read_text())["permissions"]["allow"] == list(installer.ALLOW_RULES)
+    install.install(place, Options(allow_cli=True))
+    assert json.loads(place.settings.read_text())["permissions"]["allow"] == list(install.ALLOW_RULES)
     assert not place.skill.exists()
     uninstall.uninstall(place)
     assert "permissions" not in json.loads(place.settings.read_text())
@@ -107,7 +109,7 @@ def test_only_the_rest_is_added(project: Workspace, event: str, match: str | Non
     handler(event, match)
     place = target(project)
     enable(place)
-    installer.install(place)
+    install.install(place)
     found = events(place)
     assert set(found) == set(left)
     if match == "mcp__.*":
@@ -119,16 +121,16 @@ def test_only_the_rest_is_added(project: Workspace, event: str, match: str | Non
 def test_what_was_registered_before_stays(project: Workspace) -> None:
     """Without it nothing would be left once the plugin is removed; each firing is answered once."""
     place = target(project)
-    installer.install(place)
+    install.install(place)
     before = json.loads(place.settings.read_text())
     enable(place)
     write(place.settings, before | json.loads(place.settings.read_text()))
     files = discovery.find(claude, project)
-    assert upkeep.refresh(place.settings, project, files) == []
+    assert install.refresh(place, files) == []
     handler("notification")
-    (line,) = (line for line in installer.install(place) if "is answered once, by one of the two" in line)
+    (line,) = (line for line in install.install(place) if "leaves to these settings" in line)
     assert set(events(place)) == {*SHIPPED, "Notification"}
-    assert [event for event in events(place) if event in line.partition("Each firing of")[2]] == list(SHIPPED)
+    assert [event for event in events(place) if event in line.partition(" For ")[2]] == list(SHIPPED)
 
 
 @pytest.mark.parametrize("match", ["Bash", "Agent|Bash", "mcp__.*", None])
@@ -137,14 +139,14 @@ def test_a_second_install_beside_the_plugin_changes_nothing(project: Workspace, 
     handler("pre_tool_use", match)
     place = target(project)
     enable(place)
-    installer.install(place)
+    install.install(place)
     first = events(place)["PreToolUse"]
-    assert upkeep.refresh(place.settings, project, discovery.find(claude, project)) == []
-    installer.install(place)
+    assert install.refresh(place, discovery.find(claude, project)) == []
+    install.install(place)
     assert events(place)["PreToolUse"] == first
     if match == "Bash":
         (paths.user_handlers() / "mine.py").unlink()
-        upkeep.refresh(place.settings, project, discovery.find(claude, project))
+        install.refresh(place, discovery.find(claude, project))
         assert "PreToolUse" not in events(place)
 
 
@@ -164,7 +166,7 @@ def test_a_plugin_that_does_not_run_counts_for_nothing(project: Workspace, how: 
         enable(place, installed=tmp_path / "x")
     if how == "gone":
         enable(place, installed=tmp_path / "gone")
-    installer.install(place)
+    install.install(place)
     assert set(events(place)) == set(SHIPPED)
 
 
@@ -172,23 +174,21 @@ def test_whose_plugin_counts_for_which_settings(project: Workspace) -> None:
     """A user's settings rely on no project's plugin, a team's on nobody's own; local ones on all of this project."""
     user, team, local = (target(project, scope) for scope in ("user", "project", "local"))
     enable(user)
-    assert [bool(plugin_copies.registered(each)) for each in (user, team, local)] == [True, False, True]
+    assert [bool(plugin.registered(each)) for each in (user, team, local)] == [True, False, True]
     write(user.settings, {})
     enable(team)
-    assert [bool(plugin_copies.registered(each)) for each in (user, team, local)] == [False, True, True]
+    assert [bool(plugin.registered(each)) for each in (user, team, local)] == [False, True, True]
     enable(team, scope="project", projectPath=str(project.root))
-    assert [bool(plugin_copies.registered(each)) for each in (user, team, local)] == [False, True, True]
+    assert [bool(plugin.registered(each)) for each in (user, team, local)] == [False, True, True]
     write(local.settings, {"enabledPlugins": {NAME: False}})
-    assert not plugin_copies.registered(local)
+    assert not plugin.registered(local)
     write(local.settings, {})
     enable(team, scope="project", projectPath="/another/project")
-    assert not plugin_copies.registered(local)
+    assert not plugin.registered(local)
     enable(team, installed=None)
-    assert [bool(plugin_copies.registered(each)) for each in (team, local)] == [True, False], (
-        "a teammate has it installed"
-    )
+    assert [bool(plugin.registered(each)) for each in (team, local)] == [True, False], "a teammate has it installed"
     enable(user, scope="project", projectPath=str(project.root))
-    assert [bool(plugin_copies.registered(each)) for each in (user, local)] == [False, True]
+    assert [bool(plugin.registered(each)) for each in (user, local)] == [False, True]
 
 
 def test_the_clients_notes_are_read_in_each_form(project: Workspace, tmp_path: Path) -> None:
@@ -199,17 +199,17 @@ def test_the_clients_notes_are_read_in_each_form(project: Workspace, tmp_path: P
     row: dict[str, object] = {"installPath": str(ROOT)}
     for rows in (row, [3, {"installPath": 3}, row]):
         write(notes, {"plugins": {NAME: rows}})
-        assert set(plugin_copies.registered(place)) == set(SHIPPED)
+        assert set(plugin.registered(place)) == set(SHIPPED)
     (tmp_path / "link").symlink_to(project.root)
     write(notes, {"plugins": {NAME: [row | {"projectPath": str(tmp_path / "link")}]}})
-    assert (bool(plugin_copies.registered(place)), set(plugin_copies.registered(local))) == (False, set(SHIPPED))
+    assert (bool(plugin.registered(place)), set(plugin.registered(local))) == (False, set(SHIPPED))
 
 
 def test_the_printed_settings_do_not_depend_on_it(project: Workspace) -> None:
     """`install --print` is the same on every machine."""
-    before = wanted_events.printed(project.root)
+    before = register.printed(project.root)
     enable(target(project))
-    assert wanted_events.printed(project.root) == before
+    assert register.printed(project.root) == before
 
 
 # --- where this process is the plugin's copy ----------------------------------------------------------------------
@@ -235,7 +235,7 @@ def test_handlers_that_nothing_registers_are_named(project: Workspace, running: 
         f"handlers want PreToolUse, which the plugin does not register; run {ROOT / 'bin' / 'holdfast'} install"
     )
     assert not target(project).settings.exists()
-    installer.install(target(project))
+    install.install(target(project))
     assert upkeep.keep_registered(project) == []
 
 
@@ -255,17 +255,23 @@ def test_the_launcher_follows_an_update(project: Workspace, running: Path, monke
     assert paths.launcher().read_text() == foreign
 
 
-def test_what_is_covered_is_told_by_matchers() -> None:
-    """The plugin's every value covers all, a wish for every value is not covered by names."""
-    cases: Iterable[tuple[str | None, str | None, dict[str, str | None]]] = (
-        ("Bash", None, {}),
-        ("Bash", "*", {}),
-        ("", "Bash", {"PreToolUse": None}),
-        ("^B", "^B", {}),
-        ("^B", "Bash", {"PreToolUse": "^B"}),
-        ("Bash|Read", "Read, Edit", {"PreToolUse": "Bash"}),
+def test_only_what_goes_beyond_the_plugin_is_registered() -> None:
+    """What settings register by themselves stays in full; a longer time limit goes beyond the plugin, too."""
+    rows: tuple[tuple[Wish, str | None, str | None, Entry | None], ...] = (
+        (Wish("PreToolUse", "Bash"), None, None, None),
+        (Wish("PreToolUse", "Bash"), "*", None, None),
+        (Wish("PreToolUse", ""), "Bash", None, Entry()),
+        (Wish("PreToolUse", "^B"), "^B", None, Entry("(?:^B)")),
+        (Wish("PreToolUse", "^B"), "(?:^B)", None, None),
+        (Wish("PreToolUse", "^B"), "Bash", None, Entry("(?:^B)")),
+        (Wish("PreToolUse", "Bash|Read"), "Read, Edit", None, Entry("Bash")),
+        (Wish("PreToolUse", "Bash|Read"), "Read, Edit", "Bash", Entry("Bash")),
+        (Wish("PreToolUse", "Bash|Read"), "Read, Edit", "Bash|Read", Entry("Bash|Read")),
+        (Wish("PreToolUse", "Bash"), None, "Bash", Entry("Bash")),
+        (Wish("SessionEnd", None, 1.0), None, None, None),
+        (Wish("SessionEnd", None, 10.0), None, None, Entry(None, 60)),
     )
-    for wanted, known, left in cases:
-        assert plugin_copies.remainder({"PreToolUse": wanted}, {"PreToolUse": known}, {}) == left
-    kept = {"PreToolUse": "Bash"}
-    assert plugin_copies.remainder(kept, {"PreToolUse": None}, kept) == kept
+    for wish, theirs, present, wanted in rows:
+        there = {wish.event: present} if present else {}
+        entries = register.entries([wish], EVENTS, plugin={wish.event: theirs}, present=there)
+        assert entries.get(wish.event) == wanted, wish

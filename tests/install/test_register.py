@@ -9,11 +9,11 @@ from typing import Any, Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import events
 from holdfast.clients import claude
 from holdfast.clients.claude.matchers import matches
+from holdfast.clients.claude.replies import EXIT_CODE_EVENTS
 from holdfast.events import EVENTS
-from holdfast.install import registration
+from holdfast.install import register
 from holdfast.plugins.discovery import HandlerFile
 from holdfast.plugins.scan import Route
 from tests.processes import SOURCE
@@ -35,7 +35,8 @@ def file(
 
 
 def wanted(*routes: tuple[str, str | None]) -> dict[str, str | None]:
-    return registration.wanted([file(*routes)], frozenset(EVENTS))
+    entries = register.entries(register.wishes_of([file(*routes)]), EVENTS)
+    return {event: entry.matcher for event, entry in entries.items()}
 
 
 @each_row(
@@ -85,8 +86,7 @@ def test_events_whose_lists_know_only_bars() -> None:
 
 
 def test_events_without_a_matcher_field_get_no_matcher() -> None:
-    """The events the client ignores matchers on are those whose model has no matcher field."""
-    assert {name for name in EVENTS if events.model(name).matcher_field is None} == registration.NO_MATCHER
+    """The client ignores matchers there."""
     assert wanted(("Stop", "Bash")) == {"Stop": None}
 
 
@@ -105,7 +105,7 @@ def test_nothing_a_route_asks_for_is_lost(matchers: list[str], tool: str) -> Non
 @each_row("event", EVENTS)
 def test_a_command_is_recognised_as_ours(event: str) -> None:
     """Every command we register is found again."""
-    assert registration.ours(registration.command(event))
+    assert register.ours(register.command(event))
 
 
 @each_row(
@@ -122,12 +122,12 @@ def test_a_command_is_recognised_as_ours(event: str) -> None:
 )
 def test_a_command_that_only_mentions_the_launcher_is_not_ours(command: str) -> None:
     """Somebody else's command is never touched."""
-    assert not registration.ours(command)
+    assert not register.ours(command)
 
 
 def run(shell: str, event: str, home: Path | None, **variables: str) -> subprocess.CompletedProcess[bytes]:
     env = {"PATH": os.defpath} | ({} if home is None else {"HOME": str(home)}) | variables
-    return subprocess.run([shell, "-c", registration.command(event)], env=env, input=b"{}", capture_output=True)
+    return subprocess.run([shell, "-c", register.command(event)], env=env, input=b"{}", capture_output=True)
 
 
 def launcher(home: Path, text: str, mode: int = 0o755) -> None:
@@ -143,7 +143,7 @@ def test_the_command_passes_the_event_and_stdin_and_only_two_means_no(tmp_path: 
     """The launcher gets the event's name and the payload; its exit code counts only where 2 is the only no."""
     launcher(tmp_path, '#!/bin/sh\nprintf "%s " "$1"; cat; echo reason >&2; exit "${CODE:-2}"\n')
     done = run(shell, event, tmp_path)
-    decides = event in registration.EXIT_CODE_EVENTS
+    decides = event in EXIT_CODE_EVENTS
     assert (done.stdout, done.returncode) == (f"{event} {{}}".encode(), 2 if decides else 0)
     assert done.stderr == (b"reason\n" if decides else b"")
 
@@ -187,12 +187,12 @@ def test_without_holdfast_the_command_is_silent(tmp_path: Path, shell: str, even
 def test_a_worktree_is_named_or_the_command_fails_in_plain_words(tmp_path: Path, shell: str, code: int) -> None:
     """The client takes the last line for the folder, and silence for an error that says nothing: so we say it."""
     silent = run(shell, "WorktreeCreate", tmp_path)
-    assert (silent.returncode, silent.stdout, silent.stderr.decode()) == (1, b"", f"{registration.NO_WORKTREE}\n")
+    assert (silent.returncode, silent.stdout, silent.stderr.decode()) == (1, b"", f"{register.NO_WORKTREE}\n")
 
     launcher(tmp_path, f'#!/bin/sh\necho "user/a.py: no" >&2; printf %s "$FOLDER"; exit {code}\n')
     failed = run(shell, "WorktreeCreate", tmp_path)
     assert (failed.returncode, failed.stdout) == (1, b"")
-    assert failed.stderr.decode() == f"user/a.py: no\n{registration.NO_WORKTREE}\n"
+    assert failed.stderr.decode() == f"user/a.py: no\n{register.NO_WORKTREE}\n"
 
     (tmp_path / ".local/share/holdfast/run").write_text("#!/bin/sh\necho '/a b/c'\n")
     made = run(shell, "WorktreeCreate", tmp_path)
@@ -234,4 +234,4 @@ def test_with_the_launcher_broken_the_command_passes(tmp_path: Path, shell: str,
 )
 def test_what_a_registered_matcher_covers(event: str, registered: str | None, asked: str | None, covered: bool) -> None:
     """Where that cannot be told of an expression, it does not."""
-    assert registration.covers(event, registered, asked) is covered
+    assert register.covers(event, registered, asked) is covered

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from holdfast import paths
 from holdfast.errors import MissingError, StateError
 from holdfast.files import atomic, document
-from holdfast.install.settingsfile import sha256
+from holdfast.install.settings import sha256
 
 if TYPE_CHECKING:
     from pathlib import Path

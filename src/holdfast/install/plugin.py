@@ -1,7 +1,13 @@
-"""The copies of Holdfast's plugin that the client has enabled, and what they register."""
+"""The copies of Holdfast's plugin that the client has enabled: what they register, and the relay that they start.
+
+Where a copy brings the native relay for this platform, `plugin/run.sh` starts it from the copy's data folder, if its
+run.conf names that copy and its environment. A session's start never goes through it: that event puts the relay in
+place, and so replaces one that no longer runs.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import sys
@@ -11,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
 from holdfast.clients.claude import scopes
-from holdfast.clients.claude.matchers import alternatives, selects_all
-from holdfast.errors import ConfigError, MissingError, StateError
-from holdfast.files import document
-from holdfast.install import launcher
-from holdfast.install.registration import NO_MATCHER, PLUGIN_RUNNER, merged
+from holdfast.errors import ConfigError, HoldfastError, MissingError, StateError
+from holdfast.files import atomic, document
+from holdfast.install import launcher, native
+from holdfast.install.native import Relay
+from holdfast.install.register import PLUGIN_RUNNER, Matchers, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -88,7 +94,7 @@ class Copy:
         """Return (event, matcher, JSON object of the command) for each of its hooks that is Holdfast's."""
         return _hooks(self.root)
 
-    def registered(self) -> dict[str, str | None]:
+    def registered(self) -> Matchers:
         """Return event -> matcher that it registers."""
         return _merged([self.root])
 
@@ -98,7 +104,7 @@ def running() -> bool:
     return (Path(sys.prefix) / "ready").is_file() and paths.plugin_manifest().is_file()
 
 
-def registered(target: Target) -> dict[str, str | None]:
+def registered(target: Target) -> Matchers:
     """Return event -> matcher that an enabled plugin registers wherever the settings of `target` apply.
 
     A plugin counts if the user's settings enable it; for local settings also if the project's do. For a project's
@@ -131,35 +137,19 @@ def data_folders() -> list[Path]:
     return scopes.plugin_data_folders(_NAME)
 
 
-def remainder(
-    wanted: Mapping[str, str | None], plugin: Mapping[str, str | None], present: Mapping[str, object]
-) -> dict[str, str | None]:
-    """Return what settings must register in addition to a plugin: event -> matcher.
-
-    Args:
-        wanted: event -> matcher that the handlers want.
-        plugin: event -> matcher that the plugin registers.
-        present: event -> matcher that the settings register now. These stay registered in full, because nothing would
-            be left if the plugin were removed; a firing that starts both is answered once
-            (`holdfast.dispatch.duplicates`). An entry that was itself only an addition to the plugin stays one.
-    """
-    left = {}
-    for event, matcher in wanted.items():
-        if event not in plugin or (event in present and not _beside(event, present[event], plugin[event])):
-            left[event] = matcher
-        else:
-            rest = _uncovered(event, matcher, plugin[event])
-            if rest:
-                left[event] = None if rest == "*" else rest
-    return left
-
-
-def own() -> dict[str, str | None]:
+def own() -> Matchers:
     """Return event -> matcher that the plugin copy with this package registers."""
     return _merged([paths.shipped("hooks").parent])
 
 
-def keep_launcher() -> None:
+def keep() -> None:
+    """Bring the launcher and the relay up to date if this process runs from a plugin copy; never raises."""
+    if running():
+        _keep_launcher()
+        _keep_relay()
+
+
+def _keep_launcher() -> None:
     """Rewrite the launcher, if a plugin copy installed it, to start the copy that runs now; never raises.
 
     An update of the plugin brings a new folder, and sometimes a new environment, while settings still name the
@@ -175,9 +165,12 @@ def keep_launcher() -> None:
         log.write("warning", f"the launcher couldn't be updated: {error}")
 
 
-def _merged(roots: Iterable[Path]) -> dict[str, str | None]:
-    known = [(event, matcher) for root in roots for event, matcher, _ in _hooks(root)]
-    return merged(known, frozenset(event for event, _ in known))
+def _merged(roots: Iterable[Path]) -> Matchers:
+    matchers: dict[str, list[str | None]] = {}
+    for root in roots:
+        for event, matcher, _ in _hooks(root):
+            matchers.setdefault(event, []).append(matcher)
+    return {event: union(event, listed) for event, listed in matchers.items()}
 
 
 def _hooks(root: Path) -> list[tuple[str, str | None, Mapping[str, Any]]]:
@@ -185,23 +178,86 @@ def _hooks(root: Path) -> list[tuple[str, str | None, Mapping[str, Any]]]:
     return [each for each in scopes.plugin_hooks(root) if PLUGIN_RUNNER in each[2]["command"]]
 
 
-def _beside(event: str, present: object, plugin: str | None) -> bool:
-    """Return whether a registered matcher is a list of names that the plugin selects none of."""
-    if not isinstance(present, str) or selects_all(present) or alternatives(present, event) is None:
-        return False
-    return _uncovered(event, present, plugin) == present
+# --- the native relay -----------------------------------------------------------------------------------------------
+
+_SUMS = "SHA256SUMS"
 
 
-def _uncovered(event: str, wanted: str | None, plugin: str | None) -> str:
-    """Return a matcher for what `wanted` selects and `plugin` doesn't; empty for nothing, `*` for every value.
+def shipped_relay(root: Path) -> Relay:
+    """Return the program that the plugin at `root` brings for this platform, or why it brings none.
 
-    If one of them is a regular expression, that can't be said exactly: it may select more.
+    Raises StateError if its file is missing, or isn't the one whose hash the plugin names.
     """
-    if plugin is None or selects_all(plugin) or wanted == plugin or event in NO_MATCHER:
-        return ""
-    if wanted is None or selects_all(wanted):
-        return "*"
-    names, known = alternatives(wanted, event), alternatives(plugin, event)
-    if names is None or known is None:
-        return wanted
-    return "|".join(name for name in names if name not in known)
+    if native.switched_off():
+        return Relay(b"", f"{native.SWITCH} asks for it")
+    system = os.uname()
+    name = f"{system.sysname}-{system.machine}".lower()
+    folder = root / "plugin" / "relays"
+    lines = document.read(folder / _SUMS)[0].decode("utf-8", "replace").splitlines()
+    wanted = {words[1]: words[0] for words in map(str.split, lines) if len(words) == 2}
+    if name not in wanted:
+        return Relay(b"", f"the plugin brings no native one for {name}")
+    program = document.read(folder / name)[0]
+    if hashlib.sha256(program).hexdigest() != wanted[name]:
+        raise StateError(folder / name, f"isn't the program whose hash {_SUMS} names; install the plugin again")
+    return Relay(program, "of the plugin")
+
+
+def _keep_relay() -> None:
+    """Put the relay of the copy that runs now into its data folder, or remove an earlier one; never raises."""
+    interpreter = Path(sys.executable)
+    try:
+        _put_relay(Path(sys.prefix).parent / "relay", str(interpreter), paths.plugin_root())
+    except (HoldfastError, OSError) as error:
+        log.write("warning", f"the plugin's relay couldn't be put in place: {error}")
+
+
+def _put_relay(folder: Path, interpreter: str, root: Path) -> None:
+    run = folder / "run"
+    try:
+        program = shipped_relay(root).program
+    except StateError:
+        atomic.remove(run)  # what the doctor calls damaged is not run
+        raise
+    wanted = _relay_files(folder, interpreter, root, program)
+    if wanted and all(path.is_file() and path.read_bytes() == data for path, data in wanted.items()):
+        return
+    atomic.remove(run)
+    if not wanted:
+        return
+    paths.ensure_private(folder)
+    if native.version(program, folder) != native.digest():
+        raise StateError(run, "does not run here, or is of another version")
+    for path, data in wanted.items():
+        atomic.write(path, data, mode=0o755)
+
+
+def _relay_files(folder: Path, interpreter: str, root: Path, program: bytes) -> dict[Path, bytes]:
+    """Return what has to be in the folder, the program last; nothing if there is none that can be started there."""
+    refuse = folder / "refuse.sh"
+    conf = launcher.conf_of(interpreter, str(root / "hooks" / "dispatch.py"), str(refuse))
+    if not (program and conf):
+        return {}
+    return {
+        refuse: launcher.fallback(launcher.arguments(interpreter)).encode("utf-8"),
+        folder / "run.conf": conf,
+        folder / "run": program,
+    }
+
+
+def relay_of(copy: Copy) -> str:
+    """Return which relay a copy with an environment starts, and why, as words for a sentence.
+
+    Raises StateError as `shipped_relay` does.
+    """
+    found = shipped_relay(copy.root)
+    if not found.program:
+        return f"without a relay, because {found.origin}"
+    folder = copy.data / "relay"
+    wanted = _relay_files(folder, str(copy.environment / "bin" / "python"), copy.root, found.program)
+    try:
+        if wanted and all((folder / name).read_bytes() == wanted[folder / name] for name in ("run.conf", "run")):
+            return "through the native relay"
+    except OSError:
+        pass
+    return "without a relay until a session has started"

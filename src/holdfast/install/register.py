@@ -1,0 +1,363 @@
+"""What to register with Claude Code: from what the handlers want to the entries of a settings file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import config, paths
+from holdfast.clients import claude
+from holdfast.clients.claude import STRICT_EVENTS
+from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
+from holdfast.clients.claude.matchers import (
+    NARROW_EVENTS,
+    NO_MATCHER,
+    TOOL_EVENTS,
+    alternatives,
+    as_regex,
+    called_as,
+    selects_all,
+)
+from holdfast.clients.claude.replies import EXIT_CODE_EVENTS
+from holdfast.plugins import discovery
+from holdfast.plugins.deadlines import needed_client_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from pathlib import Path
+
+    from holdfast.plugins.discovery import HandlerFile
+    from holdfast.plugins.scan import Route
+
+LAUNCHER = "$HOME/.local/share/holdfast/run"
+"""The launcher's path in every registered command: the same text on every machine (docs/architecture.md)."""
+
+STATUS_LINE = f'p="{LAUNCHER}"; [ -x "$p" ] && exec "$p" --status 2>/dev/null; exit 0'
+"""The command of the client's status line: like a registered one, it is silent where the launcher is missing."""
+
+STATUS_REFRESH_S = 30
+"""How often the client runs it unasked: a turn that is over, or a command in a terminal, tells it nothing."""
+
+PLUGIN_RUNNER = "$CLAUDE_PLUGIN_ROOT/plugin/run.sh"
+"""What a plugin's hooks run instead of the launcher."""
+
+NO_WORKTREE = (
+    "Holdfast named no folder for the worktree, so none was made. To see why: holdfast handlers check. "
+    "To have Claude Code make worktrees with git, take this hook out of the settings."
+)
+"""The error shown if WorktreeCreate is registered and no handler makes the worktree, or Holdfast is gone."""
+
+LEAST_TIMEOUT_S = 5.0
+"""The time a handler has by default: a shorter registered timeout would cut off answers that are in time."""
+
+_SAME_TOOL = frozenset({"Task", "Agent"})
+_OURS = re.compile(
+    r"""\s*(?:p=|exec\s+|(?:\[|test)\s+-\S+\s+)?
+        (?P<quote>["']?)(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*)/\.local/share/holdfast/run(?P=quote)(?:[\s;]|$)""",
+    re.VERBOSE,
+)
+# Constructs that JavaScript's regular expressions lack or read differently, and those that number or name groups.
+_UNSAFE_TO_JOIN = re.compile(r"\(\?(?:P|#|\(|>|<(?![=!])|[aiLmsux-])|\\[AZk1-9]|[*+?}]\+")
+
+
+class Wish(NamedTuple):
+    """What one handler function wants: an event, the values that its matcher selects (None: all), its own timeout."""
+
+    event: str
+    match: str | None = None
+    timeout_s: float | None = None
+
+
+class Entry(NamedTuple):
+    """An event's entry in a settings file: its matcher (None: every value), and its timeout if it needs one."""
+
+    matcher: str | None = None
+    timeout_s: int | None = None
+
+
+Matchers = Mapping[str, str | None]
+"""Event -> the matcher of an entry; None for every value."""
+
+NOTHING: Matchers = MappingProxyType({})
+
+
+def entries(
+    wishes: Iterable[Wish],
+    known: Collection[str],
+    *,
+    plugin: Matchers = NOTHING,
+    present: Matchers = NOTHING,
+    keep: bool = False,
+) -> dict[str, Entry]:
+    """Return event -> the one entry that settings need so that every wish is met.
+
+    Args:
+        wishes: what the handlers want.
+        known: the events that may be registered.
+        plugin: what an enabled plugin registers. Only what goes beyond it is added.
+        present: what the settings register now. An event that they register by themselves stays registered in full:
+            nothing would be left if the plugin were removed.
+        keep: whether all that's present stays, because a handler that can't be read may want it.
+    """
+    by_event: dict[str, list[Wish]] = {}
+    for wish in wishes:
+        by_event.setdefault(wish.event, []).append(wish)
+    found = {event: _entry(event, by_event[event]) for event in EVENTS if event in by_event and event in known}
+    for event, matcher in present.items() if keep else ():
+        asked = found.get(event, Entry(matcher))
+        both = matcher if covers(event, matcher, asked.matcher) else union(event, [matcher, asked.matcher])
+        found[event] = asked._replace(matcher=both)
+    return {
+        event: left for event, entry in found.items() if (left := _beyond(event, entry, plugin, present)) is not None
+    }
+
+
+def beyond(event: str, matcher: str | None, plugin: Matchers) -> Entry | None:
+    """Return the entry for what a matcher selects and the plugin's doesn't, None if there is nothing.
+
+    If one of them is a regular expression, that can't be told exactly: the entry may select more.
+    """
+    if event not in plugin:
+        return Entry(matcher)
+    covered = plugin[event]
+    if covered is None or selects_all(covered) or matcher == covered or event in NO_MATCHER:
+        return None
+    if matcher is None or selects_all(matcher):
+        return Entry(None)
+    names, theirs = alternatives(matcher, event), alternatives(covered, event)
+    if names is None or theirs is None:
+        return Entry(matcher)
+    rest = "|".join(name for name in names if name not in theirs)
+    return Entry(rest) if rest else None
+
+
+def _beyond(event: str, entry: Entry, plugin: Matchers, present: Matchers) -> Entry | None:
+    if event in present and not _only_beyond(event, present[event], plugin):
+        return entry
+    rest = beyond(event, entry.matcher, plugin)
+    if rest is None:  # a plugin's hooks can't have a longer time limit
+        return entry if entry.timeout_s else None
+    return rest._replace(timeout_s=entry.timeout_s)
+
+
+def _only_beyond(event: str, matcher: str | None, plugin: Matchers) -> bool:
+    """Return whether a registered matcher is a list of names that the plugin selects none of."""
+    if event not in plugin or matcher is None or selects_all(matcher) or alternatives(matcher, event) is None:
+        return False
+    return beyond(event, matcher, plugin) == Entry(matcher)
+
+
+def _entry(event: str, wishes: Sequence[Wish]) -> Entry:
+    asked = [wish.timeout_s for wish in wishes if wish.timeout_s]
+    limit = needed_client_limit(claude.longest_limit_s(event), EVENTS[event].timeout_s, asked) if asked else None
+    return Entry(union(event, [wish.match for wish in wishes]), limit or None)
+
+
+# --- what the handlers want ----------------------------------------------------------------------------------------
+
+
+def wishes_of(files: Iterable[HandlerFile]) -> list[Wish]:
+    """Return the wishes of the active files."""
+    return [_wish(route) for file in files if file.active for route in file.routes]
+
+
+def personal_wishes(files: Sequence[HandlerFile], others: Iterable[Wish] = ()) -> list[Wish]:
+    """Return what a user's own settings, of user or local scope, have to register.
+
+    Args:
+        files: what `discovery.find` found for the present project. Its trusted handlers count, with the shipped ones
+            and the user's own.
+        others: the wishes of other projects whose handlers rely on the same settings.
+    """
+    return [*wishes_of(visible(files, "shipped", "user")), *project_wishes(files), *others]
+
+
+def project_wishes(files: Sequence[HandlerFile]) -> list[Wish]:
+    """Return what a project's trusted handlers want, and other handlers that only its configuration switches on.
+
+    A handler that changed since it was trusted counts as it was, because an event that it wanted says that it changed.
+    These wishes are recorded for the project, so that a session elsewhere doesn't remove them from the user's settings.
+    """
+    changed = [route for file in files if file.changed for route in discovery.trusted_routes(claude, file)]
+    waiting = [file for file in visible(files, "shipped", "user") if file.active and file.runs_when]
+    usual = config.load(None, trusted=False).config if waiting else None
+    woken = [file for file in waiting if usual and not discovery.runs(file.runs_when, usual)]
+    return [*wishes_of([*visible(files, "project"), *woken]), *map(_wish, changed)]
+
+
+def team_wishes(root: Path) -> list[Wish]:
+    """Return what the settings of the project at `root`, which its whole team has, need to register.
+
+    The shipped handlers and all of the project's count, but no user's files or configuration. A handler of the project
+    that is off or not trusted on this machine counts too, because others rely on it.
+    """
+    own = [_wish(route) for file in _of_project(root) for route in file.routes]
+    return [*wishes_of(discovery.offered(claude, "shipped", paths.shipped("handlers"))), *own]
+
+
+def team_lacks(root: Path) -> bool:
+    """Return whether a handler of the project is broken or gone, so that nobody knows what it wants."""
+    own = _of_project(root)
+    return any(file.faults for file in own) or discovery.lacks_strict(paths.project_handlers(root.resolve()), own)
+
+
+def visible(files: Iterable[HandlerFile], *places: str) -> list[HandlerFile]:
+    """Return the files that lie in `places`, as if there were no files elsewhere.
+
+    A file that only a file in another place replaces counts again, because a user's own handler must not change what a
+    team registers.
+    """
+    kept = [file for file in files if file.place in places]
+    inside = {file.path for file in kept}
+    return [file if file.replaced_by in inside else dataclasses.replace(file, replaced_by=None) for file in kept]
+
+
+def _of_project(root: Path) -> list[HandlerFile]:
+    return discovery.offered(claude, "project", paths.project_handlers(root.resolve()))
+
+
+def _wish(route: Route) -> Wish:
+    return Wish(route.event, route.match, route.timeout)
+
+
+# --- matchers --------------------------------------------------------------------------------------------------------
+
+
+def covers(event: str, registered: str | None, asked: str | None) -> bool:
+    """Return whether a registered matcher certainly selects everything that another one selects."""
+    if event in NO_MATCHER or registered is None or selects_all(registered) or registered == asked:
+        return True
+    if asked is None or selects_all(asked):
+        return False
+    if event in NARROW_EVENTS:
+        return set(asked.split("|")) <= set(registered.split("|"))
+    names = alternatives(asked, event)
+    if names is None:
+        return f"(?:{as_regex(asked, event)})" in registered
+    return all(called_as(registered, name, event) == name for name in names if name)
+
+
+def union(event: str, matchers: Sequence[str | None]) -> str | None:
+    """Return one matcher that selects everything that any of `matchers` selects."""
+    given = [matcher for matcher in matchers if matcher is not None and not selects_all(matcher)]
+    if event in NO_MATCHER or len(given) < len(matchers):
+        return None
+    if event in NARROW_EVENTS:
+        return _bar_list(given)
+    listed = [alternatives(matcher, event) for matcher in given]
+    names = _named({name for part in listed if part is not None for name in part if name}, event)
+    regexes = (matcher for matcher, part in zip(given, listed, strict=True) if part is None)
+    patterns = list(dict.fromkeys(as_regex(matcher, event) for matcher in regexes))
+    if not all(_joinable(pattern) for pattern in patterns):
+        return None
+    if not patterns:
+        return "|".join(names) or None
+    exact = [f"^(?:{'|'.join(names)})$"] if names else []
+    return "|".join(exact + [f"(?:{pattern})" for pattern in patterns])
+
+
+def _named(names: set[str], event: str) -> list[str]:
+    """Return names sorted; the Agent tool gets both its names, because clients differ (I000-1, client fact §7)."""
+    return sorted(names | _SAME_TOOL if event in TOOL_EVENTS and names & _SAME_TOOL else names)
+
+
+def _bar_list(matchers: list[str]) -> str:
+    """Return one `|` list: these events know no other separator, and FileChanged takes its files to watch from it."""
+    plain = [matcher for matcher in matchers if not re.search(r"[()\[\]\\]", matcher)]
+    others = [matcher for matcher in matchers if matcher not in plain]
+    names = sorted({name for matcher in plain for name in matcher.split("|") if name})
+    return "|".join(dict.fromkeys(names + others))
+
+
+def _joinable(pattern: str) -> bool:
+    """Return whether a regular expression keeps its meaning as a part of a union.
+
+    If the client can't read one part, it ignores the whole union. So in any doubt the event is registered for every
+    value.
+    """
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return _UNSAFE_TO_JOIN.search(pattern) is None
+
+
+# --- commands --------------------------------------------------------------------------------------------------------
+
+
+def command(event: str) -> str:
+    """Return the shell command to register for `event`.
+
+    If the launcher is missing, the command ends silently with 0, because any other exit code could refuse a tool call
+    (client fact §1.4). Exit code 2 is passed on only for events where it is a decision. If the launcher of an event
+    that can be strict fails (its interpreter is missing, say, or it was killed), `refuse.sh` beside it refuses the
+    event if a strict handler is known.
+
+    Only WorktreeCreate's command fails. There the client takes a missing folder name on stdout for an error whatever
+    the exit code is (client fact §1.3), and makes no worktree, so silence would only hide why.
+    """
+    return _command(event, LAUNCHER, "-x", '"$p"', '"${p%/*}/refuse.sh"')
+
+
+def _command(event: str, program: str, test: str, start: str, refuse: str) -> str:
+    if event == "WorktreeCreate":
+        made = f'p="{program}"; w=$([ {test} "$p" ] && {start} {event}); [ -n "$w" ] && printf "%s\\n" "$w" && exit 0'
+        return f'{made}; echo "{NO_WORKTREE}" >&2; exit 1'
+    known = f'p="{program}"; [ {test} "$p" ] &&'
+    if event in EXIT_CODE_EVENTS:
+        return f"{known} {start} {event}; [ $? -eq 2 ] && exit 2; exit 0"
+    if event in STRICT_EVENTS:
+        return f"{known} {{ {start} {event} || sh {refuse} {event}; }} 2>/dev/null; exit 0"
+    return f"{known} {start} {event} 2>/dev/null; exit 0"
+
+
+def plugin_command(event: str) -> str:
+    """Return the shell command that the plugin registers for `event`: like `command`, but with the plugin's runner.
+
+    The client sets CLAUDE_PLUGIN_ROOT; the shell expands it, so its value may hold any character.
+    """
+    return _command(event, PLUGIN_RUNNER, "-f", 'sh "$p"', '"$CLAUDE_PLUGIN_ROOT/src/holdfast/refuse.sh"')
+
+
+def ours(text: str) -> bool:
+    """Return whether an install wrote a registered command, in this or any earlier form.
+
+    Such a command begins with the launcher's path; one that merely mentions it is somebody else's.
+    """
+    return _OURS.match(text) is not None
+
+
+def least_timeout_s(event: str) -> float:
+    """Return the shortest timeout of a registered command that doesn't cut answers off (client fact §4.4)."""
+    return min(LEAST_TIMEOUT_S, EVENTS[event].timeout_s if event in EVENTS else LEAST_TIMEOUT_S)
+
+
+def group(event: str, entry: Entry, command: Callable[[str], str] = command) -> dict[str, Any]:
+    """Return the matcher group that registers `event` in settings.json (client fact §4.1)."""
+    limit = {} if entry.timeout_s is None else {"timeout": entry.timeout_s}
+    hooks = {"hooks": [{"type": "command", "command": command(event), **limit}]}
+    return hooks if entry.matcher is None else {"matcher": entry.matcher, **hooks}
+
+
+def settings(wanted: Mapping[str, Entry], command: Callable[[str], str] = command) -> dict[str, Any]:
+    """Return settings that register these entries, and nothing else. `command` returns an event's shell command."""
+    return {"hooks": {event: [group(event, entry, command)] for event, entry in wanted.items()}}
+
+
+def printed(root: Path) -> str:
+    """Return the settings.json text that registers what a team wants; it is the same on every machine."""
+    return json.dumps(settings(entries(team_wishes(root), OLDEST_CLIENT_EVENTS)), indent=2) + "\n"
+
+
+def bundled() -> str:
+    """Return the text of the plugin's hooks.json: what the shipped handlers want of the oldest client's events.
+
+    The plugin is the same for everybody; a project's and a user's own handlers are registered by `install`.
+    """
+    shipped = wishes_of(discovery.offered(claude, "shipped", paths.shipped("handlers")))
+    described = {"description": "Routes hook events to Holdfast's handlers"}
+    return json.dumps(described | settings(entries(shipped, OLDEST_CLIENT_EVENTS), plugin_command), indent=2) + "\n"
