@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,6 @@ MASK = "[excluded]"
 # What can be a path in a text: without quotes and brackets around it, and (_AROUND) without a sentence's punctuation.
 _TOKEN = re.compile(r"""[^\s"'`=;,|<>()\[\]{}]+""")
 _AROUND = ".:@!?"
-_PIECE = re.compile(r"\[!?[^\]/]+\]|.", re.DOTALL)
-_PIECES = {"*": "[^/]*", "?": "[^/]"}
 _PATH_LIMIT_CHARS = 4_096
 _PATHLIKE = re.compile(r"/|\w\.\w|\A\.\w")
 # The fields that stay of an event whose content names an excluded file: who, where and which tool.
@@ -50,7 +49,8 @@ def allowed(config: Exclusions, path: str | Path) -> bool:
             everything in it. Case doesn't matter.
         path: absolute or relative. A link is excluded if a glob matches either the link or its target.
     """
-    return not any(glob.fullmatch(name) for glob in _globs(tuple(config.exclude)) for name in _names(os.fspath(path)))
+    names = [tuple(name.lower().split("/")) for name in _names(os.fspath(path))]
+    return not any(_matches(glob, name) for glob in _globs(tuple(config.exclude)) for name in names)
 
 
 def text(config: Exclusions, content: str) -> str:
@@ -133,36 +133,27 @@ def _names(path: str) -> set[str]:
 
 
 @lru_cache(maxsize=8)
-def _globs(globs: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    return tuple(_compiled(glob) for glob in globs if glob.strip("/ "))
+def _globs(globs: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return each glob's parts; `**` before one that matches at any depth."""
+    found = []
+    for glob in globs:
+        plain = str(Path(glob).expanduser()) if glob.startswith("~/") else glob
+        parts = [part for part in plain.lower().split("/") if part not in ("", ".")]
+        if glob.strip("/ "):
+            found.append(("" if plain.startswith("/") else "**", *parts))
+    return tuple(found)
+
+
+def _matches(glob: Sequence[str], name: Sequence[str]) -> bool:
+    """Return whether a glob matches a path, or a folder that the path is in; both as parts."""
+    if not glob:
+        return True
+    if glob[0] == "**":
+        rest = glob[1:] or ("*",)
+        return any(_matches(rest, name[skipped:]) for skipped in range(len(name) + 1))
+    return bool(name) and fnmatchcase(name[0], glob[0]) and _matches(glob[1:], name[1:])
 
 
 @lru_cache(maxsize=8)
 def _patterns(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(pattern) for pattern in patterns if not fault(pattern))
-
-
-def _compiled(glob: str) -> re.Pattern[str]:
-    anchored = glob.startswith(("/", "~/"))
-    plain = str(Path(glob).expanduser()) if glob.startswith("~/") else glob
-    parts = [part for part in plain.split("/") if part not in ("", ".")]
-    whole = ""
-    for number, part in enumerate(parts):
-        last = number == len(parts) - 1
-        if part == "**":
-            whole += ".+" if last else "(?:[^/]+/)*"
-        else:
-            whole += _name(part) + ("" if last else "/")
-    return re.compile(f"{'/' if anchored else '(?:.*/)?'}{whole}(?:/.*)?", re.IGNORECASE | re.DOTALL)
-
-
-def _name(part: str) -> str:
-    """Return the regular expression of one name's glob: `*`, `?`, `[…]` and `[!…]` as in a shell."""
-    return "".join(_PIECES.get(piece) or _class(piece) for piece in _PIECE.findall(part))
-
-
-def _class(piece: str) -> str:
-    if len(piece) == 1:
-        return re.escape(piece)
-    inner = piece[1:-1].replace("\\", r"\\")
-    return f"[^/{inner[1:]}]" if inner.startswith("!") else f"[{inner}]"
