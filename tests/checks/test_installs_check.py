@@ -21,7 +21,7 @@ BROKEN = [
     ("{broken", "is not JSON"),
     ("", "is empty"),
     ("[]", "holds a JSON array"),
-    ('{"installs": 3}', '"installs" must be an object'),
+    ('{"installs": 3}', '"installs" is missing or no object'),
     ("{}", '"installs" is missing'),
     ('{"installs": {"/x/settings.json": {}}}', '"installs./x/settings.json" isn\'t an install'),
 ]

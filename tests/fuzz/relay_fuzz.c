@@ -69,7 +69,7 @@ static void messages(const uint8_t *data, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static int prepared;
-    if (!prepared++) prepare("PreToolUse");
+    if (!prepared++) prepare();
     conf(data, size);
     messages(data, size < 4096 ? size : 4096);
     return 0;

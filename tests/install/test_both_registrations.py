@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -135,3 +137,24 @@ def test_the_plugin_leaves_to_an_installation_what_that_answers(both: Plugin) ->
             path.write_bytes(content)
         _launcher(both).chmod(0o755)
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["--setting-sources", "user,project"], ["settings"]),
+        (["--setting-sources=user"], ["settings"]),
+        (["--setting-sources", "project,local"], ["plugin", "settings"]),
+        (["--setting-sources=", "-p"], ["plugin", "settings"]),
+        (["--setting-sources", ""], ["plugin", "settings"]),
+    ],
+)
+def test_a_session_that_reads_no_settings_has_the_plugin_answer(
+    both: Plugin, monkeypatch: pytest.MonkeyPatch, words: list[str], wanted: list[str]
+) -> None:
+    """As the Agent SDK starts one by default. The settings' command is fired here all the same."""
+    with subprocess.Popen([sys.executable, "-c", "input()", *words], stdin=subprocess.PIPE) as client:
+        monkeypatch.setitem(both.extra, "CLAUDE_PID", str(client.pid))
+        said = answers(both, "PreToolUse-Agent")
+        client.communicate(b"\n")
+    assert sorted(who for who, text in said.items() if "spoken" in text) == wanted

@@ -110,7 +110,7 @@ def test_an_upgrade_replaces_it(shipped: Path, monkeypatch: pytest.MonkeyPatch) 
     launcher.write()
     with monkeypatch.context() as changed:
         changed.setattr(native, "digest", lambda: "other")
-        assert native.running() == ("native", "of another version, which holdfast install replaces")
+        assert native.running() == ("native", "of another version, which `holdfast install` replaces")
     monkeypatch.setattr(native, "find", lambda: native.Relay(shipped.read_bytes() + b"newer", ""))
     assert launcher.write() == [paths.launcher()]
     assert paths.launcher().read_bytes().endswith(b"newer")

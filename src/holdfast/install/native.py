@@ -113,11 +113,11 @@ def running() -> tuple[str, str]:
         found = in_place()
         if found == digest():
             return "native", _unheard() or CURRENT
-        return "native", "of another version, which holdfast install replaces" if found else "but it does not run here"
+        return "native", "of another version, which `holdfast install` replaces" if found else "but it does not run here"
     if is_native(shipped()):
-        return "none", "holdfast install would take the native one of this package"
+        return "none", "`holdfast install` would take the native one of this package"
     if _compiler():
-        return "none", "holdfast install would compile a native one"
+        return "none", "`holdfast install` would compile a native one"
     return "none", "this package brings no native one for this platform, and there is no C compiler"
 
 

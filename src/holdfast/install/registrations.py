@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude import scopes
+from holdfast.clients.claude.scopes import SCOPES
 from holdfast.errors import StateError
 from holdfast.files import document
 from holdfast.install import installs, launcher, register, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-    from holdfast.clients.claude.scopes import Target
+    from holdfast.clients.claude.scopes import Scope, Target
     from holdfast.project import Project
-
-SCOPES: tuple[scopes.Scope, ...] = ("user", "project", "local")
-"""The scopes whose settings every session in a project reads."""
 
 PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})
 """The keys of a command that the client always runs, and whose answer it waits for."""
@@ -107,24 +105,29 @@ def entries(target: Target) -> list[Entry]:
     return list(_entries(target, read(target.settings).get("hooks")))
 
 
-def installed_matchers(event: str, root: Path) -> list[str | None]:
-    """Return the matchers with which installations register an event for sessions in a project.
+def installed_matchers(event: str, root: Path, read: Collection[Scope] = SCOPES) -> list[str | None]:
+    """Return the matchers with which installations register an event for a session in a project.
 
     The record of the installs names the settings files, and each counts as far as it registers the event now. A team's
     settings without a launcher that works here start nothing, and neither does an entry that somebody took out.
+
+    Args:
+        event: the event's name.
+        root: the project's folder.
+        read: the scopes whose settings the session reads (`scopes.read_by`).
     """
     known = installs.load() if launcher.starts() and scopes.runs_own_hooks() else {}
     found: list[str | None] = []
     for target in usual(root):
         with suppress(StateError):
-            if str(target.real) in known:
+            if target.scope in read and str(target.real) in known:
                 ours = [entry for entry in entries(target) if entry.ours and entry.plain]
                 found += [entry.matcher for entry in ours if entry.event == event]
     return found
 
 
 def usual(root: Path) -> list[Target]:
-    """Return the settings files that every session in a project reads."""
+    """Return the settings files that a session in a project reads, unless it is told otherwise."""
     return [scopes.target(scope, root) for scope in SCOPES]
 
 

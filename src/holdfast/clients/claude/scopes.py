@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -14,12 +16,14 @@ from holdfast.errors import StateError, command_line
 from holdfast.files import document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
 """The folder of an administrator's settings: `managed-settings.json`, and more files in `managed-settings.d`."""
 
 Scope = Literal["user", "project", "local"]
+SCOPES: tuple[Scope, ...] = ("user", "project", "local")
+"""The scopes whose settings a session in a project reads, unless it is told otherwise."""
 
 _READ: dict[Scope, tuple[Scope, ...]] = {
     "user": ("user",),
@@ -92,6 +96,32 @@ def forbids_own_hooks(policy: Mapping[str, Any]) -> bool:
 def runs_own_hooks() -> bool:
     """Return whether the client runs hooks of settings files that aren't the administrator's (client fact §4.3)."""
     return not any(forbids_own_hooks(_load(file)) for file in managed_files())
+
+
+def read_by(process: str | None) -> Collection[Scope]:
+    """Return the scopes whose settings a client's process reads: those of its option `--setting-sources`, else all.
+
+    The Agent SDK starts the client with this option. A process that can't be looked at counts as reading all.
+
+    Args:
+        process: the client's process id; None if it is unknown.
+    """
+    option, words = "--setting-sources", _command_line(process) if process and process.isdecimal() else []
+    for word, value in pairwise([*words, ""]):
+        if word == option or word.startswith(f"{option}="):
+            listed = (value if word == option else word.partition("=")[2]).split(",")
+            return [scope for scope in SCOPES if scope in listed]
+    return SCOPES
+
+
+def _command_line(process: str) -> list[str]:
+    """Return the words of a process's command line; where there is no /proc, `ps` tells them."""
+    with suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_text("utf-8", "replace").split("\0")
+    with suppress(OSError, subprocess.SubprocessError):
+        told = subprocess.run(["ps", "-ww", "-o", "args=", "-p", process], capture_output=True, text=True, timeout=1.0)
+        return told.stdout.split(" ")
+    return []
 
 
 class InstalledPlugin(NamedTuple):
