@@ -99,7 +99,7 @@ def test_an_events_time_runs_from_the_start_of_its_process(
 def test_the_age_is_the_time_since_the_process_was_started() -> None:
     """Whatever it does meanwhile; the system tells it to the hundredth."""
     script = (
-        "import time; first = time.monotonic(); from holdfast import engine; age = engine.age(); "
+        "import time; first = time.monotonic(); from holdfast import engine, process; age = process.age(); "
         "print(time.monotonic() - age, first)"
     )
     before = time.monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,6 @@ MASK = "[excluded]"
 # What can be a path in a text: without quotes and brackets around it, and (_AROUND) without a sentence's punctuation.
 _TOKEN = re.compile(r"""[^\s"'`=;,|<>()\[\]{}]+""")
 _AROUND = ".:@!?"
-_PIECE = re.compile(r"\[!?[^\]/]+\]|.", re.DOTALL)
-_PIECES = {"*": "[^/]*", "?": "[^/]"}
 _PATH_LIMIT_CHARS = 4_096
 _PATHLIKE = re.compile(r"/|\w\.\w|\A\.\w")
 # The fields that stay of an event whose content names an excluded file: who, where and which tool.
@@ -50,27 +49,30 @@ def allowed(config: Exclusions, path: str | Path) -> bool:
             everything in it. Case doesn't matter.
         path: absolute or relative. A link is excluded if a glob matches either the link or its target.
     """
-    return not any(glob.fullmatch(name) for glob in _globs(tuple(config.exclude)) for name in _names(os.fspath(path)))
+    names = [tuple(name.lower().split("/")) for name in _names(os.fspath(path))]
+    return not any(_matches(glob, name) for glob in _globs(tuple(config.exclude)) for name in names)
 
 
-def text(config: Exclusions, said: str) -> str:
+def text(config: Exclusions, content: str) -> str:
     """Return a text with every match of `exclude_patterns` masked."""
     for pattern in _patterns(tuple(config.exclude_patterns)):
-        said = pattern.sub(MASK, said)
-    return said
+        content = pattern.sub(MASK, content)
+    return content
 
 
-def value(config: Exclusions, given: Any) -> Any:
+def value(config: Exclusions, content: Any) -> Any:
     """Return a copy of a JSON-like value with every match of `exclude_patterns` masked in its strings and keys."""
     if not config.exclude_patterns:
-        return given
-    if isinstance(given, str):
-        return text(config, given)
-    if isinstance(given, dict):
-        return {text(config, key) if isinstance(key, str) else key: value(config, item) for key, item in given.items()}
-    if isinstance(given, list | tuple):
-        return [value(config, item) for item in given]
-    return given
+        return content
+    if isinstance(content, str):
+        return text(config, content)
+    if isinstance(content, dict):
+        return {
+            text(config, key) if isinstance(key, str) else key: value(config, item) for key, item in content.items()
+        }
+    if isinstance(content, list | tuple):
+        return [value(config, item) for item in content]
+    return content
 
 
 def event(config: Exclusions, payload: dict[str, Any]) -> dict[str, Any]:
@@ -80,7 +82,7 @@ def event(config: Exclusions, payload: dict[str, Any]) -> dict[str, Any]:
     from that file. Otherwise matches of `exclude_patterns` are masked.
     """
     content = {key: item for key, item in payload.items() if key not in _KEPT}
-    if config.exclude and any(not allowed(config, name) for said in _texts(content) for name in _paths(said)):
+    if config.exclude and any(not allowed(config, name) for words in _texts(content) for name in _paths(words)):
         payload = {key: item if key in _KEPT else MASK for key, item in payload.items()}
     return dict(value(config, payload))
 
@@ -94,22 +96,22 @@ def fault(pattern: str) -> str:
     return f"{pattern!r} matches the empty text, so it would match everywhere" if compiled.search("") else ""
 
 
-def _texts(given: Any) -> Iterator[str]:
-    if isinstance(given, str):
-        yield given
-    elif isinstance(given, dict):
-        for key, item in given.items():
+def _texts(content: Any) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict):
+        for key, item in content.items():
             yield from _texts(key)
             yield from _texts(item)
-    elif isinstance(given, list | tuple):
-        for item in given:
+    elif isinstance(content, list | tuple):
+        for item in content:
             yield from _texts(item)
 
 
-def _paths(said: str) -> set[str]:
+def _paths(words: str) -> set[str]:
     """Return everything in a text that can be a path; a one-line text may be one as a whole, as in a tool's input."""
-    found = {part for token in set(_TOKEN.findall(said)) for part in _readings(token) if _PATHLIKE.search(part)}
-    return found | ({said} if len(said) <= _PATH_LIMIT_CHARS and "\n" not in said else set())
+    found = {part for token in set(_TOKEN.findall(words)) for part in _readings(token) if _PATHLIKE.search(part)}
+    return found | ({words} if len(words) <= _PATH_LIMIT_CHARS and "\n" not in words else set())
 
 
 def _readings(token: str) -> Iterator[str]:
@@ -119,7 +121,7 @@ def _readings(token: str) -> Iterator[str]:
 
 
 def _names(path: str) -> set[str]:
-    """Return the ways to write a path: as given, normalised, and with links resolved."""
+    """Return the ways to write a path: as it is, normalised, and with links resolved."""
     try:
         plain = str(Path(path).expanduser()) if path.startswith("~") else path
         found = {plain, os.path.normpath(plain)}
@@ -131,36 +133,27 @@ def _names(path: str) -> set[str]:
 
 
 @lru_cache(maxsize=8)
-def _globs(globs: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    return tuple(_compiled(glob) for glob in globs if glob.strip("/ "))
+def _globs(globs: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return each glob's parts; `**` before one that matches at any depth."""
+    found = []
+    for glob in globs:
+        plain = str(Path(glob).expanduser()) if glob.startswith("~/") else glob
+        parts = [part for part in plain.lower().split("/") if part not in ("", ".")]
+        if glob.strip("/ "):
+            found.append(("" if plain.startswith("/") else "**", *parts))
+    return tuple(found)
+
+
+def _matches(glob: Sequence[str], name: Sequence[str]) -> bool:
+    """Return whether a glob matches a path, or a folder that the path is in; both as parts."""
+    if not glob:
+        return True
+    if glob[0] == "**":
+        rest = glob[1:] or ("*",)
+        return any(_matches(rest, name[skipped:]) for skipped in range(len(name) + 1))
+    return bool(name) and fnmatchcase(name[0], glob[0]) and _matches(glob[1:], name[1:])
 
 
 @lru_cache(maxsize=8)
 def _patterns(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(pattern) for pattern in patterns if not fault(pattern))
-
-
-def _compiled(glob: str) -> re.Pattern[str]:
-    anchored = glob.startswith(("/", "~/"))
-    plain = str(Path(glob).expanduser()) if glob.startswith("~/") else glob
-    parts = [part for part in plain.split("/") if part not in ("", ".")]
-    whole = ""
-    for number, part in enumerate(parts):
-        last = number == len(parts) - 1
-        if part == "**":
-            whole += ".+" if last else "(?:[^/]+/)*"
-        else:
-            whole += _name(part) + ("" if last else "/")
-    return re.compile(f"{'/' if anchored else '(?:.*/)?'}{whole}(?:/.*)?", re.IGNORECASE | re.DOTALL)
-
-
-def _name(part: str) -> str:
-    """Return the regular expression of one name's glob: `*`, `?`, `[…]` and `[!…]` as in a shell."""
-    return "".join(_PIECES.get(piece) or _class(piece) for piece in _PIECE.findall(part))
-
-
-def _class(piece: str) -> str:
-    if len(piece) == 1:
-        return re.escape(piece)
-    inner = piece[1:-1].replace("\\", r"\\")
-    return f"[^/{inner[1:]}]" if inner.startswith("!") else f"[{inner}]"

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
 from holdfast.clients import claude
-from holdfast.dispatch import conclusion, costs, faults, intake, output
+from holdfast.dispatch import faults, intake, notices, output, reply_log, strict, trace
 from holdfast.dispatch.interrupts import EventEnded, EventOverdue, interrupt_at
+from holdfast.dispatch.reply import conclude
 from holdfast.dispatch.run import Run
 from holdfast.errors import EventError, HoldfastError
 from holdfast.files import atomic
 from holdfast.plugins import deadlines, discovery, loader, strict_memory
 from holdfast.plugins.context import Context
-from holdfast.process import reset_signals
+from holdfast.process import age, reset_signals
 from holdfast.project import OpenProject
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from holdfast.config import HandlersSection
-    from holdfast.dispatch.calls import Answer
     from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.discovery import HandlerFile
     from holdfast.plugins.loader import Call
@@ -54,7 +54,7 @@ def main(argument: str | None = None, entry: str = "") -> int:
         BaseException: not even a refusal could be given (`dispatch`).
     """
     code = dispatch(argument, output.Streams, time.monotonic() - min(age(), LONGEST_START_S))
-    passed("over")
+    trace.mark("over")
     if entry:
         from holdfast.server import control
 
@@ -78,7 +78,7 @@ def dispatch(argument: str | None, take: Callable[[], output.Streams], started: 
     """
     data, streams = bytearray(), None
     try:
-        passed("begun")
+        trace.mark("begun")
         reset_signals()
         log.set_project(os.environ.get(CLIENT.ROOT_VARIABLE))
         signal.signal(signal.SIGTERM, end_event)
@@ -96,16 +96,16 @@ def _dispatch(argument: str | None, data: bytearray, started: float, streams: ou
     """Read the event, and answer it if a handler wants it and an installation's settings don't register it."""
     with interrupt_at(started + PREPARE_LIMIT_S, EventOverdue):
         payload = _read(argument, data)
-        passed("read")
+        trace.mark("read")
         if payload is None or _is_left_to_settings(payload):
             return
         project = open_project(os.environ)
-        found = discovery.find(CLIENT, project, for_event=True)
-        plan, event = prepare(payload, project, found)
-        passed("found")
+        files = discovery.find(CLIENT, project, for_event=True)
+        plan, event = prepare(payload, project, files)
+        trace.mark("found")
     if event:
         answer(project, plan, event, os.environ, started, streams)
-    _keep_registered(project, found, payload.get(CLIENT.SESSION_KEY), streams)
+    _keep_registered(project, files, payload.get(CLIENT.SESSION_KEY), streams)
 
 
 def answer(
@@ -133,22 +133,19 @@ def answer(
     with run, atomic.syncing_later():  # nobody waits for this process once the reply is written
         with interrupt_at(until + WATCH_GRACE_S, EventOverdue):
             answers = run.answers(plan)
-            answers += conclusion.judge_again(CLIENT, run.again, event, plan, answers)
-            passed("answered", answers)
-            answers += faults.tell(CLIENT, event, plan, answers, run.printed)
-            reply, said, decided = conclusion.conclude(CLIENT, event, plan, answers)
-            output.write_environment(reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
-        streams.write(reply)
-        passed("written")
-        if run.hopes and streams.delivered():
-            run.deliver([said[position][1] for position in reply.delivered])
-        passed("delivered")
+            answers += strict.recheck(CLIENT, run.call_again, event, plan, answers)
+            trace.mark("answered", answers)
+            noticed = notices.of_answers(plan, answers, run.printed)
+            conclusion = conclude(CLIENT, event, plan, answers + notices.tell(CLIENT, event, noticed))
+            output.write_environment(conclusion.reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
+        streams.write(conclusion.reply)
+        trace.mark("written")
+        if run.awaits_delivery and streams.delivered():
+            run.deliver(conclusion.delivered)
+        trace.mark("delivered")
         streams.release()
-        faults.note_printed(event, plan, run.printed, project)
-        faults.note_answers(event, plan, answers, project)
-        faults.note_conflicts(event, plan, answers, project)
-        shares = costs.of(reply, [label for label, _ in said])
-        costs.note(project, event, shares, decided)
+        notices.record(event.hook_event_name, noticed, project, session=event.session_id)
+        reply_log.note(project, event, conclusion)
 
 
 def end_event(signum: int, frame: FrameType | None) -> None:
@@ -157,13 +154,13 @@ def end_event(signum: int, frame: FrameType | None) -> None:
 
 
 def _keep_registered(
-    project: OpenProject, found: Sequence[HandlerFile], session: object, streams: output.Streams
+    project: OpenProject, files: Sequence[HandlerFile], session: object, streams: output.Streams
 ) -> None:
     """Register what new, changed or removed handler files want, after the reply. The user is told with a later event.
 
     If no file changed, this only reads one small file.
     """
-    if not discovery.files_changed(project.root, found):
+    if not discovery.files_changed(project.root, files):
         return
     streams.release()
     try:
@@ -174,20 +171,6 @@ def _keep_registered(
             faults.untold(session, {line: line for line in lines}, now=False)
     except Exception as error:  # noqa: BLE001 - the event is answered, and must not be refused now
         log.write("error", f"the registered events couldn't be updated: {type(error).__name__}: {error}")
-
-
-def passed(point: str, answers: Sequence[Answer] = (), at: float | None = None) -> None:
-    """Record, if HOLDFAST_TRACE is set (`python -m tools.profile`), that the event has passed a point.
-
-    Args:
-        point: one of `trace.POINTS`; nothing is recorded after the last one.
-        answers: the handlers' answers so far.
-        at: when it passed the point (`time.monotonic()`); now by default.
-    """
-    if "HOLDFAST_TRACE" in os.environ:
-        from holdfast.dispatch import trace
-
-        trace.note(point, [(given.label, given.moments, given.fault) for given in answers], at)
 
 
 def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProject:
@@ -250,23 +233,23 @@ def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequen
     A handler's own timeout extends it as far as the client waits. For a plugin's hooks the client waits no longer than
     by default.
     """
-    patience = CLIENT.EVENTS[event.hook_event_name].timeout_s
-    asked = [call.route.timeout for call in plan if call.route.timeout]
-    seconds = deadlines.of_event(CLIENT.longest_limit_s(event.hook_event_name), patience, limits.deadline, asked)
+    client_limit = CLIENT.EVENTS[event.hook_event_name].timeout_s
+    timeouts = [call.route.timeout for call in plan if call.route.timeout]
+    seconds = deadlines.of_event(CLIENT.longest_limit_s(event.hook_event_name), client_limit, limits.deadline, timeouts)
     if is_plugin(os.environ):
-        seconds = min(seconds, patience * deadlines.MARGIN)
+        seconds = min(seconds, client_limit * deadlines.MARGIN)
     return started + seconds
 
 
 def prepare(
-    payload: Mapping[str, Any], project: OpenProject, found: Sequence[HandlerFile]
+    payload: Mapping[str, Any], project: OpenProject, files: Sequence[HandlerFile]
 ) -> tuple[list[Call], Event | None]:
     """Choose the handlers that a payload calls, and record the ones of its event that can't be used.
 
     Args:
         payload: one JSON object, as the client sent it.
         project: the project whose handlers may answer.
-        found: its handler files.
+        files: its handler files.
 
     Returns:
         The plan and the event; an empty plan and None if no handler wants it and no message waits for its user.
@@ -274,30 +257,28 @@ def prepare(
     Raises:
         EventError: the payload lacks a field that its event requires.
     """
-    name = payload[CLIENT.EVENT_KEY]
-    value, session = CLIENT.matched(name, payload), payload.get(CLIENT.SESSION_KEY)
-    faults.note_unusable(name, found, project, session)
-    faults.note_changed(CLIENT, name, value, found, session)
-    plan, event = choose(payload, found)
-    if not plan:
-        event = CLIENT.parse(payload) if faults.waiting(session) else None
+    name, session = payload[CLIENT.EVENT_KEY], payload.get(CLIENT.SESSION_KEY)
+    notices.note_unusable(CLIENT, name, CLIENT.matched(name, payload), files, project, session)
+    plan, event = choose(payload, files)
+    if not plan and faults.waiting(session):
+        event = CLIENT.parse(payload)
     return plan, event
 
 
-def choose(payload: Mapping[str, Any], found: Sequence[HandlerFile]) -> tuple[list[Call], Event | None]:
-    """Choose from `found` the handlers that a payload calls, and parse the payload if there may be any (`prepare`)."""
-    name = payload[CLIENT.EVENT_KEY]
-    files = [file for file in found if any(route.event == name for route in file.routes)]
-    if not any(file.active for file in files):
-        return [], None
+def choose(payload: Mapping[str, Any], files: Sequence[HandlerFile]) -> tuple[list[Call], Event | None]:
+    """Choose from `files` the handlers that a payload calls (`prepare`).
+
+    The event is parsed only if a handler may want it, because its model takes longest to load.
+    """
+    name, event = payload[CLIENT.EVENT_KEY], None
     value = CLIENT.matched(name, payload)
-    plan = [] if value is None else loader.plan(CLIENT, files, name, value)
-    if not plan and value is not None:  # before the model is loaded, which takes longest
-        return [], None
-    event = CLIENT.parse(payload)
     if value is None:
-        plan = loader.plan(CLIENT, files, name, CLIENT.matcher_value(event))
-    return plan, event
+        if not any(file.active and route.event == name for file in files for route in file.routes):
+            return [], None
+        event = CLIENT.parse(payload)
+        value = CLIENT.matcher_value(event)
+    plan = loader.plan(CLIENT, files, name, value)
+    return plan, (event or CLIENT.parse(payload)) if plan else None
 
 
 def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
@@ -325,18 +306,9 @@ def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
         reason = f"unknown event {named!r}"
     if reason:
         log.write("info", f"{argument or 'event'} ignored: {reason}")
-        _note_unguarded(_name(payload, argument), payload, reason)
+        notices.note_unguarded(CLIENT, _name(payload, argument), payload, os.environ, reason)
         return None
     return payload
-
-
-def _note_unguarded(name: str | None, payload: Mapping[str, Any], reason: str) -> None:
-    """Queue a message for the project's user if a strict handler would have been asked about an ignored event."""
-    if name is not None and name in CLIENT.STRICT_EVENTS:
-        root = paths.real_root(os.environ.get(CLIENT.ROOT_VARIABLE) or str(Path.cwd()))
-        for guard in strict_memory.guarding(CLIENT, name, CLIENT.matched(name, payload), root):
-            line = f"{guard} doesn't guard other clients, and one was used here ({reason})"
-            faults.untold(root, {guard: line}, now=False)
 
 
 def _name(head: Mapping[str, Any], argument: str | None) -> str | None:
@@ -373,12 +345,3 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
     guards = strict_memory.guarding(CLIENT, name, CLIENT.matched(name, head), os.environ[CLIENT.ROOT_VARIABLE])
     if guards:
         streams.refuse(name, output.plain(why), ", ".join(guards))
-
-
-def age() -> float:
-    """Return the seconds since this process was started, because the client's time runs from there."""
-    try:
-        ticks = Path("/proc/self/stat").read_text("utf-8").rpartition(")")[2].split()[19]  # proc(5): starttime
-        return time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, AttributeError, IndexError):  # no Linux
-        return time.process_time()

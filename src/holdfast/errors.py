@@ -37,8 +37,8 @@ def command_line(*words: str) -> str:
 
 def because(error: OSError) -> str:
     """Return the operating system's reason in lower case, without the error's number and path."""
-    said = error.strerror or str(error)
-    return said[:1].lower() + said[1:]
+    reason = error.strerror or str(error)
+    return reason[:1].lower() + reason[1:]
 
 
 class ForeignError(PermissionError):
@@ -83,7 +83,7 @@ class ChoiceError(HoldfastError):
         reason: why one has to be named.
         choices: what you can type for each, and what it is.
         more: how many are not listed.
-        wanted: the name that was given; None for none.
+        wanted: the name that fits none of them, or several; None if there is none.
     """
 
     def __init__(

@@ -106,11 +106,11 @@ def forget(wanted: Callable[[str], bool], *, dry: bool = False) -> int:
     if not taken.exists():  # of a process that was killed in the middle of this
         with suppress(FileNotFoundError):
             file.rename(taken)
-    kept = [line for place in (rotated, taken) for line in _lines(place) if not wanted(line)]
+    rest = [line for place in (rotated, taken) for line in _lines(place) if not wanted(line)]
     fresh = file.with_name(f"{file.name}.kept")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as stream:
-        stream.writelines(f"{line}\n" for line in kept)
+        stream.writelines(f"{line}\n" for line in rest)
     fresh.replace(rotated)
     taken.unlink(missing_ok=True)
     return len(found)

@@ -24,12 +24,8 @@ import pytest
 from holdfast.testkit import reply
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from holdfast.dispatch.calls import Answer, Caller
-    from holdfast.dispatch.client import Event
-    from holdfast.plugins.loader import Call
 
 _FUNCTION_HEAD = "from __future__ import annotations\n\nfrom holdfast import *\n"
 Content = str | bytes | dict[str, Any] | list[Any] | Callable[..., Any]
@@ -128,8 +124,9 @@ class HoldfastProject:
         """Send one payload as it is; see `fire`."""
         from holdfast import engine, log
         from holdfast.config import Config
-        from holdfast.dispatch import calls, conclusion, costs, faults
-        from holdfast.dispatch.run import running_order
+        from holdfast.dispatch import notices, reply_log, strict
+        from holdfast.dispatch.reply import conclude
+        from holdfast.dispatch.run import Run
         from holdfast.plugins import discovery
         from holdfast.plugins.context import Context
 
@@ -141,20 +138,19 @@ class HoldfastProject:
         usual = project.config.handlers.timeout
         if usual == Config().handlers.timeout:  # a test must hold on a busy machine
             usual = math.inf
-        context = Context(project, environ)
-        with calls.Caller(engine.CLIENT, context, lambda call: call.route.timeout or usual) as caller:
-            handlers = _Handlers(caller, event)
-            answers = handlers.call(running_order(plan))
-            answers += conclusion.judge_again(engine.CLIENT, handlers.call, event, plan, answers)
-        concluded, said, decided = conclusion.conclude(engine.CLIENT, event, plan, answers)
-        for position in concluded.delivered:
-            calls.note_delivery(said[position][1])
-        costs.note(project, event, costs.of(concluded, [label for label, _ in said]), decided)
-        faults.note_answers(event, plan, answers, project)
+        with Run(engine.CLIENT, event, Context(project, environ), usual, math.inf, isolate=False) as run:
+            answers = run.answers(plan)
+            answers += strict.recheck(engine.CLIENT, run.call_again, event, plan, answers)
+        conclusion = conclude(engine.CLIENT, event, plan, answers)
+        run.deliver(conclusion.delivered)
+        reply_log.note(project, event, conclusion)
+        noticed = notices.of_answers(plan, answers, {})
+        notices.record(event.hook_event_name, noticed, project, session=event.session_id)
         project.close()
         log.write("debug", f"fired {event.hook_event_name}")
         failed = [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]
-        return Fired(concluded.stdout, concluded.exit_code, failed, concluded.variables, concluded.path)
+        merged = conclusion.reply
+        return Fired(merged.stdout, merged.exit_code, failed, merged.variables, merged.path)
 
 
 @pytest.fixture
@@ -174,22 +170,6 @@ def holdfast_project(
         return project
 
     return make
-
-
-@dataclass
-class _Handlers:
-    """An event's handlers, called in this process; each sees what those before it have changed."""
-
-    caller: Caller
-    event: Event
-
-    def call(self, plan: Sequence[Call]) -> list[Answer]:
-        """Make calls in this order."""
-        answers = []
-        for call in plan:
-            answers.append(self.caller.call(call, self.event))
-            self.event = self.caller.client.changed(self.event, answers[-1].outcomes)
-        return answers
 
 
 def _bytes(content: Content) -> bytes:

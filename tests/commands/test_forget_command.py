@@ -17,7 +17,7 @@ import pytest
 from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.commands import forget
-from holdfast.dispatch import faults
+from holdfast.dispatch import faults, notices
 from holdfast.sessions.compaction import deliveries, hints, snapshots
 from holdfast.sessions.forget import ledger_rows
 from holdfast.sessions.history import generations, recordings
@@ -419,7 +419,8 @@ def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> 
         call for call in loader.plan(claude, discovery.find(claude, there), "Stop", None) if call.file.name == "loud"
     ]
     word, secret = canary("Printed", "one"), "sk-ant-api03-abcdefghijklmnop"
-    faults.note_printed(event, plan, {plan[0].label: bytearray(f"{word:<75}{secret}".encode())}, there)
+    printed = {plan[0].label: bytearray(f"{word:<75}{secret}".encode())}
+    notices.record("Stop", notices.of_answers(plan, [], printed), there, session=event.session_id)
     assert any(word in line and ME in line for line in log.tail(5))
     assert word in faults.of(plan[0].file) and secret[:5] not in faults.of(plan[0].file)
     there.close()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.dispatch.budget import Fitted, Piece, fit, units
+from holdfast.dispatch.budget import NOTE_UNITS, Fitted, Piece, fit, units
 from tests import client_output
 from tests.tables import each_row
 
@@ -35,14 +34,14 @@ def test_units_are_the_clients(words: str) -> None:
     assert units(words) == client_output.units(words)
 
 
-@given(pieces, st.integers(0, 400))
+@given(pieces, st.integers(NOTE_UNITS, 400))
 @PROPERTY
 def test_the_result_is_never_over_the_cap(given_pieces: list[Piece], cap: int) -> None:
     """Whatever is fitted, the result has at most `cap` units."""
     assert client_output.units(fit(given_pieces, cap).text) <= cap
 
 
-@given(pieces, st.integers(0, 400))
+@given(pieces, st.integers(NOTE_UNITS, 400))
 @PROPERTY
 def test_lines_are_never_cut_and_keep_their_order(given_pieces: list[Piece], cap: int) -> None:
     """The result's lines are whole lines of the pieces, in the pieces' order."""
@@ -62,7 +61,7 @@ def test_what_fits_is_joined_and_nothing_else(given_pieces: list[Piece]) -> None
     assert fitted.whole == tuple(index for index, one in enumerate(given_pieces) if one.text)
 
 
-@given(pieces, st.integers(0, 400))
+@given(pieces, st.integers(NOTE_UNITS, 400))
 @PROPERTY
 def test_whole_means_whole(given_pieces: list[Piece], cap: int) -> None:
     """Every piece that is reported as whole stands in the text, from its first line to its last."""
@@ -73,7 +72,7 @@ def test_whole_means_whole(given_pieces: list[Piece], cap: int) -> None:
         assert given_pieces[index].text in fitted.text
 
 
-@given(pieces, st.integers(0, 400))
+@given(pieces, st.integers(NOTE_UNITS, 400))
 @PROPERTY
 def test_a_note_stands_only_where_something_is_missing(given_pieces: list[Piece], cap: int) -> None:
     """The note counts at least one and at most all lines, and none stands where every piece is whole."""
@@ -89,24 +88,9 @@ def test_a_note_stands_only_where_something_is_missing(given_pieces: list[Piece]
 def test_the_note_is_exact(count: int) -> None:
     """Of a text that is `count` lines too long, with room for a note, `count` lines are counted as left out."""
     lines = [f"line {number:02}" for number in range(40)]
-    room = len("\n".join(lines[: 40 - count])) + 80 + 2
+    room = len("\n".join(lines[: 40 - count])) + NOTE_UNITS + 2
 
     lines_kept, missing = body(fit([Piece("\n".join(lines))], room))
 
     assert missing == count
     assert [kept for kept in lines_kept if kept] == lines[: 40 - count]
-
-
-@pytest.mark.parametrize("must_keep", [True, False])
-def test_the_note_never_costs_a_whole_text(must_keep: bool) -> None:
-    """Where the note would take the room of a text that stands whole, there is no note."""
-    assert fit([Piece("m" * 90, must_keep), Piece("x" * 90)], 95) == Fitted("m" * 90, (0,), (90, 0))
-
-
-def test_the_note_stands_wherever_there_is_room_for_it() -> None:
-    """With one unit less it is left out, and the text stays under the cap."""
-    note = fit([Piece("b" * 300)], 200).text
-    for size in range(100, 199):
-        text = fit([Piece("a" * size), Piece("b" * 300)], 200).text
-
-        assert text == "a" * size + (f"\n\n{note}" if size + 2 + len(note) <= 200 else "")

@@ -13,7 +13,6 @@ from holdfast import paths
 from holdfast.clients import claude
 from holdfast.config import Config
 from holdfast.dispatch.calls import Caller, plugin_manager
-from holdfast.dispatch.run import running_order
 from holdfast.events import parse
 from holdfast.files import trust
 from holdfast.plugins import discovery, loader, strict_memory
@@ -77,7 +76,7 @@ def test_the_order_is_pluggys_own(options: list[tuple[bool, bool]]) -> None:
     plan = loader.plan(claude, [file(index, *flags) for index, flags in enumerate(options)], "Stop", None)
     event = parse({"hook_event_name": "Stop", "session_id": "s"})
     with Caller(claude, Context(Workspace(Path("/nowhere"), Config()), {}), lambda call: 5.0) as caller:
-        called = [caller.call(call, event).label for call in running_order(plan)]
+        called = [caller.call(call, event).label for call in plan]
 
     assert [call.file.name for call in plan] == real
     assert called == [f"user/{name}.py: on_stop" for name in real]

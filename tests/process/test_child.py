@@ -16,8 +16,8 @@ def test_a_child_that_waits_for_a_last_word_ends_by_itself_when_it_is_buried(tmp
     """Nothing more will come, so it isn't kept until the deadline and killed then."""
     done = tmp_path / "done"
 
-    def work(report: int, captured: int, heard: int) -> None:
-        while os.read(heard, 100):
+    def work(messages: int, requests: int) -> None:
+        while os.read(requests, 100):
             pass
         done.touch()
 

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
     from holdfast.plugins.outcomes import Outcome
 
-LIMIT_UNITS = (
-    9_500  # the client replaces a string of more than 10,000 UTF-16 units by a 2 KB preview (client fact §1.9)
-)
+LIMIT_UNITS = 9_500
+"""The client replaces a string of more than 10,000 UTF-16 units by a 2 KB preview (client fact §1.9)."""
 _SEPARATOR = "\n\n"
-_NOTE_RESERVE_UNITS = 80
+NOTE_UNITS = 80
+"""Room for the note about lines that were left out."""
 
 
 def units(text: str) -> int:
@@ -45,31 +45,30 @@ class Fitted(NamedTuple):
 
 
 def fit(pieces: Sequence[Piece], cap: int = LIMIT_UNITS) -> Fitted:
-    """Join pieces in their order, dropping whole lines of the least important ones until the text fits.
+    """Join pieces in their order. If they don't fit, drop the last lines of the least important ones, and say so.
 
     Args:
         pieces: the texts, in the order of the result.
-        cap: the largest size of the result in UTF-16 units.
+        cap: the largest size of the result in UTF-16 units, at least `NOTE_UNITS`.
 
     Returns:
         The text, never over the cap and never cut inside a line, and the pieces it contains in full. If lines were
-        left out and there is room, its last line says how many.
+        left out, its last line says how many.
     """
-    kept = _kept_lines(pieces, cap)
-    if _cut(pieces, kept):
-        shorter = _kept_lines(pieces, cap - _NOTE_RESERVE_UNITS)
-        if not _cut(pieces, shorter) - _cut(pieces, kept):
-            kept = shorter  # room for the note doesn't cut any more pieces
-    left_out = sum(len(_lines(piece)) for piece in pieces) - sum(map(len, kept))
-    text = _SEPARATOR.join("\n".join(lines) for lines in kept if lines)
-    note = f"(+{left_out} more lines, left out to stay under the client's limit)"
-    shares, cut = _shares(kept), _cut(pieces, kept)
-    if left_out and units(text) + units(_SEPARATOR + note) <= cap:
+    everything = [_lines(piece) for piece in pieces]
+    lines = everything
+    if units(_joined(everything)) > cap:
+        lines = _most_important_lines(pieces, cap - NOTE_UNITS)
+    text, shares = _joined(lines), _shares(lines)
+    cut = [index for index, all_lines in enumerate(everything) if len(lines[index]) < len(all_lines)]
+    if cut:
+        left_out = sum(map(len, everything)) - sum(map(len, lines))
+        note = f"(+{left_out} more lines, left out to stay under the client's limit)"
         note = f"{_SEPARATOR}{note}" if text else note
         text += note
-        shares[min(cut)] += units(note)
-    whole = set(range(len(pieces))) - cut
-    return Fitted(text, tuple(sorted(index for index in whole if pieces[index].text)), tuple(shares))
+        shares[cut[0]] += units(note)
+    whole = [index for index, piece in enumerate(pieces) if piece.text and index not in cut]
+    return Fitted(text, tuple(whole), tuple(shares))
 
 
 def of(outcomes: Sequence[Outcome], *kinds: str) -> list[Outcome]:
@@ -102,31 +101,30 @@ def joint_shares(outcomes: Sequence[Outcome], kind: str) -> dict[int, int]:
     return found
 
 
-def _cut(pieces: Sequence[Piece], kept: Sequence[list[str]]) -> set[int]:
-    return {index for index, piece in enumerate(pieces) if len(kept[index]) < len(_lines(piece))}
+def _joined(lines: Sequence[Sequence[str]]) -> str:
+    return _SEPARATOR.join("\n".join(each) for each in lines if each)
 
 
-def _shares(kept: Sequence[list[str]]) -> list[int]:
+def _shares(lines: Sequence[Sequence[str]]) -> list[int]:
     """Return the UTF-16 units of each piece's lines, with the separator before all but the first piece."""
-    first = next((index for index, lines in enumerate(kept) if lines), 0)
+    first = next((index for index, each in enumerate(lines) if each), 0)
     return [
-        units("\n".join(lines)) + (len(_SEPARATOR) if index != first else 0) if lines else 0
-        for index, lines in enumerate(kept)
+        units("\n".join(each)) + (len(_SEPARATOR) if index != first else 0) if each else 0
+        for index, each in enumerate(lines)
     ]
 
 
-def _kept_lines(pieces: Sequence[Piece], room: int) -> list[list[str]]:
+def _most_important_lines(pieces: Sequence[Piece], room: int) -> list[list[str]]:
     """Return as many of each piece's first lines as fit, served in order of importance."""
-    kept: list[list[str]] = [[] for _ in pieces]
-    order = sorted(range(len(pieces)), key=lambda i: (not pieces[i].must_keep, -pieces[i].priority, i))
-    for index in order:
+    lines: list[list[str]] = [[] for _ in pieces]
+    for index in sorted(range(len(pieces)), key=lambda i: (not pieces[i].must_keep, -pieces[i].priority, i)):
         for line in _lines(pieces[index]):
-            cost = units(line) + (1 if kept[index] else len(_SEPARATOR))
+            cost = units(line) + (1 if lines[index] else len(_SEPARATOR))
             if cost > room:
                 break
             room -= cost
-            kept[index].append(line)
-    return kept
+            lines[index].append(line)
+    return lines
 
 
 def _lines(piece: Piece) -> list[str]:

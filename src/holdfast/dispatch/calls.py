@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 from copy import deepcopy
-from dataclasses import dataclass, field
-from types import ModuleType
+from dataclasses import dataclass, field, replace
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 from pluggy import HookspecMarker, PluginManager
@@ -17,7 +17,7 @@ from holdfast.plugins import loader, outcomes
 from holdfast.plugins.markers import PROJECT_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from pluggy import HookImpl
 
@@ -52,6 +52,11 @@ class Answer:
     dropped: Dropped = ()
 
 
+def out_of_time(call: Call) -> Answer:
+    """Return the answer of a call whose turn never came."""
+    return Answer(call.label, fault="did not run: no time was left", ran=False)
+
+
 @dataclass
 class Caller:
     """Calls handler functions in this process. Use it in a `with` block.
@@ -82,7 +87,7 @@ class Caller:
 
     def load(self, call: Call) -> str:
         """Load a handler file once, and check its function. Return what is wrong with it, or an empty string."""
-        if call.label not in self._loaded and call.label not in self._faults:
+        if call.label not in self._faults:
             began = time.monotonic()
             self._faults[call.label] = self._load(call)
             self._surroundings.restore()
@@ -101,53 +106,53 @@ class Caller:
         if fault:
             return Answer(call.label, fault=fault, moments=loading)
         began = time.monotonic()
-        said, dropped, fault, ran = self._call(call, event)
+        answer = self._call(call, event)
         self._surroundings.restore()
-        return Answer(call.label, said, fault, ran, (*loading, began, time.monotonic()), dropped)
+        return replace(answer, moments=(*loading, began, time.monotonic()))
 
     def _load(self, call: Call) -> str:
         if call.route.broken:
             return f"was not called: {call.route.broken}"
-        manager, limit = plugin_manager(self.client, call.route.function), self.limit(call)
+        name, limit = call.route.function, self.limit(call)
+        manager = plugin_manager(self.client, name)
         try:
             with interrupt_at(time.monotonic() + limit, HandlerTimeout):
-                function = getattr(loader.load(call.file), call.route.function)
-            manager.register(_Plugin(call.route.function, function), name=call.label)
-            found = getattr(manager.hook, call.route.function).get_hookimpls()
+                function = getattr(loader.load(call.file), name)
+            manager.register(SimpleNamespace(**{name: function}), name=call.label)
         except EventStopped:
             raise
         except BaseException as error:  # noqa: BLE001 - a handler file may raise anything, SystemExit included
             return f"does not load: {describe(error, limit)}"
-        if not found:
-            return f"{call.route.function} is not marked with holdfast's hookimpl"
-        self._loaded[call.label] = found[0]
+        implementations = getattr(manager.hook, name).get_hookimpls()
+        if not implementations:
+            return f"{name} is not marked with holdfast's hookimpl"
+        self._loaded[call.label] = implementations[0]
         return ""
 
-    def _call(self, call: Call, event: Event) -> tuple[tuple[Outcome, ...], Dropped, str, bool]:
-        """Return the outcomes, the dropped ones, what went wrong, and whether the function ran."""
+    def _call(self, call: Call, event: Event) -> Answer:
         self.context.handler = call.file.path.name
         limit, implementation = self.limit(call), self._loaded[call.label]
         try:
-            called = self.client.as_called(event, call.route.match)
-            copied = called if call.file.place == "shipped" else deepcopy(called)  # ours change nothing of it
+            as_called = self.client.as_called(event, call.route.match)
+            argument = as_called if call.file.place == "shipped" else deepcopy(as_called)  # ours change nothing of it
         except RecursionError:
-            return (), (), "was not called: the event is nested too deeply to be handed over", False
-        given: Mapping[str, Any] = {"event": copied, "context": self.context}
+            return Answer(call.label, fault="was not called: the event is nested too deeply to be copied", ran=False)
+        arguments: Mapping[str, Any] = {"event": argument, "context": self.context}
         try:
             with interrupt_at(time.monotonic() + limit, HandlerTimeout):
-                returned = implementation.function(*(given[argument] for argument in implementation.argnames))
-            returned = outcomes.flatten(returned)
+                value = implementation.function(*(arguments[name] for name in implementation.argnames))
+            returned = outcomes.flatten(value)
             if not returned:
-                return (), (), "", True
-            said, dropped = self.client.as_said(event, called, returned)
-            for outcome in said:
+                return Answer(call.label)
+            accepted, dropped = self.client.as_said(event, as_called, returned)
+            for outcome in accepted:
                 outcomes.check(outcome, event.hook_event_name, self.client.EVENTS[event.hook_event_name].accepts)
-            self.client.merge(event.hook_event_name, said)  # fails here, not when it is merged with other answers
+            self.client.merge(event.hook_event_name, accepted)  # fails here, not when it is merged with other answers
         except EventStopped:
             raise
         except BaseException as error:  # noqa: BLE001 - a bad handler costs only itself
-            return (), (), describe(error, limit), True
-        return said, dropped, "", True
+            return Answer(call.label, fault=describe(error, limit))
+        return Answer(call.label, accepted, dropped=dropped)
 
 
 class _Surroundings:
@@ -172,29 +177,16 @@ class _Surroundings:
 
 
 def plugin_manager(client: Client, function: str) -> PluginManager:
-    """Return a plugin manager that knows only one hook, because reading all specifications takes time."""
+    """Return a plugin manager that knows only one hook, so that bad functions for other events do no harm."""
     manager = PluginManager(PROJECT_NAME)
-    specifications = ModuleType(function)
     specification = client.EVENTS[client.HOOK_NAMES[function]].specification
+    specifications = ModuleType(function)
     setattr(specifications, function, HookspecMarker(PROJECT_NAME)(specification))
     manager.add_hookspecs(specifications)
     return manager
 
 
-class _Plugin:
-    """One function of a handler file, so that bad functions for other events do no harm.
-
-    pluggy looks at all that `dir` names, and would take five times as long for a module.
-    """
-
-    def __init__(self, hook: str, function: Any) -> None:
-        setattr(self, hook, function)
-
-    def __dir__(self) -> Iterable[str]:
-        return vars(self)
-
-
-def note_delivery(outcome: Outcome) -> None:
+def report_delivery(outcome: Outcome) -> None:
     """Call an outcome's `on_delivered`; an exception is only logged, because the reply was written already."""
     try:
         if outcome.on_delivered:
@@ -214,16 +206,14 @@ def describe(error: BaseException, limit: float) -> str:
         return f"took longer than its {limit:g} s and was interrupted"
     if isinstance(error, outcomes.OutcomeError):
         return str(error)
-    where = _last_line(error)
+    where = _line_in_handler(error)
     return f"raised {type(error).__name__}: {error}{where}" if str(error) else f"raised {type(error).__name__}{where}"
 
 
-def _last_line(error: BaseException) -> str:
-    trace = error.__traceback__
-    line = None
-    while trace is not None:
-        name = trace.tb_frame.f_globals.get("__name__", "")
-        if name.startswith("holdfast_handlers."):
+def _line_in_handler(error: BaseException) -> str:
+    trace, line = error.__traceback__, 0
+    while trace:
+        if trace.tb_frame.f_globals.get("__name__", "").startswith("holdfast_handlers."):
             line = trace.tb_lineno
         trace = trace.tb_next
     return f" (line {line})" if line else ""

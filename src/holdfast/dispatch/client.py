@@ -8,7 +8,7 @@ from holdfast.plugins.hooks import Hooks
 from holdfast.process.client import SessionClient
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from holdfast.dispatch.output import Reply
     from holdfast.plugins.outcomes import Outcome
@@ -27,7 +27,7 @@ class Event(Protocol):
 
     @property
     def reaches_agent(self) -> bool:
-        """Whether what is said reaches an agent, and not the main conversation."""
+        """Whether the reply reaches an agent, and not the main conversation."""
 
 
 class Client(Hooks, SessionClient, Protocol):
@@ -43,9 +43,6 @@ class Client(Hooks, SessionClient, Protocol):
     """The variable that names its folder to a plugin's hook."""
     ENVIRONMENT_VARIABLE: str
     """The variable that names the file in which variables are left for the model's commands."""
-
-    def modules(self, events: Collection[str], /) -> Collection[str]:
-        """Return the modules that any of some events may need, for a server to load once."""
 
     def foreign(self, payload: Mapping[str, Any], environ: Mapping[str, str], /) -> str:
         """Say why an event is another client's; empty if it is this one's.
@@ -67,21 +64,21 @@ class Client(Hooks, SessionClient, Protocol):
     def given_input(self, event: Any, /) -> object:
         """Return the input that handlers of an event may change; None where there is none."""
 
-    def changed(self, event: Any, said: Sequence[Outcome], /) -> Event:
+    def changed(self, event: Any, outcomes: Sequence[Outcome], /) -> Event:
         """Return an event as the next handler sees it: with every value that a handler replaced."""
 
     def as_called(self, event: Any, matcher: str | None, /) -> Event:
         """Return an event as the client hands it to a hook with this matcher."""
 
     def as_said(
-        self, event: Any, called: Any, said: Sequence[Outcome], /
+        self, event: Any, called: Any, outcomes: Sequence[Outcome], /
     ) -> tuple[tuple[Outcome, ...], tuple[tuple[str, str], ...]]:
         """Return a handler's outcomes as the event knows them, and the kinds of those to leave out, with the reasons.
 
         Args:
             event: the event as changed so far.
             called: the event as the handler got it (`as_called`).
-            said: what the handler returned.
+            outcomes: what the handler returned.
         """
 
     def refusal(self, event: str, reason: str, /) -> Outcome:

@@ -1,4 +1,6 @@
-"""Record when an event passed which point, for `python -m tools.profile`; loaded only if HOLDFAST_TRACE is set.
+"""Record when an event passed which point, for `python -m tools.profile`.
+
+Nothing is recorded unless HOLDFAST_TRACE is set.
 
 A process answers one event, so all it records belongs to that event. All times are `time.monotonic()`, which is one
 clock for all processes of a machine (CLOCK_MONOTONIC).
@@ -14,6 +16,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from holdfast.dispatch.calls import Answer
 
 VARIABLE = "HOLDFAST_TRACE"
 """The environment variable that names the file to append a line per event to. The file must exist already."""
@@ -32,16 +36,18 @@ _points: dict[str, float] = {}
 _calls: list[dict[str, object]] = []
 
 
-def note(point: str, calls: Sequence[tuple[str, Sequence[float], str]] = (), at: float | None = None) -> None:
+def mark(point: str, answers: Sequence[Answer] = (), at: float | None = None) -> None:
     """Record that the event has passed a point; only the first time counts. The last point writes the line.
 
     Args:
         point: one of `POINTS`.
-        calls: label, times (`calls.Answer.moments`) and fault of each call that was made.
+        answers: the answers of the calls that were made.
         at: the time (`time.monotonic()`); now by default.
     """
+    if VARIABLE not in os.environ:
+        return
     _points.setdefault(point, time.monotonic() if at is None else at)
-    _calls.extend({"label": label, "moments": list(moments), "fault": fault} for label, moments, fault in calls)
+    _calls.extend({"label": each.label, "moments": list(each.moments), "fault": each.fault} for each in answers)
     if point == POINTS[-1]:
         _write()
 

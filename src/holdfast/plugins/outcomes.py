@@ -293,8 +293,8 @@ def terminal(sequence: str) -> Outcome:
     return Outcome("terminal", sequence)
 
 
-def to_wire(outcome: Outcome) -> dict[str, Any]:
-    """Return an outcome as JSON values, for the pipe between the handlers' process and the engine's."""
+def to_json(outcome: Outcome) -> dict[str, Any]:
+    """Return an outcome as JSON values, for the pipes between the handlers' processes."""
     return {
         "kind": outcome.kind,
         "text": outcome.text,
@@ -304,8 +304,8 @@ def to_wire(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def from_wire(values: Mapping[str, Any]) -> Outcome:
-    """Return the outcome of `to_wire`'s values, without `on_delivered`, which stays in the handlers' process."""
+def from_json(values: Mapping[str, Any]) -> Outcome:
+    """Return the outcome of `to_json`'s values, without `on_delivered`, which stays in the handlers' process."""
     return Outcome(**values)
 
 

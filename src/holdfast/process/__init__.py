@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from pathlib import Path
 
-_asked: int | None = None
+_caller: int | None = None
 
 
 def caller() -> int:
     """Return the id of the process that an event came from; the client and its ancestors are among its ancestors."""
-    return os.getppid() if _asked is None else _asked
+    return os.getppid() if _caller is None else _caller
 
 
 def reset_signals() -> None:
@@ -25,5 +27,14 @@ def reset_signals() -> None:
 
 def set_caller(number: int) -> None:
     """Name the process that an event came from, in a worker of the warm server, which is not its child."""
-    global _asked
-    _asked = number
+    global _caller
+    _caller = number
+
+
+def age() -> float:
+    """Return the seconds since this process was started, because the client's time runs from there."""
+    try:
+        ticks = Path("/proc/self/stat").read_text("utf-8").rpartition(")")[2].split()[19]  # proc(5): starttime
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, AttributeError, IndexError):  # no Linux
+        return time.process_time()

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-CAPTURE_LIMIT_BYTES = 8_192  # how much of what is printed is kept
+CAPTURE_LIMIT_BYTES = 8_192  # of what a handler prints
 CHUNK_BYTES = 65_536
-BURIAL_TIMEOUT_S = 0.2  # a process that closed its pipe should end within this time
+EXIT_TIMEOUT_S = 0.2
+"""A process that closed its pipe should end within this time."""
+_POLL_PAUSE_S = 0.001
 
 
 @dataclass(eq=False)
@@ -26,25 +28,25 @@ class Child:
     Attributes:
         pid: its process id; 0 once it has been waited for.
         messages: read end of its messages, one JSON object a line.
-        captured: read end of what it and the processes it starts print.
-        requests: write end of what the parent asks it, one JSON object a line.
-        silent: whether it closed its pipe: it is dead or about to end.
+        output: read end of what it and the processes it starts print.
+        requests: write end of the parent's requests, one JSON object a line.
+        hung_up: whether it closed its pipe: it is dead or about to end.
     """
 
     pid: int
     messages: int
-    captured: int
+    output: int
     requests: int
-    silent: bool = False
+    hung_up: bool = False
     _buffer: bytearray = field(default_factory=bytearray)
 
     @classmethod
-    def fork(cls, work: Callable[[int, int, int], None]) -> Child:
+    def fork(cls, work: Callable[[int, int], None]) -> Child:
         """Start a child, in a process group of its own.
 
         Args:
             work: what the child runs before it ends. It gets the child's ends of the pipes: where to write messages,
-                where to read what was printed, and where to read requests.
+                and where to read requests.
 
         Raises:
             OSError: the system gives no process, or no pipe.
@@ -53,10 +55,9 @@ class Child:
         try:
             for _ in range(3):
                 pipes += os.pipe()
-            messages, report, captured, printed, asked, requests = pipes
-            os.set_blocking(messages, False)
-            os.set_blocking(requests, False)
-            os.set_blocking(captured, False)  # both sides read it: the child after each call, the parent meanwhile
+            messages, message_end, output, output_end, request_end, requests = pipes
+            for descriptor in (messages, output, requests):
+                os.set_blocking(descriptor, False)
             pid = os.fork()
         except OSError:
             for each in pipes:
@@ -65,16 +66,16 @@ class Child:
         if pid == 0:
             try:
                 os.setpgid(0, 0)
-                os.close(messages)
-                os.close(requests)
-                os.dup2(printed, 1)
-                os.dup2(printed, 2)
-                work(report, captured, asked)
+                for descriptor in (messages, output, requests):
+                    os.close(descriptor)
+                os.dup2(output_end, 1)
+                os.dup2(output_end, 2)
+                work(message_end, request_end)
             finally:
                 os._exit(0)
-        for descriptor in (report, printed, asked):
+        for descriptor in (message_end, output_end, request_end):
             os.close(descriptor)
-        return cls(pid, messages, captured, requests)
+        return cls(pid, messages, output, requests)
 
     def ask(self, request: object, until: float) -> None:
         """Send a request. Nothing happens if the child is gone or takes nothing until a `time.monotonic()`."""
@@ -91,59 +92,50 @@ class Child:
 
         Args:
             until: the `time.monotonic()` at which to give up.
-            printed: gets what is printed meanwhile.
+            printed: gets what was printed before the message, at most `CAPTURE_LIMIT_BYTES` bytes.
         """
         while b"\n" not in self._buffer:
             left = until - time.monotonic()
             if left <= 0:
                 return None
             poll = select.poll()
-            poll.register(self.messages, select.POLLIN)
-            if self.captured >= 0:
-                poll.register(self.captured, select.POLLIN)
-            ready = {descriptor for descriptor, _ in poll.poll(left * 1000)}
-            if self.messages not in ready:  # messages first: they say which handler printed
-                self._capture(printed)
-                continue
-            chunk = os.read(self.messages, CHUNK_BYTES)
-            if not chunk:
-                self.silent = True
-                self._capture(printed)
+            for descriptor in (self.messages, self.output):
+                if descriptor >= 0:
+                    poll.register(descriptor, select.POLLIN)
+            if self.messages in {descriptor for descriptor, _ in poll.poll(left * 1000)}:
+                chunk = os.read(self.messages, CHUNK_BYTES)
+                self._buffer += chunk
+                self.hung_up = not chunk
+            self._read_output(printed)
+            if self.hung_up:
                 return None
-            self._buffer += chunk
-        line, _, rest = self._buffer.partition(b"\n")
-        self._buffer = rest
+        line, _, self._buffer = self._buffer.partition(b"\n")
         try:
             message = loads(line)
         except ValueError:
             return None
         return message if isinstance(message, dict) else None
 
-    def _capture(self, printed: bytearray) -> None:
-        """Read what handlers have printed, at most a pipe's content, and keep the first `CAPTURE_LIMIT_BYTES` bytes.
-
-        Everything is read, so that no handler blocks; but only one read at a time, or a flood would never let go.
-        """
-        if self.captured < 0:
+    def _read_output(self, printed: bytearray) -> None:
+        """Read what was printed, so that no handler blocks: at most a pipe's content, or a flood would never let go."""
+        if self.output < 0:
             return
-        chunk = read_some(self.captured)
-        if chunk == b"":
-            os.close(self.captured)
-            self.captured = -1
-        printed += (chunk or b"")[: CAPTURE_LIMIT_BYTES - len(printed)]
+        with suppress(BlockingIOError):
+            chunk = os.read(self.output, CHUNK_BYTES)
+            if not chunk:
+                os.close(self.output)
+                self.output = -1
+            printed += chunk[: CAPTURE_LIMIT_BYTES - len(printed)]
 
     def end(self) -> str:
         """Kill a stuck child with everything it started, or reap a dead one. Return a sentence on how it ended."""
-        pid, status = self._wait(time.monotonic() + BURIAL_TIMEOUT_S if self.silent else 0.0)
-        if pid:
-            code = os.waitstatus_to_exitcode(status)
-            said = f"ended its process (signal {-code})" if code < 0 else f"ended its process (exit code {code})"
-        elif self.silent:
-            said = "closed descriptors that are not its own, and its process was ended"
-        else:
-            said = "took longer than it may, did not obey its interrupt, and its process was ended"
+        code = self._wait(EXIT_TIMEOUT_S if self.hung_up else 0.0)
         self.kill()
-        return said
+        if code is not None:
+            return f"ended its process (signal {-code})" if code < 0 else f"ended its process (exit code {code})"
+        if self.hung_up:
+            return "closed descriptors that are not its own, and its process was ended"
+        return "took longer than it may, did not obey its interrupt, and its process was ended"
 
     def close(self, grace_s: float) -> None:
         """Ask nothing more, and wait until the child ends; kill it and what it has left running after some seconds."""
@@ -151,7 +143,7 @@ class Child:
             os.close(self.requests)
             self.requests = -1
         if self.pid:
-            self._wait(time.monotonic() + grace_s)
+            self._wait(grace_s)
         self.kill()
 
     def kill(self) -> None:
@@ -162,51 +154,31 @@ class Child:
                     kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
             self.pid = 0
-        self.disown()
+        self.close_pipes()
 
-    def disown(self) -> None:
+    def close_pipes(self) -> None:
         """Close this process's ends of the pipes."""
-        for descriptor in (self.messages, self.captured, self.requests):
+        for descriptor in (self.messages, self.output, self.requests):
             if descriptor >= 0:
                 os.close(descriptor)
-        self.messages = self.captured = self.requests = -1
+        self.messages = self.output = self.requests = -1
 
-    def _wait(self, until: float) -> tuple[int, int]:
-        """Wait for the child to end, at most until `until`; return its pid and status, or a pid of 0.
+    def _wait(self, seconds: float) -> int | None:
+        """Wait up to `seconds` for the child to end. Return its exit code, or None if it runs on.
 
         The processes it started are killed too, except those with a session or process group of their own.
         """
+        until = time.monotonic() + seconds
         while True:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 with suppress(OSError):  # the group is empty
                     os.killpg(pid, signal.SIGKILL)
                 self.pid = 0
-            left = until - time.monotonic()
-            if pid or left <= 0:
-                return pid, status
-            _sleep(self.pid, left)
-
-
-def _sleep(pid: int, seconds: float) -> None:
-    """Wait up to `seconds` for a child to exit; without pidfd, sleep for at most a millisecond."""
-    try:
-        ended = os.pidfd_open(pid)
-    except (AttributeError, OSError):  # no Linux, or an old kernel
-        time.sleep(min(seconds, 0.001))
-        return
-    poll = select.poll()
-    poll.register(ended, select.POLLIN)
-    poll.poll(seconds * 1000)
-    os.close(ended)
-
-
-def read_some(descriptor: int) -> bytes | None:
-    """Return what a non-blocking pipe holds, at most CHUNK_BYTES; None if it is empty, b"" at its end."""
-    try:
-        return os.read(descriptor, CHUNK_BYTES)
-    except BlockingIOError:
-        return None
+                return os.waitstatus_to_exitcode(status)
+            if time.monotonic() >= until:
+                return None
+            time.sleep(_POLL_PAUSE_S)
 
 
 def write(descriptor: int, message: object) -> None:

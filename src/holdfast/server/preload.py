@@ -17,6 +17,7 @@ from holdfast import engine, paths
 from holdfast.files.redact import redact
 from holdfast.formats import OURS, RECORDS, module
 from holdfast.plugins import discovery, loader
+from holdfast.process import age
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ _FOLDERS = ("clients.claude", "dispatch", "plugins", "sessions", "workflow", "tr
 _OTHERS = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "difflib", "subprocess", "platformdirs")
 _ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")
 LOAD_TIME_S = 0.03
-"""Within this time after its start a process can't have read any of Holdfast's files; `engine.age` is less exact."""
+"""Within this time after its start a process can't have read any of Holdfast's files; `process.age` is less exact."""
 
 
 def load_all() -> None:
@@ -69,7 +70,7 @@ class Stamp:
 
     def __init__(self, entry: str) -> None:
         """Look at everything that is loaded, and at the entrypoint's file."""
-        started = time.time() - engine.age() + LOAD_TIME_S
+        started = time.time() - age() + LOAD_TIME_S
         loaded = {each.__name__: getattr(each, "__file__", None) or "" for each in list(sys.modules.values())}
         ours = {file for name, file in loaded.items() if name.startswith(("holdfast.", "holdfast_handlers."))}
         others = {file for file in loaded.values() if "site-packages" in file}

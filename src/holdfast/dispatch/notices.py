@@ -1,0 +1,186 @@
+"""What there is to say of the handlers that an event called, and who learns of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import log, paths
+from holdfast.dispatch import faults
+from holdfast.dispatch.calls import Answer
+from holdfast.errors import command_line
+from holdfast.files.redact import beginning
+from holdfast.plugins import discovery, strict_memory
+from holdfast.plugins.outcomes import tell_user
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from holdfast.dispatch.client import Client, Event
+    from holdfast.plugins.discovery import HandlerFile
+    from holdfast.plugins.hooks import Hooks
+    from holdfast.plugins.loader import Call
+    from holdfast.project import Project
+
+_EXCERPT_CHARS = 80  # of what a handler printed
+_MESSAGES_AT_ONCE = 5
+
+
+class Notice(NamedTuple):
+    """Something that a handler did and that goes into the log.
+
+    Attributes:
+        level: the level of its line in the log.
+        label: the call's or file's name in messages.
+        text: what it did, as a sentence without a subject.
+        file: the handler file for which it is remembered; None if it isn't.
+        for_user: whether the user is told.
+        detail: more for the log.
+    """
+
+    level: log.Level
+    label: str
+    text: str
+    file: HandlerFile | None = None
+    for_user: bool = False
+    detail: str = ""
+
+
+def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping[str, bytearray]) -> list[Notice]:
+    """Return what there is to say of an event's handlers.
+
+    | what | logged as | remembered | user told |
+    |---|---|---|---|
+    | an outcome was dropped | info | no | no |
+    | it printed, which would break the reply | warning | yes | yes |
+    | it failed | error | yes | yes |
+    | no time was left for it, which is another's fault | error | no | no |
+    | it overrides what another one answered | warning | yes | no |
+
+    Args:
+        plan: the event's calls.
+        answers: their answers.
+        printed: label → what the handler printed.
+    """
+    files = {call.label: call.file for call in plan}
+    found: list[Notice] = []
+    for answer in answers:
+        for kind, reason in answer.dropped:
+            found.append(Notice("info", answer.label, f"returned {kind}, which is dropped: {reason}"))
+    for label, raw in printed.items():
+        if label in files and (text := raw.decode(errors="replace").strip()):
+            found.append(Notice("warning", label, "printed, which nobody reads", files[label], True, text))
+    for answer in answers:
+        if answer.fault:
+            file = files[answer.label] if answer.ran else None
+            found.append(Notice("error", answer.label, answer.fault, file, for_user=answer.ran))
+    first: dict[str, tuple[str, object]] = {}
+    for label, what, value in _single_values(answers):
+        earlier, known = first.setdefault(what, (label, value))
+        if earlier != label and known != value:
+            text = f"answers {what}, as {earlier} does with another value; the last one counts"
+            found.append(Notice("warning", label, text, files[label]))
+    return found
+
+
+def _single_values(answers: Sequence[Answer]) -> Iterator[tuple[str, str, object]]:
+    """Yield (label, description, value) for each value that later handlers don't see and that only one can set."""
+    for answer in answers:
+        for outcome in answer.outcomes:
+            if outcome.kind == "environment":
+                for name, value in outcome.value["variables"].items():
+                    yield answer.label, f"environment() for {name}", value
+            elif outcome.kind == "worktree":
+                yield answer.label, "worktree()", outcome.text
+
+
+def record(event: str, found: Iterable[Notice], project: Project, **fields: object) -> None:
+    """Log and remember what there is to say of an event's handlers.
+
+    Args:
+        event: the event's name.
+        found: what `of_answers` returned.
+        project: where it happened.
+        fields: more fields of the lines in the log.
+    """
+    for notice in found:
+        detail = f": {notice.detail}" if notice.detail else ""
+        log.write(notice.level, f"{event}: {notice.label} {notice.text}{detail}", **fields)
+        if notice.file:
+            excerpt = f": {beginning(notice.detail, _EXCERPT_CHARS)!r}" if notice.detail else ""
+            faults.remember(event, notice.file, notice.text + excerpt, project)
+
+
+def tell(client: Client, event: Event, found: Iterable[Notice]) -> list[Answer]:
+    """Return an answer that tells the user about handlers' faults, once per session and file; empty if there are none.
+
+    If the event's reply doesn't reach the user, the message waits for the session's next event. Without faults, this
+    only looks for one file.
+
+    Args:
+        client: the client that sent the event.
+        event: the event that was answered.
+        found: what `of_answers` returned.
+    """
+    messages = {faults.key(each.file): f"{each.label} {each.text}" for each in found if each.file and each.for_user}
+    lines = faults.untold(event.session_id, messages, now="tell_user" in client.EVENTS[event.hook_event_name].accepts)
+    if not lines:
+        return []
+    shown = [f"Holdfast: {line}" for line in lines[:_MESSAGES_AT_ONCE]]
+    if len(lines) > len(shown):
+        shown.append(f"Holdfast: {len(lines) - len(shown)} more messages")
+    text = "\n".join(shown)
+    return [Answer("holdfast", (tell_user(f"{text}\nMore: holdfast handlers check"),))]
+
+
+def note_unusable(
+    hooks: Hooks, event: str, value: str | None, files: Sequence[HandlerFile], project: Project, session: object
+) -> None:
+    """Queue a message for the session's user about handler files that can't be called as they are.
+
+    A fault in a file's text is also logged and remembered, once for each content. A trusted file that changed is only
+    worth a message if it would have been called, and if it doesn't refuse: its refusal says so already.
+
+    Args:
+        hooks: the client's hooks.
+        event: the event's name.
+        value: the value of its matcher field; None if it isn't known.
+        files: the handler files that matter for the event.
+        project: the event's project.
+        session: the session's id.
+    """
+    messages: dict[str, str] = {}
+    for file in files:
+        if file.active and file.faults and not faults.of(file):
+            label = f"{file.place}/{file.path.name}"
+            record(event, [Notice("error", label, "; ".join(file.faults), file)], project)
+            messages[faults.key(file)] = f"{label}: {file.faults[0]}"
+        elif file.changed and not file.active and not faults.was_told(session, file):
+            routes = discovery.trusted_routes(hooks, file)
+            if any(strict_memory.selects(hooks, route, event, value) for route in routes):
+                command = command_line("handlers", "trust", "--project", str(file.path.parents[2]), file.path.name)
+                messages[faults.key(file)] = (
+                    f"project/{file.path.name} {file.distrust}. To see the change and trust it: {command}"
+                )
+    if isinstance(session, str):
+        faults.untold(session, messages, now=False)
+
+
+def note_unguarded(
+    client: Client, event: str | None, payload: Mapping[str, Any], environ: Mapping[str, str], reason: str
+) -> None:
+    """Queue a message for the project's user if a strict handler would have been asked about an ignored event.
+
+    Args:
+        client: the client that Holdfast answers.
+        event: the event's name; None if nothing names one.
+        payload: what came on stdin.
+        environ: the hook's environment.
+        reason: why the event is ignored.
+    """
+    if event is None or event not in client.STRICT_EVENTS:
+        return
+    root = paths.real_root(environ.get(client.ROOT_VARIABLE) or str(Path.cwd()))
+    for guard in strict_memory.guarding(client, event, client.matched(event, payload), root):
+        message = f"{guard} doesn't guard other clients, and one was used here ({reason})"
+        faults.untold(root, {guard: message}, now=False)
