@@ -8,7 +8,7 @@ from holdfast.plugins.hooks import Hooks
 from holdfast.process.client import SessionClient
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from holdfast.dispatch.output import Reply
     from holdfast.plugins.outcomes import Outcome
@@ -43,9 +43,6 @@ class Client(Hooks, SessionClient, Protocol):
     """The variable that names its folder to a plugin's hook."""
     ENVIRONMENT_VARIABLE: str
     """The variable that names the file in which variables are left for the model's commands."""
-
-    def modules(self, events: Collection[str], /) -> Collection[str]:
-        """Return the modules that any of some events may need, for a server to load once."""
 
     def foreign(self, payload: Mapping[str, Any], environ: Mapping[str, str], /) -> str:
         """Say why an event is another client's; empty if it is this one's.

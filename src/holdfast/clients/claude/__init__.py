@@ -15,7 +15,7 @@ from holdfast.clients.claude.matchers import valid as valid
 from holdfast.process import caller, liveness
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from holdfast.clients.claude.events.event import Event
     from holdfast.dispatch.calls import Dropped
@@ -34,7 +34,6 @@ ROOT_VARIABLE = "CLAUDE_PROJECT_DIR"
 PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
 ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"
 STRICT_EVENTS = frozenset(name for name, each in EVENTS.items() if each.strict)
-_RUNS = tuple(f"workflow_runs.{name}" for name in ("journals", "scripts"))
 SOURCES = (__file__, events.__file__, hookspecs.__file__, matchers.__file__, matchable.__file__)
 
 # Cursor and Copilot run Claude Code's settings too. These are keys of theirs, with Claude Code's name for the same.
@@ -45,12 +44,6 @@ _ENTRYPOINT_VARIABLE = "CLAUDE_CODE_ENTRYPOINT"
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
 _LONGEST_LIMIT_S = 3_600.0
 _LONGEST_LIMIT_OF_S = {"SessionEnd": 60.0}  # the client grants no more (client fact §4.4)
-
-
-def modules(wanted: Collection[str]) -> Collection[str]:
-    """Return the modules that some events may need, each with its model's."""
-    used = [f"holdfast.clients.claude.{name}" for name in ("replies", "trail", "transcripts", *_RUNS)]
-    return {*used, *events.PARTS.values(), *(events.HOMES[name] for name in EVENTS if name in wanted)}
 
 
 def longest_limit_s(event: str) -> float:
