@@ -212,12 +212,11 @@ def _is_left_to_settings(payload: Mapping[str, Any]) -> bool:
     """
     if not is_plugin(os.environ):
         return False
-    from holdfast.clients.claude import scopes
     from holdfast.install import plugin, registrations
 
     name = payload[CLIENT.EVENT_KEY]
-    read = scopes.read_by(CLIENT.process(os.environ))
-    matchers = registrations.installed_matchers(name, Path(os.environ[CLIENT.ROOT_VARIABLE]), read)
+    root, process = Path(os.environ[CLIENT.ROOT_VARIABLE]), CLIENT.process(os.environ)
+    matchers = registrations.installed_matchers(name, root, process)
     if not matchers:
         return False
     value = CLIENT.matched(name, payload) or CLIENT.matcher_value(CLIENT.parse(payload))

@@ -468,9 +468,9 @@ def test_the_cache_goes_too(project: HoldfastProject, arguments: tuple[str, ...]
     if known:
         sessions.note_event(there, ME)
     there.close()
-    assert [file for file in files(project) if file.name.endswith(".handlers.json")]
+    assert [file for file in files(project) if file.name.endswith(".index")]
     holdfast("forget", *arguments, "--dry-run", root=project.root)
-    assert [file for file in files(project) if file.name.endswith(".handlers.json")]
+    assert [file for file in files(project) if file.name.endswith(".index")]
     holdfast("forget", *arguments, "--yes", root=project.root)
     assert not [file for file in files(project) if any(form in file.read_bytes() for form in spellings(word))]
 

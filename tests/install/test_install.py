@@ -345,7 +345,7 @@ def test_what_is_no_strict_json_is_refused_and_not_touched(target: Target, conte
         assert str(target.settings) in str(caught.value)
         assert words in str(caught.value)
     files = {path: content for path, content in tree(Path.home()).items() if content is not None}
-    files = {path: content for path, content in files.items() if not path.endswith(".handlers.json")}
+    files = {path: content for path, content in files.items() if not path.endswith(".index")}
     assert files == {path: content for path, content in before.items() if content is not None}
     if isinstance(content, str):
         with pytest.raises(StateError, match="correct it and run again"):
@@ -692,7 +692,7 @@ def test_a_setting_that_silences_all_hooks_is_mentioned(target: Target) -> None:
 def test_installs_at_the_same_time_do_not_disturb_each_other(target: Target) -> None:
     """Several processes that install at once leave each event registered once, and the file before restorable."""
     given(target, FOREIGN)
-    script = "import sys, pathlib\nfrom holdfast.clients.claude import scopes\nfrom holdfast.install import installer\n"
+    script = "import sys, pathlib\nfrom holdfast.clients.claude import scopes\nfrom holdfast.install import install\n"
     script += "install.install(scopes.target('user', pathlib.Path(sys.argv[1])))"
     running = [subprocess.Popen([sys.executable, "-c", script, target.root]) for _ in range(6)]
     assert [process.wait(500) for process in running] == [0] * 6

@@ -63,7 +63,7 @@ def test_a_content_is_parsed_once(tmp_path: Path, parsed: list[bytes]) -> None:
     other.unlink()
     assert events(tmp_path) == events(tmp_path) == {"a": ["Setup"]}
     assert len(parsed) == 3
-    (file,) = cache.folder().glob("*.handlers.json")
+    (file,) = cache.folder().glob("*.index")
     assert b"b.py" not in file.read_bytes()
 
 
@@ -75,7 +75,7 @@ def test_a_broken_index_costs_time_only(tmp_path: Path, content: bytes) -> None:
     paths.ensure_private(paths.state_dir())
     write(paths.user_handlers(), "a.py")
     events(tmp_path)
-    (file,) = cache.folder().glob("*.handlers.json")
+    (file,) = cache.folder().glob("*.index")
     cache.write(file, content)
     assert events(tmp_path) == {"a": ["Stop"]}
     assert b"a.py" in file.read_bytes()
@@ -109,4 +109,4 @@ def test_another_version_of_the_code_reads_the_files_again(tmp_path: Path, monke
     events(tmp_path)
     monkeypatch.setattr(index, "_reader", lambda sources: "other")
     assert events(tmp_path) == {"a": ["Stop"]}
-    assert len(list(cache.folder().glob("*.handlers.json"))) == 2
+    assert len(list(cache.folder().glob("*.index"))) == 2

@@ -532,14 +532,15 @@ OTHERS: list[dict[str, Any]] = [
 
 def test_a_call_that_cannot_be_judged_is_refused_and_others_pass(place: Scratch) -> None:
     """Where the tool's name can be read, calls that nobody guards pass; other clients hear nothing."""
+    other = place.user_handler("a_first", FILE.format(tool="First"))  # a refusal names the guard of the call, not this
     serve(place)
     asked, unasked = place.call("answer = deny('asked')"), place.call("", "Read")
 
     def fire(payload: Any, **changes: str | None) -> Ended:
         return place.fire(payload, "PreToolUse", environ=place.environ(**changes))
 
-    def refused(payload: Any, **changes: str | None) -> str:
-        return refusal(fire(payload, **changes))
+    def refused(payload: Any, guard: str = "guard", **changes: str | None) -> str:
+        return refusal(fire(payload, **changes), guard)
 
     def passed(payload: Any, **changes: str | None) -> str:
         return passes(fire(payload, **changes))
@@ -553,13 +554,13 @@ def test_a_call_that_cannot_be_judged_is_refused_and_others_pass(place: Scratch)
         rows[f"{name}, cold"] = partial(refused, raw(place, "Bash", value), HOLDFAST_SERVER="off")
         rows[f"{name}, not guarded"] = partial(passed, raw(place, "Read", value))
     for data in WHOLE:
-        rows[f"all is {data!r}"] = partial(refused, data)
+        rows[f"all is {data!r}"] = partial(refused, data, guard="")  # whose call it is can't be known
     for changes in FIELDS:
         rows[f"{changes}, guarded"] = partial(refused, {**place.call(), **changes})
         rows[f"{changes}, not guarded"] = partial(passed, {**unasked, **changes})
     for key in ("session_id", "tool_name", "tool_input", "hook_event_name"):
         left = {name: value for name, value in place.call().items() if name != key}
-        rows[f"no {key}"] = partial(refused, left)
+        rows[f"no {key}"] = partial(refused, left, guard="" if key == "tool_name" else "guard")
     for key in ("conversation_id", "generation_id", "sessionId", "hookEventName"):
         rows[f"{key} of another client"] = partial(decided, {**asked, key: "x"})
     for payload in OTHERS:
@@ -576,6 +577,7 @@ def test_a_call_that_cannot_be_judged_is_refused_and_others_pass(place: Scratch)
     rows["the same, not guarded"] = lambda: passes(fire(unasked, CLAUDE_PROJECT_DIR=long))
     report(at_once(rows))
     assert "/x/x" not in place.log()
+    clear(place, other)
 
 
 REPOSITORIES = {

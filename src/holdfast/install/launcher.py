@@ -137,7 +137,7 @@ def arguments(interpreter: str | None = None, source: str = "") -> str:
     """
     needs = " ".join(map(shlex.quote, (interpreter or sys.executable, str(paths.package_root()))))
     again = shlex.quote(shlex.quote(source) if source else "")
-    return f'set -- "$1" "${{2-}}" {needs} "${{5-}}" {again} # holdfast install wrote this line'
+    return f'set -- "$1" "${{2-}}" {needs} "${{5-}}" {again} "${{7-}}" # holdfast install wrote this line'
 
 
 def requirement() -> str:

@@ -17,9 +17,9 @@ from holdfast.files import document
 from holdfast.install import installs, launcher, register, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from holdfast.clients.claude.scopes import Scope, Target
+    from holdfast.clients.claude.scopes import Target
     from holdfast.project import Project
 
 PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})
@@ -105,7 +105,7 @@ def entries(target: Target) -> list[Entry]:
     return list(_entries(target, read(target.settings).get("hooks")))
 
 
-def installed_matchers(event: str, root: Path, read: Collection[Scope] = SCOPES) -> list[str | None]:
+def installed_matchers(event: str, root: Path, process: str | None = None) -> list[str | None]:
     """Return the matchers with which installations register an event for a session in a project.
 
     The record of the installs names the settings files, and each counts as far as it registers the event now. A team's
@@ -114,10 +114,10 @@ def installed_matchers(event: str, root: Path, read: Collection[Scope] = SCOPES)
     Args:
         event: the event's name.
         root: the project's folder.
-        read: the scopes whose settings the session reads (`scopes.read_by`).
+        process: the id of the client's process, which says what settings it reads; None if it is unknown.
     """
     known = installs.load() if launcher.starts() and scopes.runs_own_hooks() else {}
-    found: list[str | None] = []
+    read, found = scopes.read_by(process), list[str | None]()
     for target in usual(root):
         with suppress(StateError):
             if target.scope in read and str(target.real) in known:

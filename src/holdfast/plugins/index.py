@@ -157,7 +157,7 @@ def _scan(plain: dict[str, Any]) -> Scan:
 
 
 def _file(hooks: Hooks) -> Path:
-    return cache.folder() / f"{_reader(hooks.SOURCES)}.handlers.json"
+    return cache.folder() / f"{_reader(hooks.SOURCES)}.index"
 
 
 @lru_cache

@@ -92,7 +92,7 @@ def test_the_slow_handler_of_recorded_events_is_named(
     assert "cold start" not in said
     after = everything(*folders)
     assert {path: after.get(path) for path in before} == before
-    assert {path.suffix for path in after if path not in before} <= {".scan"}  # what looking at a handler leaves
+    assert {path.suffix for path in after if path not in before} <= {".index"}  # what looking at a handler leaves
 
 
 def test_json_has_the_figures(project: HoldfastProject) -> None:

@@ -21,7 +21,7 @@ from holdfast.plugins.outcomes import block, deny
 from holdfast.process import caller, liveness
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from holdfast.clients.claude.events.event import Event
     from holdfast.files.agent_runs import AgentRuns
@@ -46,11 +46,6 @@ _PROCESS_VARIABLE = "CLAUDE_PID"  # older clients set none
 _ATTENDED_VARIABLE = "CLAUDE_CODE_SESSION_ATTENDED"  # older clients set none
 _ENTRYPOINT_VARIABLE = "CLAUDE_CODE_ENTRYPOINT"
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
-
-
-def modules(wanted: Collection[str]) -> Collection[str]:
-    """Return the modules that some events may need, each with its model's."""
-    return {events.HOMES[name] for name in EVENTS if name in wanted}
 
 
 def longest_limit_s(event: str) -> float:

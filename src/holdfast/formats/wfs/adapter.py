@@ -253,8 +253,8 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
         project, views.workflow(project, after.session, after.board), words if status == "failed" else ""
     )
     if not after.board.ticked_early:
-        with locked(session.folder):  # if it can't be written, the task is judged again
-            lists.insist(project, after.session, after.board)
+        with locked(session.folder):  # another agent may have ended since; if it fails, the task is judged again
+            lists.insist(project, after.session, index.board(project, session.folder, anew=True))
     return Judged(observed, after.changed, remark, after.notes)
 
 
