@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -342,14 +343,23 @@ static enum heard answer(int server, struct frame *found, char **texts) {
 static void print(int stream, const char *text, size_t length) {
     while (length > 0) {
         ssize_t part = write(stream, text, length);
-        if (part < 0 && errno != EINTR) return; /* the client is gone */
+        if (part < 0 && errno == EAGAIN) { /* the client made the pipe non-blocking */
+            struct pollfd room = {stream, POLLOUT, 0};
+            poll(&room, 1, -1);
+        } else if (part < 0 && errno != EINTR) {
+            return; /* the client is gone */
+        }
         if (part > 0) text += part, length -= (size_t)part;
     }
 }
 
-/* Print a reply, tell the child, and wait until it hangs up. */
+/* Print a reply, tell the child, and wait until it hangs up. A signal that ended this process from here on would have
+   the registered command print a refusal behind the reply; SIGTERM only ends the wait. */
 static void finish(int server, const struct frame *reply, char **texts) {
     char said = WRITTEN;
+    sigfillset(&process.waiting);
+    sigprocmask(SIG_SETMASK, &process.waiting, NULL);
+    sigdelset(&process.waiting, SIGTERM);
     print(1, texts[0], reply->first);
     print(2, texts[1], reply->second);
     if (send(server, &said, 1, 0) == 1) read_all(server, &said, 1, now_ms() + FINISH_TIMEOUT_MS);

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +12,6 @@ from holdfast.clients import claude
 from holdfast.plugins import strict_memory
 from holdfast.plugins.scan import Route
 from tests.tables import each_row
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GUARD = Route("PreToolUse", "on_pre_tool_use", "Bash", 2.0, strict=True, tryfirst=True, line=4)
 KNOWN = Route("PreToolUse", "on_pre_tool_use", "Bash", strict=True)
@@ -137,6 +135,18 @@ def test_a_projects_guard_guards_that_project_alone(guards: Path, tmp_path: Path
     assert not strict_memory.guarding(
         claude, "UserPromptSubmit", None, str(guards) + "/." * 4_096
     )  # longer than any path
+
+
+def test_a_guard_of_a_project_at_the_top_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose project is `/`; to the shell as well."""
+    strict_memory.remember(Path("/.claude/handlers/top.py"), [GUARD])
+
+    assert strict_memory.guarding(claude, "PreToolUse", "Bash", "/") == ["project/top.py: on_pre_tool_use"]
+    monkeypatch.setenv("CLAUDECODE", "1")
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/")
+    script = Path(claude.__file__).parents[2] / "refuse.sh"
+    said = subprocess.run(["sh", script, "PreToolUse"], capture_output=True, text=True, check=True).stdout
+    assert "the strict handler top.py" in said
 
 
 def test_a_memory_that_cannot_be_read_may_hold_a_guard(guards: Path) -> None:

@@ -91,12 +91,16 @@ class Scratch(Place):
         return processes.run(self.registered(event), data, environ or self.environ(), self.root)
 
     def begin(
-        self, payload: Mapping[str, Any], environ: Mapping[str, str] | None = None, before: tuple[str, ...] = ()
+        self,
+        payload: Mapping[str, Any],
+        environ: Mapping[str, str] | None = None,
+        before: tuple[str, ...] = (),
+        stdout: int = subprocess.PIPE,
     ) -> subprocess.Popen[bytes]:
         """Start an event's registered command in a process group of its own, and write the payload."""
         pipe = subprocess.PIPE
         command = [*before, *self.registered(payload["hook_event_name"])]
-        options: dict[str, Any] = {"stdin": pipe, "stdout": pipe, "stderr": pipe, "cwd": self.root}
+        options: dict[str, Any] = {"stdin": pipe, "stdout": stdout, "stderr": pipe, "cwd": self.root}
         process = subprocess.Popen(command, env=environ or self.environ(), start_new_session=True, **options)
         assert process.stdin
         with suppress(BrokenPipeError):

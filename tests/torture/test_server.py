@@ -6,9 +6,12 @@ import json
 import os
 import signal
 import socket
+from array import array
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from fcntl import ioctl
 from pathlib import Path
+from termios import FIONREAD
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -49,6 +52,7 @@ NOTES = """
     def on_pre_compact(event):
         note("called")
     """
+PIPE_BYTES = 65_536
 CONFIG = "timeout = 300.0\ndeadline = 300.0\n"
 
 
@@ -156,6 +160,59 @@ def test_twenty_events_at_once_are_answered_and_each_once(place: Scratch) -> Non
         gots = list(pool.map(lambda _: place.fire(place.call()), range(20)))
     report([str(got) for got in gots if got.exit_code or not got.advice])
     assert noted(place).count("called") == 20
+
+
+DELIVERED = """
+    import os, time
+    from pathlib import Path
+    from holdfast import *
+
+    def deliver():
+        Path("~/delivering").expanduser().touch()
+        while not Path("~/go").expanduser().exists():
+            time.sleep(0.01)
+
+    @hookimpl(strict=True)
+    def on_pre_tool_use(event):
+        if event.tool_input["command"] == "long":
+            return change_input({"command": "x" * 300_000})
+        return advise("once", on_delivered=deliver)
+    """
+SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1)
+
+
+@pytest.mark.parametrize("server_is", ["on", "off"])
+def test_a_signal_behind_a_reply_adds_no_second_one(place: Scratch, server_is: str) -> None:
+    """While `on_delivered` still runs, the client's process can't fail any more."""
+    place.user_handler("delivered", DELIVERED)
+    event = place.begin(place.call(), place.environ(HOLDFAST_SERVER=server_is))
+    scratch.until((place.home / "delivering").exists, "the reply is written")
+    (relay,) = children(event.pid)
+    for number in SIGNALS:
+        os.kill(relay, number)
+    (place.home / "go").touch()
+    stdout, _ = event.communicate(timeout=processes.PATIENCE)
+    assert event.returncode == 0
+    assert "once" in json.loads(stdout)["hookSpecificOutput"]["additionalContext"]
+
+
+@pytest.mark.parametrize("server_is", ["on", "off"])
+def test_a_long_reply_is_whole_in_a_pipe_that_does_not_block(place: Scratch, server_is: str) -> None:
+    """As in a client that sets its pipes so, and reads only when it has time."""
+    place.user_handler("delivered", DELIVERED)
+    reads, writes = os.pipe()
+    os.set_blocking(writes, False)
+    event = place.begin(place.call("long"), place.environ(HOLDFAST_SERVER=server_is), stdout=writes)
+    os.close(writes)
+    full = array("i", [0])
+    scratch.until(
+        lambda: ioctl(reads, FIONREAD, full) or full[0] == PIPE_BYTES or event.poll() is not None, "the pipe is full"
+    )
+    with os.fdopen(reads, "rb") as pipe:
+        reply = json.loads(pipe.read())
+    assert reply["hookSpecificOutput"]["updatedInput"]["command"] == "x" * 300_000
+    event.communicate(timeout=processes.PATIENCE)
+    assert event.returncode == 0
 
 
 def test_killed_children_are_replaced(place: Scratch) -> None:

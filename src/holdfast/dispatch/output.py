@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,14 +90,12 @@ class Streams:
         """
         if not self._reply:
             return
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
             signal.signal(number, lambda *_: None)
         reply, self._reply = self._reply, None
         for descriptor, text in zip(self.private, (reply.stdout, reply.stderr), strict=True):
-            data = memoryview(text.encode("utf-8", errors="replace"))
             try:
-                while data:
-                    data = data[os.write(descriptor, data) :]
+                _print(descriptor, text)
             except OSError:
                 return
 
@@ -116,6 +115,16 @@ class Streams:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the client is not to end the refusal
         script = str(Path(__file__).parents[1] / "refuse.sh")
         os.execv("/bin/sh", ["sh", script, event, why, "", "", "", "", guard])
+
+
+def _print(descriptor: int, text: str) -> None:
+    """Write a text, also to a pipe that the client made non-blocking."""
+    data = memoryview(text.encode("utf-8", errors="replace"))
+    while data:
+        try:
+            data = data[os.write(descriptor, data) :]
+        except BlockingIOError:
+            select.select([], [descriptor], [])
 
 
 def _copy(stream: int, nowhere: int) -> int:

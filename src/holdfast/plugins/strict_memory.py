@@ -150,7 +150,9 @@ def _root(path: str) -> str:
     """Return the root of the project that a handler file belongs to, or `*` for a user's own."""
     folder = os.path.dirname(path)  # noqa: PTH120 - the key is a text
     own = str(paths.user_handlers())
-    return _EVERY if folder == own or not folder.endswith("/.claude/handlers") else folder[: -len("/.claude/handlers")]
+    if folder == own or not folder.endswith("/.claude/handlers"):
+        return _EVERY
+    return folder.removesuffix("/.claude/handlers") or "/"
 
 
 def _text(entries: Memory) -> bytes:
