@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Self
 
 from holdfast.dispatch.calls import Answer, Caller, out_of_time, report_delivery
 from holdfast.dispatch.isolation import GRACE_S, EventState, Isolated, deliver
-from holdfast.files import file_memo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,8 +60,7 @@ class Run(EventState):
         now = time.monotonic()
         until = now + (self.deadline - now) * (1 - SHIPPED_SHARE) if shipped else self.deadline
         found = [self._call(call, until) for call in others]
-        with file_memo.one_moment():
-            return found + [self._call(call, self.deadline) for call in shipped]
+        return found + [self._call(call, self.deadline) for call in shipped]
 
     def _start_processes(self, calls: Sequence[Call]) -> None:
         groups: dict[str, list[Call]] = defaultdict(list)

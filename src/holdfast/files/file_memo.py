@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 Value = TypeVar("Value")
@@ -16,10 +15,6 @@ Stamp = tuple[int, int, int, int]
 """Inode, size, `mtime` and `ctime` (the last change of anything), the times in nanoseconds."""
 
 SETTLED_NS = 2_000_000_000  # nanoseconds; two edits within one tick of a file system's clock give the same stamp
-
-MOMENT_S = 0.1
-"""How long a moment lasts at most."""
-_in_one_moment = False
 
 
 def stamp(info: os.stat_result) -> Stamp:
@@ -33,26 +28,6 @@ def settled(seen: Stamp) -> bool:
     Take the stamp before you read the file.
     """
     return time.time_ns() - seen[3] > SETTLED_NS
-
-
-@contextmanager
-def one_moment() -> Iterator[None]:
-    """Let the block be one moment: what it has looked at is not looked at again at once (`is_now`).
-
-    For the process of an event, whose handlers ask the same one after another. Somebody may change a file at any time,
-    so also right after the event.
-    """
-    global _in_one_moment
-    _in_one_moment = True
-    try:
-        yield
-    finally:
-        _in_one_moment = False
-
-
-def is_now(then: float) -> bool:
-    """Return whether a `time.monotonic()` belongs to the present moment; never outside of `one_moment`."""
-    return _in_one_moment and time.monotonic() - then < MOMENT_S
 
 
 class Kept(Generic[Value]):

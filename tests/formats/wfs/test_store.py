@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import StateError, TransitionError
-from holdfast.files import document, file_memo
+from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.formats.wfs import adapter as wfs
 from holdfast.formats.wfs import change as wfs_change
@@ -217,37 +216,6 @@ def test_a_task_that_was_just_written_and_is_gone_is_no_task(project: Workspace)
     for name in ("IMPL-1", "IMPL-2"):
         places.task(folder, name).unlink()
         assert name not in index.board(project, folder).names
-
-
-def test_within_a_moment_of_an_event_tasks_are_looked_at_once(
-    project: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Except under the lock of a change, before it writes. What this process writes counts at once."""
-    session = store.get(project, NAME)
-    path, now = places.task(session.folder, "IMPL-1"), [1000.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-
-    def title() -> str:
-        return index.board(project, session.folder).find("IMPL-1").title
-
-    def edit(text: str) -> None:
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"title": text}))
-
-    assert title() == "Implement one"
-    edit("edited")
-    assert title() == "edited", "no event: each look is a look"
-    with file_memo.one_moment():
-        edit("in the event")
-        assert title() == "edited"
-        now[0] += file_memo.MOMENT_S
-        assert title() == "in the event"
-        edit("again")
-        transitions.begin(project, session, "IMPL-1")
-        assert title() == "again"
-        assert json.loads(path.read_text())["title"] == "again"
-        assert index.board(project, session.folder).find("IMPL-1").status == "active"
-    edit("afterwards")
-    assert title() == "afterwards"
 
 
 def test_a_task_that_may_be_changing_still_is_read_again(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -254,7 +254,7 @@ def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, w
     )
     if not after.board.ticked_early:
         with locked(session.folder):  # another agent may have ended since; if it fails, the task is judged again
-            lists.insist(project, after.session, index.board(project, session.folder, anew=True))
+            lists.insist(project, after.session, index.board(project, session.folder))
     return Judged(observed, after.changed, remark, after.notes)
 
 

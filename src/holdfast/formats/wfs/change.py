@@ -56,7 +56,7 @@ class Change:
         self.session = session
         self.written = False
         self.notes: list[str] = []
-        self._before = self.session, index.board(self._project, session.folder, anew=True)
+        self._before = self.session, index.board(self._project, session.folder)
         self._board: Board | None = self._before[1]
         self._listed = lists.content(session, self.board)
 
@@ -64,7 +64,7 @@ class Change:
     def board(self) -> Board:
         """The session's tasks as they are now, as far as this process changed them."""
         if self._board is None:
-            self._board = index.board(self._project, self.session.folder, anew=True)
+            self._board = index.board(self._project, self.session.folder)
         return self._board
 
     def exists(self, path: str) -> bool:

@@ -7,14 +7,13 @@ import marshal
 import os
 import re
 import stat
-import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import LargeError, MissingError, StateError
 from holdfast.files import cache, document
-from holdfast.files.file_memo import Stamp, is_now, settled, stamp
+from holdfast.files.file_memo import Stamp, settled, stamp
 from holdfast.formats.wfs import brief as briefs
 from holdfast.formats.wfs import places, todo
 from holdfast.formats.wfs.board import Board, in_order
@@ -45,36 +44,30 @@ class _Read(NamedTuple):
         seen: the stamps of the files that need not be read again while these are the same, by name.
         tasks: what the files said, by name without `.json`; one without a stamp is read again, if it is still there.
         board: the tasks as a board.
-        at: when this process last looked at the files (`time.monotonic()`); 0.0 if only an earlier one did.
     """
 
     seen: dict[str, Stamp]
     tasks: dict[str, Brief]
     board: Board
-    at: float = 0.0
 
 
 _NOTHING = _Read({}, {}, Board())
 _last: dict[Path, _Read] = {}  # because an event asks for a session's tasks several times
 
 
-def board(project: Records, folder: Path, room: Room | None = None, *, anew: bool = False) -> Board:
+def board(project: Records, folder: Path, room: Room | None = None) -> Board:
     """Return the tasks of the session in a folder; their JSON files are the only source (R002-01).
 
     A file that can't be read is among the problems, and its last generation counts, if there is one. If more files must
-    be read than there is `room` for, raises LargeError and reads none. Within one moment of an event, the files are
-    looked at once, but `anew` before they are changed.
+    be read than there is `room` for, raises LargeError and reads none.
     """
-    if not anew and (last := _last.get(folder)) and is_now(last.at):
-        return last.board
-    at = time.monotonic()
     found, problems = _files(folder / places.TASKS)
     many = len(found) > MANY or sum([seen[1] for seen in found.values()]) > statefile.LIMIT_BYTES
     last = _last.get(folder) or (_kept(folder) if many else None) or _NOTHING
     shown = _shown(folder)
     same = last.seen == found and (last.board.ticked, last.board.summarised) == shown
     if not problems and same and len(last.tasks) == len(found):
-        _last[folder] = last._replace(at=at)
+        _last[folder] = last
         return last.board
     fresh = {name: seen for name, seen in found.items() if last.seen.get(name) == seen}
     unread = [name for name in found if name not in fresh]
@@ -110,7 +103,7 @@ def board(project: Records, folder: Path, room: Room | None = None, *, anew: boo
         now = last.board  # it has its computed properties already
     elif many and (read > _FEW or sum(sizes) > statefile.LIMIT_BYTES):
         _keep(folder, fresh, now)
-    _last[folder] = _Read(fresh, tasks, now, at)
+    _last[folder] = _Read(fresh, tasks, now)
     return now
 
 
