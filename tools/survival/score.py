@@ -25,7 +25,7 @@ HEAD_UNITS = 2_000  # the part at the beginning that must contain the facts to k
 FULL = 0.85  # how much of the limit must be used if facts were left to the sidecar
 HEADING = "WORKFLOW RESTORED"  # marks guidance, which has AFTER COMPACTION behind it after one
 TRAIL = "What this session did before its compaction"  # marks a trail
-TRAIL_LIMIT_UNITS = 3_000  # UTF-16 units of a trail (docs/architecture.md, Guidance)
+TRAIL_LIMIT_UNITS = 3_000  # UTF-16 units of a trail (docs/decisions.md)
 _BETWEEN = "\n\n"  # separates the texts of several handlers; guidance contains no empty line
 _SIDECAR = re.compile(r"^Full version: (?P<path>/.*) \(sha256 (?P<digest>[0-9a-f]{12})\)$", re.MULTILINE)
 _STATE_FILE = re.compile(r"^- state file: (?P<path>\S.*)$", re.MULTILINE)
@@ -252,7 +252,7 @@ def _agrees(status: str, line: str) -> bool:
 
 
 def _over(facts: Sequence[Fact], beside: Sequence[Fact], text: str, longest: int) -> Iterable[str]:
-    """Yield how the budget's rules were broken (docs/architecture.md, Guidance)."""
+    """Yield how the budget's rules were broken (docs/decisions.md)."""
     if longest > LIMIT_UNITS:
         yield f"{longest} units, more than {LIMIT_UNITS}"
     start = max(text.find(HEADING), 0)

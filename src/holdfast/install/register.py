@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.scan import Route
 
 LAUNCHER = "$HOME/.local/share/holdfast/run"
-"""The launcher's path in every registered command: the same text on every machine (docs/architecture.md)."""
+"""The launcher's path in every registered command: the same text on every machine (docs/decisions.md)."""
 
 STATUS_LINE = f'p="{LAUNCHER}"; [ -x "$p" ] && exec "$p" --status 2>/dev/null; exit 0'
 """The command of the client's status line: like a registered one, it is silent where the launcher is missing."""
