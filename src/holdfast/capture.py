@@ -49,8 +49,13 @@ def allowed(config: Exclusions, path: str | Path) -> bool:
             everything in it. Case doesn't matter.
         path: absolute or relative. A link is excluded if a glob matches either the link or its target.
     """
+    return not matches(config.exclude, path)
+
+
+def matches(globs: Sequence[str], path: str | Path) -> bool:
+    """Return whether one of some globs matches a path or a folder that it is in (`allowed` has the rules)."""
     names = [tuple(name.lower().split("/")) for name in _names(os.fspath(path))]
-    return not any(_matches(glob, name) for glob in _globs(tuple(config.exclude)) for name in names)
+    return any(_matches(glob, name) for glob in _globs(tuple(globs)) for name in names)
 
 
 def text(config: Exclusions, content: str) -> str:

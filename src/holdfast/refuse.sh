@@ -126,7 +126,7 @@ user*[!A-Za-z0-9_.\ -]* | project*[!A-Za-z0-9_.\ -]* | "$file") guard="a strict 
 esac
 [ -z "$gone" ] || place=
 case $place in
-user) hint="$hint To do without it: holdfast handlers off '${file%.py}'." ;;
+user) hint="$hint To do without it: holdfast handlers off '${file%.*}'." ;;
 project) hint="$hint To do without it: holdfast handlers untrust '$file'." ;;
 esac
 case $memory in

@@ -96,14 +96,16 @@ class HoldfastProject:
         for name, content in files.items():
             path = self.root / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(_bytes(content))
+            path.write_bytes(source := _bytes(content))
+            if source.startswith(b"#!"):
+                path.chmod(0o755)
 
     def trust(self) -> None:
         """Trust the project's handlers and configuration as they are now."""
         from holdfast import engine, paths
         from holdfast.plugins import strict_memory
 
-        files = [*paths.project_handlers(self.root).glob("*.py"), paths.project_config(self.root)]
+        files = [*paths.project_handlers(self.root).glob("*"), paths.project_config(self.root)]
         contents = {path: path.read_bytes() for path in files if path.is_file()}
         strict_memory.trust_files(engine.CLIENT, self.root, contents)
 

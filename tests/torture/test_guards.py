@@ -305,6 +305,51 @@ def test_no_other_handler_changes_what_a_guard_sees_or_answers(place: Scratch, s
     report(found)
 
 
+SCRIPTS = {
+    "it refuses": ("strict", "echo no >&2; exit 2", "no"),
+    "it gets what others changed": ("strict", "grep -q '\"mv\"' || exit 0; echo moved >&2; exit 2", "moved"),
+    "it fails": ("strict", "exit 1", "ended with exit code 1"),
+    "it is killed": ("strict", "kill -9 $$", "ended with exit code -9"),
+    "it hangs": ("strict timeout=1", "sleep 600", "took longer than its 1 s"),
+    "it ignores the end": ("strict timeout=1", "trap '' TERM; while :; do :; done", "took longer"),
+    "its program is missing": ("strict", "", "FileNotFoundError"),
+    "it allows": ("strict", "exit 0", ""),
+    "it isn't strict": ("", "exit 1", ""),
+}
+
+
+@pytest.mark.parametrize("server", ["on", "off"])
+def test_a_script_guards_like_any_strict_handler(place: Scratch, server: str) -> None:
+    """It refuses in every trouble, and runs only as it was when it was hashed."""
+    if server == "on":
+        serve(place)
+    place.user_handler("change", neighbour("", "answer = change_input({'command': 'mv'})", "match='Scripted'"))
+    environ, found = place.environ(HOLDFAST_SERVER=server), []
+    for name, (options, body, expected) in SCRIPTS.items():
+        program = "/bin/sh" if body else "/nowhere/sh"
+        script = place.home / ".config/holdfast/handlers/script.sh"
+        place.write(script, f"#!{program}\n# holdfast: event=PreToolUse match=Scripted {options}\n{body}\n")
+        script.chmod(0o755)
+        place.holdfast("handlers", "on", "script")
+        said = reason(place.fire(place.call("ls", "Scripted"), environ=environ))
+        if expected not in said or bool(said) != bool(expected):
+            found.append(f"{name}: {said!r}")
+        place.holdfast("handlers", "off", "script")
+    clear(place, script)
+    theirs = place.root / ".claude/handlers/theirs"
+    place.write(theirs, "#!/bin/sh\n# holdfast: event=PreToolUse match=Theirs strict\nexit 0\n")
+    theirs.chmod(0o755)
+    place.trust()
+    if said := reason(place.fire(place.call("ls", "Theirs"), environ=environ)):
+        found.append(f"trusted: {said!r}")
+    theirs.write_text(theirs.read_text() + "touch ran\n")
+    said = reason(place.fire(place.call("ls", "Theirs"), environ=environ))
+    if "was changed since you trusted it" not in said or (place.root / "ran").exists():
+        found.append(f"changed: {said!r}")
+    clear(place, theirs)
+    report(found)
+
+
 def test_a_guard_judges_the_input_that_the_tool_gets(place: Scratch) -> None:
     """Also what a handler of the project, before or after it, made of the input; and a second change."""
     place.user_handler(

@@ -15,7 +15,7 @@ from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document, tomlfile, trust
 from holdfast.install import format_index
-from holdfast.plugins import discovery, index, scan, strict_memory
+from holdfast.plugins import discovery, executables, index, kinds, strict_memory
 from holdfast.process.terminal_text import printable
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
@@ -131,17 +131,19 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
     click.echo(f"{name}  sha256 {trust.digest(content)[:12]}")
     for line in _changed(project, name, content):
         click.echo(f"  {printable(line)}")  # click would remove control characters; here you must see them
-    if path.suffix != ".py":
+    if path.parent.name != "handlers":
         said = ", ".join(content.decode(errors="replace").strip().split("\n"))[:300]
         click.echo(f"  configuration: {said}")
         if project.untrusted_ledger:
             known = wording.quoted(project.untrusted_id)
             click.echo(f"  joins the ledger of project.id {known}: {project.untrusted_ledger}")
         return
-    read = scan.scan(content, claude)
+    read = kinds.declares(path.name, content, claude)
     for route in read.routes:
         marks = f" ({route.match})" * bool(route.match) + " strict" * route.strict
         click.echo(f"  answers {route.event}{marks}")
+    if executables.is_script(content):
+        click.echo(f"  {executables.NOT_COVERED}")
     for other in discovery.find(claude, project):
         if other.name == path.stem and other.place != "project":
             guard = other.place == "user" and other.strict

@@ -13,7 +13,7 @@ from pluggy import HookspecMarker, PluginManager
 
 from holdfast import log
 from holdfast.dispatch.interrupts import EventStopped, HandlerTimeout, interrupt_at
-from holdfast.plugins import loader, outcomes
+from holdfast.plugins import kinds, outcomes
 from holdfast.plugins.markers import PROJECT_NAME
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Caller:
         manager = plugin_manager(self.client, name)
         try:
             with interrupt_at(time.monotonic() + limit, HandlerTimeout):
-                function = getattr(loader.load(call.file), name)
+                function = kinds.function(self.client, call.file, call.route)
             manager.register(SimpleNamespace(**{name: function}), name=call.label)
         except EventStopped:
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.dispatch import strict
@@ -48,7 +49,7 @@ class Conclusion(NamedTuple):
         found: dict[str, int] = {}
         for position, units in self.reply.shares.items():
             if units:
-                name = _name(self.merged[position][0]).removesuffix(".py")
+                name = str(PurePath(_name(self.merged[position][0])).with_suffix(""))
                 found[name] = found.get(name, 0) + units
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePath
 from shlex import join
 from typing import TYPE_CHECKING
 
@@ -97,7 +98,7 @@ def refusal(client: Client, event: str, fault: str, root: str) -> Outcome:
         root: the project's root, for a project's handler.
     """
     place, _, name = fault.partition(":")[0].partition("/")
-    lift = ["untrust", "--project", root, name] if place == "project" else ["off", name.removesuffix(".py")]
+    lift = ["untrust", "--project", root, name] if place == "project" else ["off", PurePath(name).stem]
     # No name means that the memory of strict handlers can't be read (`strict_memory.guarding`).
     command = command_line("handlers", *lift) if name else join(["rm", "-r", str(strict_memory.memory_file())])
     reason = f"Refused, because a strict handler could not check it: {fault}."

@@ -15,7 +15,7 @@ from holdfast.dispatch import faults
 from holdfast.dispatch.run import Run
 from holdfast.errors import StateError, command_line
 from holdfast.install import plugin, register, registrations, seen_clients
-from holdfast.plugins import loader
+from holdfast.plugins import kinds, loader
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
 
@@ -181,13 +181,15 @@ def unused(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Path, s
 
 def _stray(path: Path) -> str:
     """Return why something in a handlers folder is no handler; empty for a folder without Python files."""
-    if path.is_dir() and not any(path.glob("*.py")):
+    if path.is_dir() and not any(map(kinds.is_handler, path.iterdir())):
         return ""
     if path.name[0] in "_.":
         return HELPER if path.name[0] == "_" else "hidden, because its name begins with a dot"
     if path.is_dir():
         return f"a folder, and handlers in it don't run; move them into {path.parent}"
-    return "" if path.suffix == ".py" else "its name doesn't end in .py"
+    if kinds.is_handler(path):
+        return ""
+    return "its name doesn't end in .py or .toml, and it can't be executed"
 
 
 HELPER = "a helper file, because its name begins with _"

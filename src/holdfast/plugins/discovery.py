@@ -11,8 +11,7 @@ from holdfast import config, paths
 from holdfast.config import Config
 from holdfast.errors import command_line
 from holdfast.files import cache, trust
-from holdfast.plugins import index, strict_memory
-from holdfast.plugins import scan as scanner
+from holdfast.plugins import index, kinds, strict_memory
 from holdfast.plugins.index import NO_CONTENT
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ def trusted_routes(hooks: Hooks, file: HandlerFile) -> tuple[Route, ...]:
     """Return the functions that a project's file offered when it was trusted; its present ones if that is unknown."""
     root = file.path.parents[2]
     content = trust.content(root, trust.relative_name(root, file.path))
-    return file.routes if content is None else scanner.scan(content, hooks).routes
+    return file.routes if content is None else kinds.declares(file.path.name, content, hooks).routes
 
 
 def lacks_strict(folder: Path, files: Iterable[HandlerFile]) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast.errors import LargeError, StateError
 from holdfast.files import cache, document, trust
 from holdfast.files.file_memo import Kept, stamp
-from holdfast.plugins import deadlines, scan
+from holdfast.plugins import kinds
 from holdfast.plugins.scan import Route, Scan
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ def read_folder(
             found = Scan()
         elif indexed != digest:
             try:
-                found = scan.scan(source, hooks)
+                found = kinds.declares(name, source, hooks)
             except Exception as error:  # noqa: BLE001 - a file that nobody foresaw costs itself, not the event
-                found = Scan(faults={"": f"cannot be read as Python ({type(error).__name__}: {str(error)[:200]})"})
+                found = Scan(faults={"": f"cannot be read ({type(error).__name__}: {str(error)[:200]})"})
             new[str(file)] = digest, found
         folder.files[name] = Content(source, digest, found)
     if new:
@@ -122,7 +122,7 @@ def _names(folder: Folder, within: Path | None, first: Collection[str]) -> list[
         return []
     except OSError:
         return []
-    names = sorted(name for name in listing if name.endswith(".py") and name[0] not in "_.")
+    names = sorted(name for name in listing if kinds.is_handler(folder.path / name))
     if len(names) > COUNT_LIMIT:
         order = "those known before, then the first by name"
         folder.fault = f"holds {len(names)} handler files: only {COUNT_LIMIT} handlers run, {order}"
@@ -163,8 +163,9 @@ def _file(hooks: Hooks) -> Path:
 @lru_cache
 def _reader(sources: tuple[str, ...]) -> str:
     """Return a digest of what reads handler files: the interpreter, this code and the client's. Each has an index."""
-    files = (__file__, scan.__file__, deadlines.__file__, *sources)
-    reader = (sys.implementation.cache_tag, *(stamp(Path(each).stat()) for each in files))
+    own = [Path(__file__).with_name(f"{name}.py") for name in ("scan", "rules", "executables", "kinds", "deadlines")]
+    files = (Path(__file__), *own, *map(Path, sources))
+    reader = (sys.implementation.cache_tag, *(stamp(each.stat()) for each in files))
     return trust.digest(repr(reader).encode())[:32]
 
 

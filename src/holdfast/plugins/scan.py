@@ -104,8 +104,8 @@ class _Bound(NamedTuple):
     inside: str
 
 
-class _Fault(Exception):
-    """Something in a handler file that makes one function unusable."""
+class Fault(Exception):
+    """Something in a handler file that makes one of its handlers unusable."""
 
 
 def scan(source: bytes, hooks: Hooks) -> Scan:
@@ -123,13 +123,13 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
         return Scan(faults={"": f"{where}cannot be read as Python ({_reason(error)})"})
-    routes: list[Route] = []
+    found: list[Route] = []
     faults: dict[str, str] = {}
     bound, hidden = _names(tree, hooks)
     for name, bindings in bound.items():
         try:
-            routes += _routes(bindings, hooks)
-        except _Fault as fault:
+            found += _routes(bindings, hooks)
+        except Fault as fault:
             first = next((each for each in bindings if each.node), bindings[0])
             faults[name] = f"line {first.line}: {name} {fault}"
     for owner, node in hidden:
@@ -137,10 +137,10 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
         faults[key] = f"line {node.lineno}: {node.name} stands inside {owner}, so it never runs; {_MOVE}"
     try:
         conditions = _conditions(tree.body)
-    except _Fault as fault:
+    except Fault as fault:
         return Scan(faults=faults | {"": str(fault)})
     off = any(_switches_off(node) for node in tree.body)
-    return Scan(tuple(routes), faults, off, conditions, tuple(_doubts(routes, hooks)))
+    return Scan(tuple(found), faults, off, conditions, tuple(_doubts(found, hooks)))
 
 
 def _names(tree: ast.Module, hooks: Hooks) -> tuple[dict[str, list[_Bound]], list[tuple[str, _Function]]]:
@@ -193,27 +193,27 @@ def _any_marked(found: Sequence[_Bound]) -> bool:
 
 
 def _routes(bindings: Sequence[_Bound], hooks: Hooks) -> list[Route]:
-    """Return the route of a name. Raises _Fault unless the file binds it once, to a function at the top level."""
+    """Return the route of a name. Raises Fault unless the file binds it once, to a function at the top level."""
     functions = [each for each in bindings if each.node is not None]
     if not functions:
-        raise _Fault(f"is {bindings[0].how}, so it never runs; {_WRITE}")
+        raise Fault(f"is {bindings[0].how}, so it never runs; {_WRITE}")
     if nested := next((each for each in functions if each.inside), None):
-        raise _Fault(f"stands inside {nested.inside} in line {nested.line}, so it never runs; {_MOVE}")
+        raise Fault(f"stands inside {nested.inside} in line {nested.line}, so it never runs; {_MOVE}")
     if len(functions) > 1:
         lines = " and ".join(str(each.line) for each in functions)
-        raise _Fault(
+        raise Fault(
             f"is defined in lines {lines}, and Python would keep only the last one; make them one function, or move one"
             " to a file of its own"
         )
     (function,) = functions
     if after := next((each for each in bindings[bindings.index(function) + 1 :]), None):
-        raise _Fault(f"is {after.how} in line {after.line}, so the function never runs; {_WRITE}")
+        raise Fault(f"is {after.how} in line {after.line}, so the function never runs; {_WRITE}")
     return _route(function.node, hooks) if function.node else []
 
 
-def _doubts(routes: Sequence[Route], hooks: Hooks) -> Iterator[str]:
+def _doubts(found: Sequence[Route], hooks: Hooks) -> Iterator[str]:
     """Yield a sentence for each matcher that probably doesn't select what its author wants."""
-    for route in routes:
+    for route in found:
         own = hooks.HOOK_NAMES[route.function] == route.event  # say it once for both events of a function
         if own and route.match is not None and (said := hooks.doubt(route.match, route.event)):
             yield f"line {route.line}: {route.function}: {said}"
@@ -227,31 +227,56 @@ def _route(node: ast.FunctionDef | ast.AsyncFunctionDef, hooks: Hooks) -> list[R
     marker = next((found for found in node.decorator_list if _is_marker(found)), None)
     if marker is None:
         if node.name in hooks.HOOK_NAMES:
-            raise _Fault("is named like a handler but has no @hookimpl, so it never runs")
+            raise Fault("is named like a handler but has no @hookimpl, so it never runs")
         return []
     event = hooks.HOOK_NAMES.get(node.name)
     if event is None:
         near = get_close_matches(node.name, hooks.HOOK_NAMES, n=1)
-        raise _Fault("isn't the name of an event" + (f"; did you mean {near[0]}?" if near else ""))
+        raise Fault("isn't the name of an event" + (f"; did you mean {near[0]}?" if near else ""))
     if isinstance(node, ast.AsyncFunctionDef):
-        raise _Fault("is async; a handler is a plain function")
+        raise Fault("is async; a handler is a plain function")
     _check_arguments(node)
     options = _options(marker)
-    if options.get("strict") and event not in hooks.STRICT_EVENTS:
-        raise _Fault(f"strict is not possible on {event}, only on {', '.join(sorted(hooks.STRICT_EVENTS))}")
     if options.get("strict") and not any(map(_acts, ast.walk(node))):
-        raise _Fault("is strict but returns nothing, so it lets everything pass; it may have been cut short")
+        raise Fault("is strict but returns nothing, so it lets everything pass; it may have been cut short")
+    return routes(event, options, node.lineno, hooks)
+
+
+def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -> list[Route]:
+    """Return the routes of a handler; two if its matcher also selects another event.
+
+    Args:
+        event: the event that it answers.
+        options: its options (`hookimpl`), each of its type.
+        line: where it is declared.
+        hooks: the client's hooks.
+
+    Raises:
+        Fault: there is no such event or option, or a value is of no use.
+    """
+    if not isinstance(event, str) or event not in hooks.EVENTS:
+        near = get_close_matches(str(event), hooks.EVENTS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise Fault(f"event={event} isn't an event{hint}" if event else "names no event, such as event=PreToolUse")
+    for name in options:
+        if name not in _OPTIONS:
+            raise Fault(f"there is no option {name!r}; there are {', '.join(_OPTIONS)}")
+    if options.get("strict") and event not in hooks.STRICT_EVENTS:
+        raise Fault(f"strict is not possible on {event}, only on {', '.join(sorted(hooks.STRICT_EVENTS))}")
+    if (timeout := options.get("timeout")) is not None and timeout <= 0:
+        raise Fault("timeout must be more than 0 seconds")
     longest = longest_timeout(hooks.longest_limit_s(event))
     if (asked := options.get("timeout")) and asked > longest:
-        raise _Fault(f"timeout={asked!r} is more than {event} allows: at most {longest:g} seconds")
+        raise Fault(f"timeout={asked!r} is more than {event} allows: at most {longest:g} seconds")
     if options.get("tryfirst") and options.get("trylast"):
-        raise _Fault("cannot be first and last: choose tryfirst or trylast")
+        raise Fault("cannot be first and last: choose tryfirst or trylast")
     if options.get("match") is not None and (said := hooks.never(options["match"], event)):
-        raise _Fault(f"never runs: {said}")
+        raise Fault(f"never runs: {said}")
     if not hooks.valid(options.get("match"), event):
-        raise _Fault(f"match={options['match']!r} is neither a list of names nor a regular expression of the client's")
+        raise Fault(f"match={options['match']!r} is neither a list of names nor a regular expression of the client's")
+    function = hooks.EVENTS[event].specification.__name__
     events = filter(None, (event, hooks.also_answers(event, options.get("match"))))
-    return [Route(event=each, function=node.name, line=node.lineno, **options) for each in events]
+    return [Route(event=each, function=function, line=line, **options) for each in events]
 
 
 def _acts(node: ast.AST) -> bool:
@@ -272,38 +297,36 @@ def _is_marker(node: ast.expr) -> bool:
 def _check_arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     named = node.args
     if named.vararg or named.kwarg or named.kwonlyargs or named.defaults:
-        raise _Fault("takes only the arguments it names, among event and context, without defaults")
+        raise Fault("takes only the arguments it names, among event and context, without defaults")
     for argument in (*named.posonlyargs, *named.args):
         if argument.arg not in ARGUMENTS:
-            raise _Fault(f"asks for {argument.arg!r}; a handler may ask for event and context")
+            raise Fault(f"asks for {argument.arg!r}; a handler may ask for event and context")
 
 
 def _options(marker: ast.expr) -> dict[str, Any]:
     if not isinstance(marker, ast.Call):
         return {}
     if marker.args:
-        raise _Fault("hookimpl takes its options by name")
+        raise Fault("hookimpl takes its options by name")
     return {keyword.arg: _literal(keyword) for keyword in marker.keywords if keyword.arg} | _no_unpacking(marker)
 
 
 def _no_unpacking(marker: ast.Call) -> dict[str, Any]:
     if any(keyword.arg is None for keyword in marker.keywords):
-        raise _Fault("hookimpl's options must be written out, they are read without running the file")
+        raise Fault("hookimpl's options must be written out, they are read without running the file")
     return {}
 
 
 def _literal(keyword: ast.keyword) -> Any:
     kinds = _OPTIONS.get(str(keyword.arg))
     if kinds is None:
-        raise _Fault(f"hookimpl has no option {keyword.arg!r}; it has {', '.join(_OPTIONS)}")
+        raise Fault(f"hookimpl has no option {keyword.arg!r}; it has {', '.join(_OPTIONS)}")
     try:
         value = ast.literal_eval(keyword.value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        raise _Fault(f"{keyword.arg} must be a literal, it is read without running the file") from None
+        raise Fault(f"{keyword.arg} must be a literal, it is read without running the file") from None
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        raise _Fault(f"{keyword.arg}={value!r} has the wrong type")
-    if keyword.arg == "timeout" and isinstance(value, (int, float)) and value <= 0:
-        raise _Fault("timeout must be more than 0 seconds")
+        raise Fault(f"{keyword.arg}={value!r} has the wrong type")
     return value
 
 
@@ -323,7 +346,7 @@ def _conditions(body: Sequence[ast.stmt]) -> Conditions:
             value = ast.literal_eval(given)
             return tuple((str(key), tuple(str(each) for each in _listed(values))) for key, values in value.items())
         except (ValueError, TypeError, AttributeError, SyntaxError, MemoryError, RecursionError):
-            raise _Fault(
+            raise Fault(
                 f"line {node.lineno}: RUNS_WHEN must be a literal such as {{'reading': ['hold']}}; it is read without"
                 " running the file"
             ) from None

@@ -15,7 +15,8 @@ from holdfast import log, paths
 from holdfast.errors import HoldfastError
 from holdfast.files import atomic, document, lock, trust
 from holdfast.files.file_memo import Kept
-from holdfast.plugins.scan import Route, scan
+from holdfast.plugins import kinds
+from holdfast.plugins.scan import Route
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,7 +85,7 @@ def trust_files(hooks: Hooks, root: Path, files: Mapping[Path, bytes]) -> list[s
     entries = {trust.relative_name(root, path): trust.digest(content) for path, content in files.items()}
     trust.grant(root, entries, files.values())
     for path, content in files.items():
-        if path.suffix == ".py" and not scan(content, hooks).faults:
+        if path.parent.name == "handlers" and not kinds.declares(path.name, content, hooks).faults:
             remember(path, ())
     return list(entries)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -116,6 +117,19 @@ def as_called(event: Event, matcher: str | None) -> Event:
     asked = getattr(event, "tool_input", {})  # one that watches a WebSocket has no command
     fields = {key: asked.get(key, "") for key in ("command", "description")}
     return event.model_copy(update={"tool_name": "Bash", "tool_input": fields})
+
+
+def to_json(event: Event) -> str:
+    """Return an event as the client sends it to a hook, with what handlers have changed, as JSON text."""
+    fields = event.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return json.dumps({**fields, **event.unreadable}, ensure_ascii=False)
+
+
+def hook_outcomes(event: str, exit_code: int, stdout: str, stderr: str) -> Sequence[Outcome]:
+    """Return the outcomes of a hook's process, read as the client reads them (`hook_output.read`)."""
+    from holdfast.clients.claude import hook_output
+
+    return hook_output.read(event, exit_code, stdout, stderr)
 
 
 def refusal(event: str, reason: str) -> Outcome:

@@ -1,0 +1,144 @@
+"""Handlers in any language: a script with a `# holdfast:` line, run as the client runs a hook.
+
+    #!/bin/sh
+    # holdfast: event=PreToolUse match=shell timeout=5
+
+The event is JSON on its stdin, with what earlier handlers changed. It answers as a hook of the client does: with exit
+code 2 and a reason on stderr, or with JSON on stdout. What runs is a private copy of the content that was hashed, so
+a script never runs that was changed after it was trusted. `HOLDFAST_HANDLER_DIR` names the folder that it lies in;
+files that it reads there itself are not covered by trust.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+from holdfast import paths
+from holdfast.files import atomic, cache
+from holdfast.plugins.markers import hookimpl
+from holdfast.plugins.scan import Fault, Scan, routes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from holdfast.dispatch.client import Client
+    from holdfast.plugins.discovery import HandlerFile
+    from holdfast.plugins.hooks import Hooks
+    from holdfast.plugins.outcomes import Outcome
+    from holdfast.plugins.scan import Route
+
+FOLDER_VARIABLE = "HOLDFAST_HANDLER_DIR"
+_HEADER = re.compile(r"^[^\w\n]{1,4}\s*holdfast(?P<example>-example)?:\s*(?P<text>.*?)\s*$", re.MULTILINE)
+_HEADER_CHARS = 4_096
+_FLAGS = frozenset({"strict", "tryfirst", "trylast"})
+_MODE = 0o700
+
+
+def is_script(source: bytes) -> bool:
+    """Return whether a file is a script that declares itself a handler."""
+    return source.startswith(b"#!") and any(True for _ in _lines(source, example=False))
+
+
+NOT_COVERED = "runs as a program: files that it reads itself are not covered by trust"
+
+
+def scan(source: bytes, hooks: Hooks) -> Scan:
+    """Read what a script declares, from its `# holdfast:` lines; each is one event.
+
+    Args:
+        source: the file's bytes.
+        hooks: the client's hooks, which it may answer.
+    """
+    found: list[Route] = []
+    faults: dict[str, str] = {}
+    if not source.startswith(b"#!"):
+        return Scan(faults={"": "has no first line such as #!/bin/sh, so nothing says what runs it"})
+    for number, text in _lines(source, example=False):
+        try:
+            options = _options(text)
+            declared = routes(options.pop("event", None), options, number, hooks)
+            if any(route.event == declared[0].event for route in found):
+                raise Fault(f"{declared[0].event} is declared twice; make it one line")
+            found += declared
+        except Fault as fault:
+            faults[f"line {number}"] = f"line {number}: {fault}"
+    if not found and not faults:
+        faults[""] = "has no line such as `# holdfast: event=PreToolUse match=Bash`, so it answers no event"
+    return Scan(tuple(found), faults)
+
+
+def function(client: Client, file: HandlerFile, route: Route) -> Callable[..., Any]:
+    """Return the function that runs a script for one of its events.
+
+    Args:
+        client: the client whose event it is; it reads what the script prints.
+        file: the script.
+        route: the event that it answers.
+    """
+
+    @hookimpl
+    def run(event: Any) -> Sequence[Outcome]:
+        environ = {**os.environ, FOLDER_VARIABLE: str(file.path.parent)}
+        with subprocess.Popen(
+            [_private_copy(file)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environ,
+        ) as process:
+            try:
+                stdout, stderr = process.communicate(client.to_json(event).encode("utf-8", "replace"))
+            except BaseException:  # its time is up: what it has started ends with the handlers' process
+                process.kill()
+                raise
+        return client.hook_outcomes(route.event, process.returncode, _text(stdout), _text(stderr))
+
+    return run
+
+
+def _private_copy(file: HandlerFile) -> Path:
+    """Return a file with exactly the hashed content, in a folder that is the user's alone."""
+    path = paths.ensure_private(cache.folder()) / f"{file.digest}.handler"
+    if not path.exists() or path.read_bytes() != file.source:
+        atomic.write(path, file.source, mode=_MODE, durable=False)
+    return path
+
+
+def _lines(source: bytes, *, example: bool) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each declaring line among the first ones."""
+    head = source[:_HEADER_CHARS].decode("utf-8", "replace")
+    for found in _HEADER.finditer(head):
+        if bool(found["example"]) is example:
+            yield head.count("\n", 0, found.start()) + 1, found["text"]
+
+
+def _options(text: str) -> dict[str, Any]:
+    """Return the options of a declaring line: `event=PreToolUse match="Edit|Write" timeout=5 strict`. Raises Fault."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise Fault(f"cannot be read: {error}") from None
+    options: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name in _FLAGS and not equals:
+            options[name] = True
+        elif equals and name == "timeout":
+            try:
+                options[name] = float(value)
+            except ValueError:
+                raise Fault(f"timeout={value} isn't a number of seconds") from None
+        elif equals and name not in _FLAGS:
+            options[name] = value
+        else:
+            raise Fault(f"{word!r} is neither NAME=VALUE nor one of {', '.join(sorted(_FLAGS))}")
+    return options
+
+
+def _text(output: bytes) -> str:
+    return output.decode("utf-8", "replace").strip()

@@ -1,0 +1,236 @@
+"""Handlers without code: a rule in TOML, with a condition and an answer.
+
+event = "PreToolUse"
+match = "shell|Read"
+when = { path = "**/.env*" }
+unless = { path = "**/.env.example" }
+answer = "deny"
+text = "secrets stay out of the conversation"
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from holdfast import capture
+from holdfast.plugins import outcomes
+from holdfast.plugins.markers import hookimpl
+from holdfast.plugins.outcomes import OutcomeError
+from holdfast.plugins.scan import Fault, Scan, routes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from holdfast.plugins.discovery import HandlerFile
+    from holdfast.plugins.hooks import Hooks
+    from holdfast.plugins.outcomes import Outcome
+
+_ANSWERS: Mapping[str, Callable[[str], Outcome]] = {
+    "deny": outcomes.deny,
+    "ask": outcomes.ask,
+    "block": outcomes.block,
+    "advise": outcomes.advise,
+    "tell_user": outcomes.tell_user,
+}
+_REFUSALS = ("deny", "block", "ask")
+_OPTIONS = ("match", "timeout", "strict")
+_UNION = ("str", "Regex")  # pydantic names the members of a union where a fault is
+
+
+def _listed(value: object) -> object:
+    return value if isinstance(value, list) else [value]
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} isn't a regular expression: {error}") from None
+    return pattern
+
+
+def _is_command(text: str) -> str:
+    if not shlex.split(text):
+        raise ValueError("a command has at least one word, such as `git push`")
+    return text
+
+
+class _Table(BaseModel):
+    """A table of a rule. An unknown key is an error, because a misspelt condition would always hold."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Regex(_Table):
+    """A text that a regular expression finds something in."""
+
+    regex: Annotated[str, AfterValidator(_compiles)]
+
+
+Texts = Annotated[list[str], BeforeValidator(_listed)]
+Commands = Annotated[list[Annotated[str, AfterValidator(_is_command)]], BeforeValidator(_listed)]
+Patterns = Annotated[list[str | Regex], BeforeValidator(_listed)]
+
+
+class Condition(_Table):
+    """What an event must be like: each key that is there must hold, and of a list one entry.
+
+    Attributes:
+        path: globs of the paths that a tool's input names, shell commands included. A glob matches at any depth, unless
+            it begins with `/` or `~/`; one that matches a folder matches everything in it.
+        command: commands that a shell runs: the program and words among its arguments, such as `git push --force`. A
+            one-letter option is found in a group too: `rm -f` in `rm -rf`. A word may be a glob.
+        input: field of the tool's input → glob or `{ regex = "…" }`.
+        field: field of the event, such as `prompt` → glob or `{ regex = "…" }`.
+        agent: true in a subagent, false in the main conversation, or globs of the subagent's type.
+        mode: permission modes, such as `plan`.
+    """
+
+    path: Texts = []
+    command: Commands = []
+    input: dict[str, Patterns] = {}
+    field: dict[str, Patterns] = {}
+    agent: bool | Texts | None = None
+    mode: Texts = []
+
+    def holds(self, event: Any) -> bool | None:
+        """Return whether an event is like that; None if a shell command in it can't be read well enough to tell."""
+        found: list[bool | None] = []
+        if self.path:
+            found.append(any(capture.matches(self.path, path) for path in event.paths))
+        if self.command:
+            found.append(_any_command(self.command, event))
+        found += [_fits(patterns, event.tool_input.get(name)) for name, patterns in self.input.items()]
+        found += [_fits(patterns, getattr(event, name, None)) for name, patterns in self.field.items()]
+        if isinstance(self.agent, bool):
+            found.append(event.in_subagent is self.agent)
+        elif self.agent is not None:
+            found.append(event.in_subagent and _fits(self.agent, event.agent_type))
+        if self.mode:
+            found.append(event.permission_mode in self.mode)
+        return False if False in found else None if None in found else True
+
+
+class Rule(_Table):
+    """A rule file.
+
+    Attributes:
+        event: the event that it answers.
+        answer: the kind of its outcome.
+        text: the outcome's text, for the model or the user.
+        match, timeout, strict: as in `hookimpl`.
+        off_by_default: whether it runs only once you switch it on.
+        when: the condition; without one it always answers.
+        unless: a condition under which it doesn't answer.
+    """
+
+    event: str
+    answer: Literal["deny", "ask", "block", "advise", "tell_user"]
+    text: Annotated[str, Field(min_length=1)]
+    match: str | None = None
+    timeout: float | None = None
+    strict: bool = False
+    off_by_default: bool = False
+    when: Condition = Condition()
+    unless: Condition | None = None
+
+    def outcome(self, event: Any) -> Outcome | None:
+        """Return the answer to an event, None if the condition doesn't hold.
+
+        Where a shell command can't be read well enough to tell, a rule that refuses asks the user.
+        """
+        holds = self.when.holds(event)
+        excepted = self.unless.holds(event) if self.unless else False
+        if holds is False or excepted is True:
+            return None
+        if holds and excepted is False:
+            return _ANSWERS[self.answer](self.text)
+        if self.answer in _REFUSALS:
+            return outcomes.ask(f"This command can't be read well enough to check it: {self.text}")
+        return None
+
+
+def scan(source: bytes, hooks: Hooks) -> Scan:
+    """Read what a rule declares.
+
+    Args:
+        source: the file's bytes.
+        hooks: the client's hooks, which it may answer.
+    """
+    try:
+        rule = _read(source)
+        options = {name: value for name in _OPTIONS if (value := getattr(rule, name))}
+        found = routes(rule.event, options, 0, hooks)
+        outcomes.check(_ANSWERS[rule.answer](rule.text), rule.event, hooks.EVENTS[rule.event].accepts)
+    except (Fault, OutcomeError) as fault:
+        return Scan(faults={"": str(fault)})
+    return Scan(tuple(found), off_by_default=rule.off_by_default)
+
+
+def function(file: HandlerFile) -> Callable[..., Any]:
+    """Return the function that applies a rule. Raises Fault if the file isn't a rule."""
+    rule = _read(file.source)
+
+    @hookimpl
+    def apply(event: Any) -> Outcome | None:
+        return rule.outcome(event)
+
+    return apply
+
+
+def _read(source: bytes) -> Rule:
+    try:
+        return Rule.model_validate(tomllib.loads(source.decode()))
+    except ValidationError as error:
+        fault = max(error.errors(include_url=False), key=lambda each: each["type"] == "value_error")
+        where = ".".join(str(part) for part in fault["loc"] if isinstance(part, str) and part not in _UNION)
+        message = fault["msg"].removeprefix("Value error, ")
+        if fault["type"] == "extra_forbidden":
+            known = Rule.model_fields if len(fault["loc"]) == 1 else Condition.model_fields
+            near = get_close_matches(str(fault["loc"][-1]), known, n=1)
+            message = f"no such key; did you mean {near[0]}?" if near else f"no such key; there are {', '.join(known)}"
+        raise Fault(f"{where}: {message[0].lower()}{message[1:]}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Fault(f"cannot be read as TOML ({error})") from None
+
+
+def _fits(patterns: Iterable[str | Regex], value: object) -> bool:
+    """Return whether a value's text fits one of some patterns; None fits none."""
+    if value is None:
+        return False
+    text = value if isinstance(value, str) else str(value)
+    return any(
+        fnmatchcase(text, pattern) if isinstance(pattern, str) else re.search(pattern.regex, text) is not None
+        for pattern in patterns
+    )
+
+
+def _any_command(patterns: Iterable[str], event: Any) -> bool | None:
+    """Return whether a shell runs one of some commands; None if it may."""
+    wanted = [shlex.split(pattern) for pattern in patterns]
+    maybe = False
+    for command in event.commands:
+        for program, *words in wanted:
+            if command.argv and command.sure:
+                if fnmatchcase(command.argv[0].rpartition("/")[2], program) and _has(command.argv[1:], words):
+                    return True
+            elif program in command.text:
+                maybe = True
+    return None if maybe else False
+
+
+def _has(arguments: tuple[str, ...], words: Iterable[str]) -> bool:
+    """Return whether some arguments have every word; a one-letter option may be one of a group."""
+    return all(any(fnmatchcase(argument, word) or _grouped(word, argument) for argument in arguments) for word in words)
+
+
+def _grouped(option: str, argument: str) -> bool:
+    short = re.fullmatch(r"-\w", option) and re.fullmatch(r"-\w+", argument)
+    return bool(short) and option[1] in argument

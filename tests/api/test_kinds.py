@@ -1,0 +1,181 @@
+"""Handlers that aren't Python: rules in TOML, and scripts in any language."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tests.commandline import holdfast
+from tests.torture.scratch import report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testing import HoldfastProject
+
+    Make = Callable[..., HoldfastProject]
+
+SCRIPT = """#!/bin/sh
+# holdfast: event={event}
+{body}
+"""
+
+
+def script(event: str, body: str) -> str:
+    """Return a script that answers an event."""
+    return SCRIPT.format(event=event, body=body)
+
+
+ANSWERS = {
+    "exit 2 refuses a call": ("PreToolUse", "echo no >&2; exit 2", "no"),
+    "exit 2 blocks a prompt": ("UserPromptSubmit", "echo no >&2; exit 2", '"decision": "block", "reason": "no'),
+    "JSON asks": (
+        "PreToolUse",
+        """echo '{"hookSpecificOutput": {"permissionDecision": "ask", "permissionDecisionReason": "sure?"}}'""",
+        '"permissionDecision": "ask", "permissionDecisionReason": "sure?',
+    ),
+    "text is context at a prompt": ("UserPromptSubmit", "echo hello", '"additionalContext": "hello"'),
+    "silence": ("PreToolUse", "exit 0", ""),
+    "it gets the event": (
+        "PreToolUse",
+        """grep -q '"tool_name": "Bash"' && { echo yes >&2; exit 2; }""",
+        '"permissionDecision": "deny", "permissionDecisionReason": "yes',
+    ),
+    "its folder is named": (
+        "PreToolUse",
+        """[ -f "$HOLDFAST_HANDLER_DIR/tried.sh" ] && { echo there >&2; exit 2; }""",
+        "there",
+    ),
+    "exit 1 is a fault": ("PreToolUse", "echo broken >&2; exit 1", "FAULT ended with exit code 1: broken"),
+    "broken JSON is a fault": ("PreToolUse", "echo '{'", "FAULT printed something that begins like JSON"),
+    "an unknown key is a fault": ("PreToolUse", """echo '{"decison": "block"}'""", "FAULT did you mean decision?"),
+    "text that nobody reads is a fault": ("PreToolUse", "echo hello", "FAULT print JSON"),
+}
+
+
+def test_a_script_answers_as_a_hook_of_the_client(holdfast_project: Make) -> None:
+    """With exit code 2 and a reason, or with JSON; anything else is a fault that says what to do."""
+    found = []
+    for name, (event, body, expected) in ANSWERS.items():
+        project = holdfast_project({".claude/handlers/tried.sh": script(event, body)})
+        project.trust()
+        fired = project.fire(event, "PreToolUse-Bash" if event == "PreToolUse" else None)
+        said = "".join(f"FAULT {fault}" for fault in fired.faults) or fired.stdout
+        if (expected.removeprefix("FAULT ") not in said) or bool(said) != bool(expected):
+            found.append(f"{name}: {said!r}")
+    report(found)
+
+
+RULE = """
+event = "{event}"
+answer = "{answer}"
+text = "the rule"
+{more}
+"""
+RULES: dict[str, tuple[str, str, dict[str, Any], str]] = {
+    "a field by glob": (
+        "PreToolUse",
+        'match = "Bash"\nwhen = { input.command = "rm *" }',
+        {"tool_input": {"command": "rm -rf x"}},
+        "deny",
+    ),
+    "another value": (
+        "PreToolUse",
+        'match = "Bash"\nwhen = { input.command = "rm *" }',
+        {"tool_input": {"command": "ls"}},
+        "",
+    ),
+    "a field by regex": (
+        "UserPromptSubmit",
+        "when = { field.prompt = { regex = 'secret\\d+' } }",
+        {"prompt": "use secret42"},
+        "block",
+    ),
+    "one of a list": (
+        "PreToolUse",
+        'when = { input.command = ["ls", "pwd"] }',
+        {"tool_input": {"command": "pwd"}},
+        "deny",
+    ),
+    "all keys must hold": (
+        "PreToolUse",
+        'when = { input.command = "ls", mode = "plan" }',
+        {"tool_input": {"command": "ls"}, "permission_mode": "default"},
+        "",
+    ),
+    "a mode": ("PreToolUse", 'when = { mode = ["plan", "dontAsk"] }', {"permission_mode": "plan"}, "deny"),
+    "in an agent": ("PreToolUse", "when = { agent = true }", {"agent_id": "a1", "agent_type": "Explore"}, "deny"),
+    "not in an agent": ("PreToolUse", "when = { agent = true }", {}, ""),
+    "in the main conversation": ("PreToolUse", "when = { agent = false }", {}, "deny"),
+    "a type of agent": ("PreToolUse", 'when = { agent = "Exp*" }', {"agent_id": "a", "agent_type": "Explore"}, "deny"),
+    "unless": (
+        "PreToolUse",
+        'when = { input.command = "rm *" }\nunless = { input.command = "*/tmp/*" }',
+        {"tool_input": {"command": "rm /tmp/x"}},
+        "",
+    ),
+    "no condition": ("UserPromptSubmit", "", {}, "block"),
+}
+
+
+def test_a_rule_answers_where_its_condition_holds(holdfast_project: Make) -> None:
+    """Fields by glob or regular expression, agent or main conversation, permission mode; and exceptions."""
+    found = []
+    for name, (event, more, changes, expected) in RULES.items():
+        answer = "deny" if event == "PreToolUse" else "block"
+        project = holdfast_project({".claude/handlers/rule.toml": RULE.format(event=event, answer=answer, more=more)})
+        project.trust()
+        fired = project.fire(event, "PreToolUse-Bash" if event == "PreToolUse" else None, **changes)
+        decision = fired.specific.get("permissionDecision") or json.loads(fired.stdout or "{}").get("decision", "")
+        if decision != expected or fired.faults or ("the rule" in fired.stdout) != bool(expected):
+            found.append(f"{name}: {fired.stdout!r} {fired.faults}")
+    report(found)
+
+
+FAULTS = {
+    "no TOML": ("rule.toml", "event", "cannot be read as TOML"),
+    "a misspelt key": ("rule.toml", RULE.format(event="Stop", answer="block", more="wen = {}"), "did you mean when?"),
+    "a misspelt condition": (
+        "rule.toml",
+        RULE.format(event="PreToolUse", answer="deny", more='when = { paht = "x" }'),
+        "when.paht: no such key; did you mean path?",
+    ),
+    "no regular expression": (
+        "rule.toml",
+        RULE.format(event="PreToolUse", answer="deny", more='when = { input.x = { regex = "(" } }'),
+        "isn't a regular expression",
+    ),
+    "an unknown event": ("rule.toml", RULE.format(event="PreTool", answer="deny", more=""), "did you mean PreToolUse?"),
+    "an answer that the event refuses": (
+        "rule.toml",
+        RULE.format(event="PostToolUse", answer="deny", more=""),
+        "deny() is not accepted on PostToolUse",
+    ),
+    "a matcher that selects nothing": (
+        "rule.toml",
+        RULE.format(event="PreToolUse", answer="deny", more='match = "bash"'),
+        "never runs",
+    ),
+    "a script without an event": ("tried.sh", "#!/bin/sh\necho hello\n", "has no line such as `# holdfast:"),
+    "a script with a misspelt option": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop mach=x\n", "no option 'mach'"),
+    "an option without a value": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop match\n", "neither NAME=VALUE"),
+    "a timeout that is no number": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop timeout=5s\n", "number of seconds"),
+    "an event twice": (
+        "tried.sh",
+        "#!/bin/sh\n# holdfast: event=PreToolUse match=Bash\n# holdfast: event=PreToolUse match=Read\n",
+        "PreToolUse is declared twice",
+    ),
+}
+
+
+def test_what_is_wrong_with_a_file_is_named(holdfast_project: Make) -> None:
+    """By `handlers check`, and in a script with the line."""
+    found = []
+    for name, (file, text, expected) in FAULTS.items():
+        project = holdfast_project({f".claude/handlers/{file}": text})
+        project.trust()
+        checked = holdfast("handlers", "check", root=project.root, code=None)
+        if expected not in checked.out or checked.code != 1:
+            found.append(f"{name}: {checked.out!r}")
+        (project.root / ".claude/handlers" / file).unlink()
+    report(found)
