@@ -119,6 +119,9 @@ class Config(_Table):
         default="reuse",
         description="Agents launched again: ignore them, report them, or answer with what an interrupted one left.",
     )
+    options: dict[str, dict[str, Any]] = Field(
+        default={}, description="Options of your handlers, by name: each `[options.NAME]` is read by that handler."
+    )
     trail: bool = Field(default=True, description="Whether to restore what the session did where no workflow is.")
     exclude: list[Annotated[str, Field(pattern="[^/ ]")]] = Field(
         default=[],

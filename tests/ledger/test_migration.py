@@ -22,6 +22,7 @@ FROZEN = {
     4: "b71615f41b5f58aa5d2892cf8c894b098a5fc3ef4bb64aeff0421310851b6f0e",
     5: "44b911c80d0d48c25491befe8d16064c9cd8b735f5debabd1cb072715e832ce0",
     6: "55d6b7a9ce131d44f69308e646fa0f1afd9062746ffcd8c3af9de410d49609aa",
+    7: "b2c499eb4bb0ffbf68c1ad922736716d2ebe221b6b7125be0740a5cfeb6212cf",
 }
 """The SHA-256 of each migration's statements: once on main it is never edited."""
 

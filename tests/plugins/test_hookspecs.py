@@ -44,6 +44,8 @@ def test_a_hook_takes_its_event_and_context_and_says_when_it_fires(name: str, ho
     assert inspect.get_annotations(hook.specification) == {
         "event": f"{model(name).__module__.rpartition('.')[2]}.{name}",
         "context": "Context",
+        "options": "Any",
+        "state": "State",
         "return": "Answer",
     }
     assert model(name).__name__ == name

@@ -99,7 +99,7 @@ def test_a_file_that_no_parser_foresaw_costs_itself_only(tmp_path: Path, parsed:
     write(paths.user_handlers(), "b.py", "# explodes\n")
     assert events(tmp_path) == {"a": ["Stop"], "b": []}
     files = discovery.find(claude, Workspace.open(tmp_path))
-    assert [file.faults for file in files if file.faults] == [("cannot be read as Python (KeyError: 'explodes')",)]
+    assert [file.faults for file in files if file.faults] == [("cannot be read (KeyError: 'explodes')",)]
 
 
 def test_another_version_of_the_code_reads_the_files_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ def test_the_order_is_pluggys_own(options: list[tuple[bool, bool]]) -> None:
     manager = plugin_manager(claude, "on_stop")
     for index, (first, last) in reversed(list(enumerate(options))):
         manager.register(plugin(index, first, last))
-    real = manager.hook.on_stop(event=None, context=None)
+    real = manager.hook.on_stop(event=None, context=None, options=None, state=None)
 
     plan = loader.plan(claude, [file(index, *flags) for index, flags in enumerate(options)], "Stop", None)
     event = parse({"hook_event_name": "Stop", "session_id": "s"})

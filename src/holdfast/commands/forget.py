@@ -55,6 +55,7 @@ WORDS: Mapping[str, str] = {
     "tombstones": "completion mark",
     "costs": "context cost",
     "events": "decision",
+    "handler_state": "handler's memory",
 }
 
 

@@ -13,11 +13,12 @@ from pluggy import HookspecMarker, PluginManager
 
 from holdfast import log
 from holdfast.dispatch.interrupts import EventStopped, HandlerTimeout, interrupt_at
-from holdfast.plugins import kinds, outcomes
+from holdfast.errors import HoldfastError
+from holdfast.plugins import loader, outcomes
 from holdfast.plugins.markers import PROJECT_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from pluggy import HookImpl
 
@@ -117,7 +118,7 @@ class Caller:
         manager = plugin_manager(self.client, name)
         try:
             with interrupt_at(time.monotonic() + limit, HandlerTimeout):
-                function = kinds.function(self.client, call.file, call.route)
+                function = loader.function(self.client, call.file, call.route)
             manager.register(SimpleNamespace(**{name: function}), name=call.label)
         except EventStopped:
             raise
@@ -137,10 +138,10 @@ class Caller:
             argument = as_called if call.file.place == "shipped" else deepcopy(as_called)  # ours change nothing of it
         except RecursionError:
             return Answer(call.label, fault="was not called: the event is nested too deeply to be copied", ran=False)
-        arguments: Mapping[str, Any] = {"event": argument, "context": self.context}
         try:
             with interrupt_at(time.monotonic() + limit, HandlerTimeout):
-                value = implementation.function(*(arguments[name] for name in implementation.argnames))
+                arguments = (self._argument(name, call, argument, implementation) for name in implementation.argnames)
+                value = implementation.function(*arguments)
             returned = outcomes.flatten(value)
             if not returned:
                 return Answer(call.label)
@@ -153,6 +154,23 @@ class Caller:
         except BaseException as error:  # noqa: BLE001 - a bad handler costs only itself
             return Answer(call.label, fault=describe(error, limit))
         return Answer(call.label, accepted, dropped=dropped)
+
+    def _argument(self, name: str, call: Call, event: Event, implementation: HookImpl) -> Any:
+        """Return the argument that a function asks for by name (`scan.ARGUMENTS`)."""
+        if name == "event":
+            return event
+        if name == "context":
+            return self.context
+        project = self.context.project
+        if name == "options":
+            from holdfast.plugins import options
+
+            model = implementation.function.__globals__.get(options.MODEL)
+            return options.read(model, call.file, project)
+        from holdfast.plugins.state import State
+
+        owner = (getattr(event, name, None) or "" for name in ("session_id", "prompt_id", "agent_id"))
+        return State(project, f"{call.file.place}/{call.file.path.name}", *owner)
 
 
 class _Surroundings:
@@ -207,6 +225,8 @@ def describe(error: BaseException, limit: float) -> str:
     if isinstance(error, outcomes.OutcomeError):
         return str(error)
     where = _line_in_handler(error)
+    if isinstance(error, HoldfastError):
+        return f"{error}{where}"
     return f"raised {type(error).__name__}: {error}{where}" if str(error) else f"raised {type(error).__name__}{where}"
 
 

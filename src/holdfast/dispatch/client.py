@@ -81,12 +81,6 @@ class Client(Hooks, SessionClient, Protocol):
             outcomes: what the handler returned.
         """
 
-    def to_json(self, event: Any, /) -> str:
-        """Return an event as the client sends it to a hook, with what handlers have changed, as JSON text."""
-
-    def hook_outcomes(self, event: str, exit_code: int, stdout: str, stderr: str, /) -> Sequence[Outcome]:
-        """Return the outcomes of a hook's process. Raises OutcomeError if the client would not understand it."""
-
     def refusal(self, event: str, reason: str, /) -> Outcome:
         """Return the outcome that refuses what an event announces (only of `STRICT_EVENTS`)."""
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x486F6C64  # "Hold"; in the file's header, where programs such as `file` see it
 VERSION = 1  # the last migration that earlier versions can't work with; 1 is a ledger before any such migration
-NEWEST = 6  # the last migration
+NEWEST = 7  # the last migration
 LOG = "for the log"  # the section of `schema.sql` with the indexes that only the log needs
 
 

@@ -263,6 +263,13 @@ CREATE TABLE IF NOT EXISTS sessions (process_start TEXT, namespace TEXT, attende
 -- an agent's launch, whichever session noted it
 CREATE INDEX IF NOT EXISTS launches_run ON launches (project, agent_id);
 
+-- migration 7: what handlers remember (`plugins.state`), a JSON object each. A wider scope has an empty `turn`, `session`.
+
+CREATE TABLE IF NOT EXISTS handler_state (
+    project TEXT NOT NULL, handler TEXT NOT NULL, scope TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL,
+    agent TEXT NOT NULL, value TEXT NOT NULL, changed_at TEXT NOT NULL,
+    PRIMARY KEY (project, handler, scope, session, turn, agent));
+
 -- for the log: made when somebody first asks for it, so that no event pays for it before.
 
 CREATE INDEX IF NOT EXISTS agent_calls_called_at ON agent_calls (project, called_at);

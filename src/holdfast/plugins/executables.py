@@ -18,7 +18,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
-from holdfast.files import atomic, cache
+from holdfast.files import atomic, cache, trust
 from holdfast.plugins.markers import hookimpl
 from holdfast.plugins.scan import Fault, Scan, routes
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from holdfast.dispatch.client import Client
-    from holdfast.plugins.discovery import HandlerFile
     from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.outcomes import Outcome
     from holdfast.plugins.scan import Route
@@ -72,40 +70,41 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
     return Scan(tuple(found), faults)
 
 
-def function(client: Client, file: HandlerFile, route: Route) -> Callable[..., Any]:
+def function(hooks: Hooks, path: Path, source: bytes, event_name: str) -> Callable[..., Any]:
     """Return the function that runs a script for one of its events.
 
     Args:
-        client: the client whose event it is; it reads what the script prints.
-        file: the script.
-        route: the event that it answers.
+        hooks: the hooks of the client whose event it is; they tell what the script's output means.
+        path: where the script is.
+        source: its bytes, as they were hashed.
+        event_name: the event that it answers.
     """
 
     @hookimpl
     def run(event: Any) -> Sequence[Outcome]:
-        environ = {**os.environ, FOLDER_VARIABLE: str(file.path.parent)}
+        environ = {**os.environ, FOLDER_VARIABLE: str(path.parent)}
         with subprocess.Popen(
-            [_private_copy(file)],
+            [_private_copy(source)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environ,
         ) as process:
             try:
-                stdout, stderr = process.communicate(client.to_json(event).encode("utf-8", "replace"))
+                stdout, stderr = process.communicate(hooks.to_json(event).encode("utf-8", "replace"))
             except BaseException:  # its time is up: what it has started ends with the handlers' process
                 process.kill()
                 raise
-        return client.hook_outcomes(route.event, process.returncode, _text(stdout), _text(stderr))
+        return hooks.hook_outcomes(event_name, process.returncode, _text(stdout), _text(stderr))
 
     return run
 
 
-def _private_copy(file: HandlerFile) -> Path:
+def _private_copy(source: bytes) -> Path:
     """Return a file with exactly the hashed content, in a folder that is the user's alone."""
-    path = paths.ensure_private(cache.folder()) / f"{file.digest}.handler"
-    if not path.exists() or path.read_bytes() != file.source:
-        atomic.write(path, file.source, mode=_MODE, durable=False)
+    path = paths.ensure_private(cache.folder()) / f"{trust.digest(source)}.handler"
+    if not path.exists() or path.read_bytes() != source:
+        atomic.write(path, source, mode=_MODE, durable=False)
     return path
 
 

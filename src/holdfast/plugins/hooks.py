@@ -1,7 +1,7 @@
 """What a client says of its hooks: one specification for each event, and how matchers and timeouts work.
 
-A handler file has one function per event. It names only the arguments it wants of `(event, context)`, and returns
-`None`, one outcome or a list of them.
+A handler file has one function per event. It names only the arguments it wants of `(event, context, options, state)`,
+and returns `None`, one outcome or a list of them.
 """
 
 from __future__ import annotations
@@ -111,3 +111,9 @@ class Hooks(Protocol):
 
     def doubt(self, matcher: str | None, event: str, /) -> str:
         """Return which part of a matcher probably selects nothing or has no effect; empty if all is well."""
+
+    def to_json(self, event: Any, /) -> str:
+        """Return an event as the client sends it to a hook, with what handlers have changed, as JSON text."""
+
+    def hook_outcomes(self, event: str, exit_code: int, stdout: str, stderr: str, /) -> Sequence[Outcome]:
+        """Return the outcomes of a hook's process. Raises OutcomeError if the client would not understand it."""

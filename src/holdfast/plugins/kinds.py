@@ -1,20 +1,17 @@
-"""The kinds of handler file: Python, a rule in TOML, a script in any language. Each is read and loaded its own way."""
+"""The kinds of handler file: Python, a rule in TOML, a script in any language. Each is read in its own way."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from holdfast.plugins import loader, scan
+from holdfast.plugins import scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from holdfast.dispatch.client import Client
-    from holdfast.plugins.discovery import HandlerFile
     from holdfast.plugins.hooks import Hooks
-    from holdfast.plugins.scan import Route, Scan
+    from holdfast.plugins.scan import Scan
 
 RULE_SUFFIX = ".toml"
 
@@ -38,38 +35,15 @@ def declares(name: str, source: bytes, hooks: Hooks) -> Scan:
         from holdfast.plugins import rules
 
         return rules.scan(source, hooks)
-    if _is_python(name, source):
+    if is_python(name, source):
         return scan.scan(source, hooks)
     from holdfast.plugins import executables
 
     return executables.scan(source, hooks)
 
 
-def function(client: Client, file: HandlerFile, route: Route) -> Callable[..., Any]:
-    """Load a handler file, and return the function that answers one of its events.
-
-    Args:
-        client: the client whose event it is.
-        file: an active handler file.
-        route: the event that it answers.
-
-    Raises:
-        BaseException: whatever a Python file raises, SyntaxError included.
-    """
-    loaded: Callable[..., Any]
-    if file.path.suffix == RULE_SUFFIX:
-        from holdfast.plugins import rules
-
-        return rules.function(file)
-    if _is_python(file.path.name, file.source):
-        loaded = getattr(loader.load(file), route.function)
-        return loaded
-    from holdfast.plugins import executables
-
-    return executables.function(client, file, route)
-
-
-def _is_python(name: str, source: bytes) -> bool:
+def is_python(name: str, source: bytes) -> bool:
+    """Return whether a file is a Python handler: `.py`, and no script that declares itself one."""
     if not name.endswith(".py"):
         return False
     if not source.startswith(b"#!"):

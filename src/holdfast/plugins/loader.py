@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.files import trust
-from holdfast.plugins import index, strict_memory
+from holdfast.plugins import index, kinds, strict_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from holdfast.plugins.discovery import HandlerFile
@@ -108,3 +108,27 @@ def load(file: HandlerFile) -> ModuleType:
     sys.modules[module.__name__] = module  # dataclasses and pydantic look the module up while it runs
     exec(compile(file.source, str(file.path), "exec", dont_inherit=True), module.__dict__)
     return module
+
+
+def function(hooks: Hooks, file: HandlerFile, route: Route) -> Callable[..., Any]:
+    """Load a handler file, and return the function that answers one of its events.
+
+    Args:
+        hooks: the hooks of the client whose event it is.
+        file: an active handler file.
+        route: the event that it answers.
+
+    Raises:
+        BaseException: whatever a Python file raises, SyntaxError included.
+    """
+    loaded: Callable[..., Any]
+    if file.path.suffix == kinds.RULE_SUFFIX:
+        from holdfast.plugins import rules
+
+        return rules.function(file.source)
+    if kinds.is_python(file.path.name, file.source):
+        loaded = getattr(load(file), route.function)
+        return loaded
+    from holdfast.plugins import executables
+
+    return executables.function(hooks, file.path, file.source, route.event)

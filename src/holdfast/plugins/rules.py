@@ -28,7 +28,6 @@ from holdfast.plugins.scan import Fault, Scan, routes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from holdfast.plugins.discovery import HandlerFile
     from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.outcomes import Outcome
 
@@ -174,9 +173,9 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
     return Scan(tuple(found), off_by_default=rule.off_by_default)
 
 
-def function(file: HandlerFile) -> Callable[..., Any]:
-    """Return the function that applies a rule. Raises Fault if the file isn't a rule."""
-    rule = _read(file.source)
+def function(source: bytes) -> Callable[..., Any]:
+    """Return the function that applies the rule in a file's bytes. Raises Fault if they are none."""
+    rule = _read(source)
 
     @hookimpl
     def apply(event: Any) -> Outcome | None:

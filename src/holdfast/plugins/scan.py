@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from holdfast.plugins.hooks import Hooks
 
-ARGUMENTS = ("event", "context")
+ARGUMENTS = ("event", "context", "options", "state")
 _OPTIONS: dict[str, tuple[type, ...]] = {
     "match": (str, type(None)),
     "timeout": (int, float, type(None)),
@@ -297,10 +297,10 @@ def _is_marker(node: ast.expr) -> bool:
 def _check_arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     named = node.args
     if named.vararg or named.kwarg or named.kwonlyargs or named.defaults:
-        raise Fault("takes only the arguments it names, among event and context, without defaults")
+        raise Fault(f"takes only arguments among {', '.join(ARGUMENTS)}, without defaults")
     for argument in (*named.posonlyargs, *named.args):
         if argument.arg not in ARGUMENTS:
-            raise Fault(f"asks for {argument.arg!r}; a handler may ask for event and context")
+            raise Fault(f"asks for {argument.arg!r}; a handler may ask for {', '.join(ARGUMENTS)}")
 
 
 def _options(marker: ast.expr) -> dict[str, Any]:

@@ -7,7 +7,7 @@ against it. A function's signature names the model that has the event's fields.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.plugins.hooks import Hook, hook
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from holdfast.plugins.context import Context
     from holdfast.plugins.hooks import Answer
+    from holdfast.plugins.state import State
 
 EVENTS: dict[str, Hook] = {}
 """Every event, by its name and in the client's own order (client fact §1.1)."""
@@ -43,7 +44,7 @@ spec = partial(hook, EVENTS)
     matcher="source",
     values=("startup", "resume", "clear", "compact", "fork"),
 )
-def on_session_start(event: session.SessionStart, context: Context) -> Answer:
+def on_session_start(event: session.SessionStart, context: Context, options: Any, state: State) -> Answer:
     """Fires when a session begins or continues: `startup`, `resume`, `clear`, `compact`, `fork`.
 
     After a compaction, this is the one event on which lost context can be restored.
@@ -61,7 +62,7 @@ def on_session_start(event: session.SessionStart, context: Context) -> Answer:
 
 
 @spec("advise", "environment", "tell_user", "terminal", matcher="trigger", values=("init", "maintenance"))
-def on_setup(event: session.Setup, context: Context) -> Answer:
+def on_setup(event: session.Setup, context: Context, options: Any, state: State) -> Answer:
     """Fires when the client is run to set up or to maintain a project (`--init`, `--maintenance`).
 
     Example::
@@ -81,7 +82,7 @@ def on_setup(event: session.Setup, context: Context) -> Answer:
     values=("clear", "resume", "logout", "prompt_input_exit", "other", "bypass_permissions_disabled"),
     longest_timeout_s=60.0,
 )
-def on_session_end(event: session.SessionEnd, context: Context) -> Answer:
+def on_session_end(event: session.SessionEnd, context: Context, options: Any, state: State) -> Answer:
     """Fires when a session ends.
 
     All handlers together have 1.5 seconds, unless one asks for more with `timeout`.
@@ -97,7 +98,7 @@ def on_session_end(event: session.SessionEnd, context: Context) -> Answer:
 
 
 @spec("advise", "block", "stop", "suppress_prompt", "tell_user", "terminal", "title", strict=True, timeout_s=30.0)
-def on_user_prompt_submit(event: prompts.UserPromptSubmit, context: Context) -> Answer:
+def on_user_prompt_submit(event: prompts.UserPromptSubmit, context: Context, options: Any, state: State) -> Answer:
     """Fires before a prompt is processed, including prompts that the client made itself.
 
     The client makes one when a background task ends, or on a schedule. A prompt can't be rewritten.
@@ -114,7 +115,9 @@ def on_user_prompt_submit(event: prompts.UserPromptSubmit, context: Context) -> 
 
 
 @spec("advise", "block", "stop", "suppress_prompt", "tell_user", "terminal", matcher="command_name", strict=True)
-def on_user_prompt_expansion(event: prompts.UserPromptExpansion, context: Context) -> Answer:
+def on_user_prompt_expansion(
+    event: prompts.UserPromptExpansion, context: Context, options: Any, state: State
+) -> Answer:
     """Fires when a typed slash command, skill or MCP prompt expands, after `UserPromptSubmit`.
 
     Example::
@@ -141,7 +144,7 @@ def on_user_prompt_expansion(event: prompts.UserPromptExpansion, context: Contex
     matcher="tool_name",
     strict=True,
 )
-def on_pre_tool_use(event: calls.PreToolUse, context: Context) -> Answer:
+def on_pre_tool_use(event: calls.PreToolUse, context: Context, options: Any, state: State) -> Answer:
     """Fires before a tool is called, ahead of the permission check, in every permission mode.
 
     To block is to deny. An inline shell command of a skill reaches these functions too (`PreSkillShellCommand`).
@@ -169,7 +172,9 @@ def on_pre_tool_use(event: calls.PreToolUse, context: Context) -> Answer:
         "change_input": "the client refuses a skill's command if its input is changed",
     },
 )
-def on_pre_skill_shell_command(event: calls.PreSkillShellCommand, context: Context) -> Answer:
+def on_pre_skill_shell_command(
+    event: calls.PreSkillShellCommand, context: Context, options: Any, state: State
+) -> Answer:
     """Fires before an inline shell command of a skill or slash command runs.
 
     Skills write such commands as `` !`git status` ``. No PreToolUse fires for them, so `on_pre_tool_use` functions
@@ -188,7 +193,7 @@ def on_pre_skill_shell_command(event: calls.PreSkillShellCommand, context: Conte
 
 
 @spec("advise", "block", "change_output", "classify", "stop", "tell_user", "terminal", matcher="tool_name")
-def on_post_tool_use(event: results.PostToolUse, context: Context) -> Answer:
+def on_post_tool_use(event: results.PostToolUse, context: Context, options: Any, state: State) -> Answer:
     """Fires after a tool call succeeded; for a subagent in the background, after its launch.
 
     Example::
@@ -203,7 +208,7 @@ def on_post_tool_use(event: results.PostToolUse, context: Context) -> Answer:
 
 
 @spec("advise", "block", "stop", "tell_user", "terminal", matcher="tool_name")
-def on_post_tool_use_failure(event: results.PostToolUseFailure, context: Context) -> Answer:
+def on_post_tool_use_failure(event: results.PostToolUseFailure, context: Context, options: Any, state: State) -> Answer:
     """Fires after a tool call started and failed; not for refused calls and invalid arguments.
 
     Example::
@@ -218,7 +223,7 @@ def on_post_tool_use_failure(event: results.PostToolUseFailure, context: Context
 
 
 @spec("advise", "block", "stop", "tell_user", "terminal")
-def on_post_tool_batch(event: results.PostToolBatch, context: Context) -> Answer:
+def on_post_tool_batch(event: results.PostToolBatch, context: Context, options: Any, state: State) -> Answer:
     """Fires once after all calls of one assistant message, even if some never ran.
 
     Example::
@@ -233,7 +238,7 @@ def on_post_tool_batch(event: results.PostToolBatch, context: Context) -> Answer
 
 
 @spec("allow", "change_input", "deny", "tell_user", "terminal", matcher="tool_name", strict=True)
-def on_permission_request(event: permissions.PermissionRequest, context: Context) -> Answer:
+def on_permission_request(event: permissions.PermissionRequest, context: Context, options: Any, state: State) -> Answer:
     """Fires when the user is about to be asked for a permission, or nobody is there to ask.
 
     A changed input counts only together with allow.
@@ -250,7 +255,7 @@ def on_permission_request(event: permissions.PermissionRequest, context: Context
 
 
 @spec("retry", "terminal", matcher="tool_name")
-def on_permission_denied(event: permissions.PermissionDenied, context: Context) -> Answer:
+def on_permission_denied(event: permissions.PermissionDenied, context: Context, options: Any, state: State) -> Answer:
     """Fires when auto mode denied a tool call.
 
     Example::
@@ -264,7 +269,7 @@ def on_permission_denied(event: permissions.PermissionDenied, context: Context) 
 
 
 @spec("block", "force_turn", "stop", "tell_user", "terminal")
-def on_stop(event: turns.Stop, context: Context) -> Answer:
+def on_stop(event: turns.Stop, context: Context, options: Any, state: State) -> Answer:
     """Fires when the model has finished a turn, unless the user interrupted it.
 
     `force_turn` and `block` make the model take another turn, so never return them without a condition that ends.
@@ -281,7 +286,7 @@ def on_stop(event: turns.Stop, context: Context) -> Answer:
 
 
 @spec("terminal", matcher="error")
-def on_stop_failure(event: turns.StopFailure, context: Context) -> Answer:
+def on_stop_failure(event: turns.StopFailure, context: Context, options: Any, state: State) -> Answer:
     """Fires instead of `Stop` when a turn died of an API error, inside subagents too.
 
     Example::
@@ -295,7 +300,7 @@ def on_stop_failure(event: turns.StopFailure, context: Context) -> Answer:
 
 
 @spec("advise", "tell_user", "terminal", matcher="agent_type")
-def on_subagent_start(event: turns.SubagentStart, context: Context) -> Answer:
+def on_subagent_start(event: turns.SubagentStart, context: Context, options: Any, state: State) -> Answer:
     """Fires when a subagent starts. Advice reaches the subagent, not the main conversation.
 
     Example::
@@ -309,7 +314,7 @@ def on_subagent_start(event: turns.SubagentStart, context: Context) -> Answer:
 
 
 @spec("block", "force_turn", "stop", "tell_user", "terminal", matcher="agent_type")
-def on_subagent_stop(event: turns.SubagentStop, context: Context) -> Answer:
+def on_subagent_stop(event: turns.SubagentStop, context: Context, options: Any, state: State) -> Answer:
     """Fires when a subagent has finished a run, maybe several times for one agent.
 
     It says nothing about success, and answers go to the subagent.
@@ -327,7 +332,7 @@ def on_subagent_stop(event: turns.SubagentStop, context: Context) -> Answer:
 
 
 @spec("block", "instruct_summary", matcher="trigger", values=("manual", "auto"), reply="text")
-def on_pre_compact(event: session.PreCompact, context: Context) -> Answer:
+def on_pre_compact(event: session.PreCompact, context: Context, options: Any, state: State) -> Answer:
     """Fires before a compaction, which may still be given up or take effect much later.
 
     Example::
@@ -342,7 +347,7 @@ def on_pre_compact(event: session.PreCompact, context: Context) -> Answer:
 
 
 @spec("tell_user", matcher="trigger", values=("manual", "auto"), reply="text")
-def on_post_compact(event: session.PostCompact, context: Context) -> Answer:
+def on_post_compact(event: session.PostCompact, context: Context, options: Any, state: State) -> Answer:
     """Fires after a compaction; `SessionStart` with source `compact` came before it.
 
     Example::
@@ -356,7 +361,7 @@ def on_post_compact(event: session.PostCompact, context: Context) -> Answer:
 
 
 @spec("block", "tell_user", "terminal")
-def on_task_created(event: team.TaskCreated, context: Context) -> Answer:
+def on_task_created(event: team.TaskCreated, context: Context, options: Any, state: State) -> Answer:
     """Fires when the model creates a task in the client's task list; blocking deletes it again.
 
     Example::
@@ -371,7 +376,7 @@ def on_task_created(event: team.TaskCreated, context: Context) -> Answer:
 
 
 @spec("block", "stop", "tell_user", "terminal", reply="exit code")
-def on_task_completed(event: team.TaskCompleted, context: Context) -> Answer:
+def on_task_completed(event: team.TaskCompleted, context: Context, options: Any, state: State) -> Answer:
     """Fires before a task is marked completed; blocking refuses that.
 
     Example::
@@ -386,7 +391,7 @@ def on_task_completed(event: team.TaskCompleted, context: Context) -> Answer:
 
 
 @spec("block", "stop", "tell_user", "terminal", reply="exit code")
-def on_teammate_idle(event: team.TeammateIdle, context: Context) -> Answer:
+def on_teammate_idle(event: team.TeammateIdle, context: Context, options: Any, state: State) -> Answer:
     """Fires when a team member is about to go idle; blocking keeps it working.
 
     Example::
@@ -401,7 +406,7 @@ def on_teammate_idle(event: team.TeammateIdle, context: Context) -> Answer:
 
 
 @spec("allow", "ask", "deny", "tell_user", "terminal", matcher="to_model", timeout_s=30.0, since=(2, 1, 251))
-def on_pre_model_switch(event: interface.PreModelSwitch, context: Context) -> Answer:
+def on_pre_model_switch(event: interface.PreModelSwitch, context: Context, options: Any, state: State) -> Answer:
     """Fires before the session's model changes; the matcher tests the new model.
 
     If the handlers take too long, the client blocks the switch.
@@ -418,7 +423,7 @@ def on_pre_model_switch(event: interface.PreModelSwitch, context: Context) -> An
 
 
 @spec("advise", "tell_user", "terminal", matcher="to_model", timeout_s=30.0, since=(2, 1, 251))
-def on_post_model_switch(event: interface.PostModelSwitch, context: Context) -> Answer:
+def on_post_model_switch(event: interface.PostModelSwitch, context: Context, options: Any, state: State) -> Answer:
     """Fires after the session's model changed; advice reaches the new model with its first request.
 
     Example::
@@ -432,7 +437,7 @@ def on_post_model_switch(event: interface.PostModelSwitch, context: Context) -> 
 
 
 @spec("terminal", matcher="notification_type")
-def on_notification(event: interface.Notification, context: Context) -> Answer:
+def on_notification(event: interface.Notification, context: Context, options: Any, state: State) -> Answer:
     """Fires when the client notifies the user.
 
     Example::
@@ -446,7 +451,7 @@ def on_notification(event: interface.Notification, context: Context) -> Answer:
 
 
 @spec("display", "terminal", timeout_s=10.0)
-def on_message_display(event: interface.MessageDisplay, context: Context) -> Answer:
+def on_message_display(event: interface.MessageDisplay, context: Context, options: Any, state: State) -> Answer:
     """Fires for each piece of the assistant's text that appears on the screen.
 
     The conversation keeps the original text.
@@ -468,7 +473,7 @@ def on_message_display(event: interface.MessageDisplay, context: Context) -> Ans
     matcher="source",
     values=("user_settings", "project_settings", "local_settings", "policy_settings", "skills"),
 )
-def on_config_change(event: workspace.ConfigChange, context: Context) -> Answer:
+def on_config_change(event: workspace.ConfigChange, context: Context, options: Any, state: State) -> Answer:
     """Fires when a settings or skill file changed; blocking keeps the change from taking effect.
 
     Example::
@@ -482,7 +487,7 @@ def on_config_change(event: workspace.ConfigChange, context: Context) -> Answer:
 
 
 @spec("terminal", matcher="load_reason")
-def on_instructions_loaded(event: workspace.InstructionsLoaded, context: Context) -> Answer:
+def on_instructions_loaded(event: workspace.InstructionsLoaded, context: Context, options: Any, state: State) -> Answer:
     """Fires when a CLAUDE.md, a rule or a file imported by one was loaded.
 
     Example::
@@ -496,7 +501,7 @@ def on_instructions_loaded(event: workspace.InstructionsLoaded, context: Context
 
 
 @spec("environment", "tell_user", "terminal", "watch")
-def on_cwd_changed(event: workspace.CwdChanged, context: Context) -> Answer:
+def on_cwd_changed(event: workspace.CwdChanged, context: Context, options: Any, state: State) -> Answer:
     """Fires when the model's working directory has changed.
 
     Example::
@@ -510,7 +515,7 @@ def on_cwd_changed(event: workspace.CwdChanged, context: Context) -> Answer:
 
 
 @spec("environment", "tell_user", "terminal", "watch", matcher="file_path")
-def on_file_changed(event: workspace.FileChanged, context: Context) -> Answer:
+def on_file_changed(event: workspace.FileChanged, context: Context, options: Any, state: State) -> Answer:
     """Fires when a watched file changed; the matcher tests its name and also adds it to what is watched.
 
     Example::
@@ -524,7 +529,7 @@ def on_file_changed(event: workspace.FileChanged, context: Context) -> Answer:
 
 
 @spec("tell_user", "terminal", matcher="source", since=(2, 1, 219))
-def on_directory_added(event: workspace.DirectoryAdded, context: Context) -> Answer:
+def on_directory_added(event: workspace.DirectoryAdded, context: Context, options: Any, state: State) -> Answer:
     """Fires when a folder was added to those the session may work in.
 
     With source `slash_command`, the model sees the text of `tell_user` too.
@@ -540,7 +545,7 @@ def on_directory_added(event: workspace.DirectoryAdded, context: Context) -> Ans
 
 
 @spec("worktree", reply="text")
-def on_worktree_create(event: workspace.WorktreeCreate, context: Context) -> Answer:
+def on_worktree_create(event: workspace.WorktreeCreate, context: Context, options: Any, state: State) -> Answer:
     """Fires when a worktree is to be created, and replaces the client's own `git worktree`.
 
     A handler creates the folder. If no handler names a folder, the client makes no worktree and shows why.
@@ -559,7 +564,7 @@ def on_worktree_create(event: workspace.WorktreeCreate, context: Context) -> Ans
 
 
 @spec("terminal")
-def on_worktree_remove(event: workspace.WorktreeRemove, context: Context) -> Answer:
+def on_worktree_remove(event: workspace.WorktreeRemove, context: Context, options: Any, state: State) -> Answer:
     """Fires when a worktree that a handler made is to be removed; a handler for it must remove the folder.
 
     It replaces the client's own removal, and the client takes silence for success.
@@ -580,7 +585,7 @@ def on_worktree_remove(event: workspace.WorktreeRemove, context: Context) -> Ans
 
 
 @spec("answer", "terminal", matcher="mcp_server_name")
-def on_elicitation(event: interface.Elicitation, context: Context) -> Answer:
+def on_elicitation(event: interface.Elicitation, context: Context, options: Any, state: State) -> Answer:
     """Fires when an MCP server asks the user something; the matcher tests the server's name.
 
     Example::
@@ -595,7 +600,7 @@ def on_elicitation(event: interface.Elicitation, context: Context) -> Answer:
 
 
 @spec("answer", "terminal", matcher="mcp_server_name")
-def on_elicitation_result(event: interface.ElicitationResult, context: Context) -> Answer:
+def on_elicitation_result(event: interface.ElicitationResult, context: Context, options: Any, state: State) -> Answer:
     """Fires after the user answered an MCP server, and may change the answer.
 
     Example::

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HISTORY = frozenset({"ownings", "seals", "deliveries", "losses", "costs", "reads", "readers", "agent_heirs"})
 """Tables that say what happened under an id, and to which transcript. Their rows stay."""
-CONTEXT = frozenset({"askings", "hints", "summaries", "todo_lists", "todo_tasks"})
+CONTEXT = frozenset({"askings", "handler_state", "hints", "summaries", "todo_lists", "todo_tasks"})
 """Tables that say what the model knows, which `/clear` ends. Their rows move only at a compaction."""
 
 

@@ -1,0 +1,102 @@
+"""What a handler remembers, which it asks for by the argument `state`."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from holdfast import clock, paths
+from holdfast.errors import HoldfastError
+from holdfast.files import lock, trust
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from holdfast.project import OpenProject
+
+LIMIT_BYTES = 64 * 1024
+LOCK_TIMEOUT_S = 1.0
+KEPT = 1_000
+"""How many dicts of a project are kept; those that changed last."""
+_KEY = "project, handler, scope, session, turn, agent"
+
+
+class State:
+    """Three dicts of JSON values, for as long as a turn, a session or the project lasts.
+
+    Each handler file has its own, and in a subagent's turn and session its own again. Use one in a `with` block:
+
+        with state.session as memory:
+            memory["refused"] = memory.get("refused", 0) + 1
+
+    The block holds a lock, for which another process waits at most a second. What the dict holds at its end is saved
+    in one step; if the block raises, nothing is. A dict may take 64 KB as JSON. `holdfast forget` deletes it.
+    """
+
+    def __init__(self, project: OpenProject, handler: str, session: str, turn: str, agent: str) -> None:
+        """Name whose memory it is.
+
+        Args:
+            project: the event's project.
+            handler: the handler file, `user/guard.py`.
+            session: the event's session.
+            turn: the id of its user prompt; empty before the first one.
+            agent: the id of the subagent it happened in; empty in the main conversation.
+        """
+        self._project = project
+        self._handler = handler
+        self._session = session
+        self._turn = turn
+        self._agent = agent
+
+    @property
+    def turn(self) -> AbstractContextManager[dict[str, Any]]:
+        """What it remembers until the user's next prompt."""
+        return self._scope("turn", self._session, self._turn, self._agent)
+
+    @property
+    def session(self) -> AbstractContextManager[dict[str, Any]]:
+        """What it remembers in this session."""
+        return self._scope("session", self._session, "", self._agent)
+
+    @property
+    def project(self) -> AbstractContextManager[dict[str, Any]]:
+        """What it remembers in this project, in all sessions."""
+        return self._scope("project", "", "", "")
+
+    @contextmanager
+    def _scope(self, scope: str, session: str, turn: str, agent: str) -> Iterator[dict[str, Any]]:
+        name = trust.digest(f"{self._project.key} {self._handler} {scope}".encode())[:32]
+        key = (self._project.key, self._handler, scope, session, turn, agent)
+        with lock.locked(paths.ensure_private(paths.state_dir()) / "locks" / name, timeout=LOCK_TIMEOUT_S):
+            ledger = self._project.ledger
+            known = ledger.one(
+                "SELECT value FROM handler_state WHERE project = ? AND handler = ? AND scope = ? AND session = ?"
+                " AND turn = ? AND agent = ?",
+                *key,
+            )
+            before = known["value"] if known else "{}"
+            memory = json.loads(before)
+            yield memory
+            value = self._text(scope, memory)
+            if value != before:
+                ledger.run(
+                    "INSERT INTO handler_state (project, handler, scope, session, turn, agent, value, changed_at)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+                    " value = excluded.value, changed_at = excluded.changed_at",
+                    *(*key, value, clock.stamp()),
+                )
+                if not known:
+                    self._project.ledger.prune(self._project.key, "handler_state", "changed_at", KEPT, key=_KEY)
+
+    @staticmethod
+    def _text(scope: str, memory: dict[str, Any]) -> str:
+        try:
+            text = json.dumps(memory, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise HoldfastError(f"state.{scope} holds JSON values only: {error}") from None
+        if len(text) > LIMIT_BYTES:
+            raise HoldfastError(f"state.{scope} may hold {LIMIT_BYTES // 1024} KB as JSON, not {len(text) // 1024} KB")
+        return text

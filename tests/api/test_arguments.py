@@ -1,0 +1,136 @@
+"""What a handler asks for by the names of its arguments: its options, and what it remembers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.commandline import holdfast
+from tests.torture.scratch import report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testing import HoldfastProject
+
+    Make = Callable[..., HoldfastProject]
+
+PUSH = ".claude/handlers/no_push.py"
+OPTIONS = """
+from holdfast import deny, hookimpl
+from pydantic import BaseModel, Field
+
+class Options(BaseModel):
+    branches: list[str] = ["main"]
+    most: int = Field(3, ge=1)
+
+@hookimpl
+def on_pre_tool_use(options):
+    return deny(f"{options.branches} {options.most}")
+"""
+CONFIG = ".claude/holdfast.toml"
+CASES = {
+    "nothing is configured": ("", "['main'] 3"),
+    "values": ("[options.no_push]\nbranches = ['main', 'release']\nmost = 5\n", "['main', 'release'] 5"),
+    "another handler's": ("[options.other]\nmost = 5\n", "['main'] 3"),
+    "a misspelt key": (
+        "# mine\n[options.no_push]\nbranch = ['x']\n",
+        "holdfast.toml, line 3: there is no option 'branch'; did you mean branches?",
+    ),
+    "a wrong type": (
+        "[options.no_push]\n\nmost = 'many'\n",
+        "holdfast.toml, line 3: most: input should be a valid int",
+    ),
+    "out of its range": ("[options.no_push]\nmost = 0\n", "line 2: most: input should be greater than or equal to 1"),
+}
+
+
+def test_options_come_from_the_configuration(holdfast_project: Make) -> None:
+    """They are read by the handler's own model; what doesn't fit is named with file and line."""
+    found = []
+    for name, (text, expected) in CASES.items():
+        project = holdfast_project({PUSH: OPTIONS, CONFIG: text})
+        project.trust()
+        fired = project.fire("PreToolUse", "PreToolUse-Bash")
+        said = "".join(fired.faults) or fired.specific["permissionDecisionReason"]
+        if expected not in said:
+            found.append(f"{name}: {said}")
+    report(found)
+
+
+def test_a_project_does_not_loosen_a_strict_handler_of_yours(holdfast_project: Make) -> None:
+    """For it only your own configuration counts."""
+    from holdfast import paths
+
+    project = holdfast_project({CONFIG: "[options.no_push]\nbranches = []\n"})
+    mine = paths.user_handlers() / "no_push.py"
+    mine.parent.mkdir(parents=True)
+    for options, expected in {"": "[] 3", "(strict=True)": "['main'] 3"}.items():
+        mine.write_text(OPTIONS.replace("@hookimpl", f"@hookimpl{options}"))
+        project.trust()
+        fired = project.fire("PreToolUse", "PreToolUse-Bash")
+        fired.assert_denied(expected)
+
+
+def test_options_without_a_model_are_a_fault(holdfast_project: Make) -> None:
+    """The message says what to write."""
+    project = holdfast_project({PUSH: "from holdfast import *\n@hookimpl\ndef on_stop(options):\n    return None\n"})
+    project.trust()
+    assert "it needs a class Options(BaseModel)" in project.fire("Stop").faults[0]
+
+
+COUNTER = """
+from holdfast import advise, hookimpl
+
+@hookimpl
+def on_user_prompt_submit(event, state):
+    with {scope} as memory:
+        memory["seen"] = memory.get("seen", 0) + 1
+        if event.prompt == "fail":
+            raise ValueError("no")
+        if event.prompt == "odd":
+            memory["odd"] = object()
+        if event.prompt == "long":
+            memory["long"] = "x" * 70_000
+    return advise(str(memory["seen"]))
+"""
+FIRST, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+LASTS = {
+    "state.turn": [({}, "1"), ({}, "2"), ({"prompt_id": "p2"}, "1"), ({}, "3"), ({"session_id": OTHER}, "1")],
+    "state.session": [({}, "1"), ({"prompt_id": "p2"}, "2"), ({"agent_id": "a1"}, "1"), ({"session_id": OTHER}, "1")],
+    "state.project": [({}, "1"), ({"agent_id": "a1"}, "2"), ({"session_id": OTHER}, "3")],
+}
+
+
+def test_a_handler_remembers_for_a_turn_a_session_or_the_project(holdfast_project: Make) -> None:
+    """A subagent's turn and session have their own memory."""
+    found = []
+    for scope, fires in LASTS.items():
+        project = holdfast_project({".claude/handlers/counter.py": COUNTER.format(scope=scope)})
+        project.trust()
+        for changes, expected in fires:
+            fired = project.fire("UserPromptSubmit", **{"session_id": FIRST, "prompt_id": "p1", **changes})
+            if fired.context != expected:
+                found.append(f"{scope} {changes}: {fired.context} {fired.faults}")
+    report(found)
+
+
+def test_what_a_failing_handler_remembers_is_undone(holdfast_project: Make) -> None:
+    """If it raises in the block, or what it leaves there is no JSON or too long."""
+    project = holdfast_project({".claude/handlers/counter.py": COUNTER.format(scope="state.session")})
+    project.trust()
+    faults = {"fail": "ValueError: no", "odd": "state.session holds JSON values only", "long": "may hold 64 KB as JSON"}
+    for prompt, fault in faults.items():
+        assert fault in project.fire("UserPromptSubmit", prompt=prompt).faults[0]
+    project.fire("UserPromptSubmit", prompt="well").assert_advised("1")
+
+
+def test_forget_deletes_what_handlers_remember(holdfast_project: Make) -> None:
+    """Of a session, and of the whole project."""
+    project = holdfast_project({".claude/handlers/counter.py": COUNTER.format(scope="state.session")})
+    project.trust()
+    for scope, left in {"--session": "2", "--everything": "1"}.items():
+        for session in (FIRST, OTHER):
+            project.fire("UserPromptSubmit", session_id=session)
+        holdfast("forget", scope, *([FIRST] if scope == "--session" else []), "--yes", root=project.root)
+        project.fire("UserPromptSubmit", session_id=FIRST).assert_advised("1")
+        project.fire("UserPromptSubmit", session_id=OTHER).assert_advised(left)
