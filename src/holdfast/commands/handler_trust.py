@@ -78,7 +78,9 @@ def revoke(project: Workspace, *files: Path) -> None:
 
 def _choose(project: Workspace, files: Sequence[Path]) -> dict[Path, bytes]:
     """Return the files to trust, each with the bytes that are shown and hashed."""
-    known = [file.path for file in discovery.find(claude, project) if file.place == "project" and file.path.exists()]
+    files_of_project = [file for file in discovery.find(claude, project) if file.place == "project"]
+    known = [file.path for file in files_of_project if file.path.exists()]
+    known += sorted({path for file in files_of_project for path in file.helpers})
     config = paths.project_config(project.root)
     candidates = [_inside(project, path) for path in files] or [*known, *([config] if config.exists() else [])]
     chosen: dict[Path, bytes] = {}
@@ -137,6 +139,8 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
         if project.untrusted_ledger:
             known = wording.quoted(project.untrusted_id)
             click.echo(f"  joins the ledger of project.id {known}: {project.untrusted_ledger}")
+        return
+    if kinds.is_helper(path.name):
         return
     read = kinds.declares(path.name, content, claude)
     for route in read.routes:

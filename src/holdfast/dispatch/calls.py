@@ -79,6 +79,7 @@ class Caller:
 
     def __enter__(self) -> Self:
         """Note what to put back."""
+        loader.forget_helpers()
         self._surroundings = _Surroundings()
         return self
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
@@ -38,6 +38,8 @@ class HandlerFile:
         digest: SHA-256 of its bytes.
         trusted: always true of shipped and user files; of project files if trusted with exactly this content.
         changed: it is a project's file and was trusted with other content, or was trusted and is gone.
+        helpers: the files beside it that it imports, and those that these import: path → bytes.
+        untrusted_helper: the name of a helper because of which it isn't trusted; empty if there is none.
         off: it is switched off by configuration, or by itself (`OFF_BY_DEFAULT`, `RUNS_WHEN`) and not switched on.
         routes: the functions it offers.
         faults: what is wrong with it, in sentences.
@@ -61,6 +63,8 @@ class HandlerFile:
     runs_when: Conditions = ()
     doubts: tuple[str, ...] = ()
     changed: bool = False
+    helpers: Mapping[Path, bytes] = field(default_factory=dict)
+    untrusted_helper: str = ""
 
     @property
     def active(self) -> bool:
@@ -80,6 +84,8 @@ class HandlerFile:
     @property
     def distrust(self) -> str:
         """Why a project's file isn't trusted, and what follows; words to go after its name."""
+        if self.untrusted_helper:
+            return f"imports {self.untrusted_helper}, which you haven't trusted as it is now, so it does not run"
         if not self.changed:
             return "of this project is not trusted, so it does not run"
         how = "was changed since you trusted it" if self.path.exists() else "was trusted and is gone"
@@ -122,7 +128,11 @@ def find(hooks: Hooks, project: Project, *, for_event: bool = False) -> list[Han
             path, content = folder.path / name, folder.files.get(name, NO_CONTENT)
             granted_digest = digest_of(name) if place == "project" else content.digest
             remembered = memory.get(str(path), ()) if place != "shipped" else ()
-            case = _Case(project, place, path, content, missing.get(name, ""), granted_digest, remembered)
+            helpers = _imported(folder, content.scan)
+            untrusted = [each for each, its in helpers.items() if place == "project" and digest_of(each) != its.digest]
+            case = _Case(
+                project, place, path, content, missing.get(name, ""), granted_digest, remembered, helpers, untrusted
+            )
             files.append(_decide(case))
         if folder.fault:  # no file has such a name, so this one stands for the folder
             name, faults = str(folder.path), (folder.fault,)
@@ -183,6 +193,18 @@ def runs(conditions: Conditions, configuration: Config) -> bool:
     return all(getattr(configuration, key, None) in values for key, values in conditions)
 
 
+def _imported(folder: Folder, declared: Scan) -> dict[str, Content]:
+    """Return the helpers that a file imports, directly or through others, by name."""
+    found: dict[str, Content] = {}
+    left = list(declared.helpers)
+    while left:
+        name = left.pop()
+        if name in folder.helpers and name not in found:
+            found[name] = folder.helpers[name]
+            left += found[name].scan.helpers
+    return found
+
+
 def _missing(place: Place, folder: Folder, memory: Mapping[str, tuple[Route, ...]]) -> dict[str, str]:
     """Return the strict files that aren't in their folder any more: name or path → the reason to refuse."""
     missing = {}
@@ -215,6 +237,8 @@ class _Case:
         missing: why it has none; empty if it has.
         granted: the digest with which it may run; None if a project's file isn't trusted at all.
         remembered: the strict functions that it had.
+        helpers: the helpers that it imports, by name.
+        untrusted_helpers: the names of those of a project that aren't trusted as they are.
     """
 
     project: Project
@@ -224,11 +248,13 @@ class _Case:
     missing: str
     granted: str | None
     remembered: tuple[Route, ...]
+    helpers: Mapping[str, Content]
+    untrusted_helpers: Sequence[str]
 
     @property
     def trusted(self) -> bool:
-        """Whether its content may run."""
-        return self.granted == self.content.digest
+        """Whether its content may run, and that of what it imports."""
+        return self.granted == self.content.digest and not self.untrusted_helpers
 
     @property
     def off_by_name(self) -> bool:
@@ -272,6 +298,8 @@ def _decide(case: _Case) -> HandlerFile:
         runs_when=scan.runs_when,
         doubts=scan.doubts,
         changed=case.granted is not None and not case.trusted,
+        helpers={case.path.with_name(name): content.source for name, content in case.helpers.items()},
+        untrusted_helper=next(iter(case.untrusted_helpers), "") if case.granted == case.content.digest else "",
     )
 
 
@@ -316,6 +344,8 @@ def _why_broken(case: _Case, function: str) -> str:
     scan = case.content.scan
     if case.missing:
         return f"its file {case.missing}"
+    if case.granted == case.content.digest and case.untrusted_helpers:
+        return f"its helper {_trust_again(case.path.with_name(case.untrusted_helpers[0]), case.project)}"
     if not case.trusted:
         return f"its file {_trust_again(case.path, case.project)}"
     if _unsettled(case):

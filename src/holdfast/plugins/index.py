@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast.errors import LargeError, StateError
 from holdfast.files import cache, document, trust
 from holdfast.files.file_memo import Kept, stamp
-from holdfast.plugins import kinds
+from holdfast.plugins import kinds, scan
 from holdfast.plugins.scan import Route, Scan
 
 if TYPE_CHECKING:
@@ -48,12 +48,14 @@ class Folder:
     Attributes:
         path: the folder.
         files: name → content of each file.
+        helpers: name → content of the `_name.py` files, which handlers may import.
         unreadable: name → why the file can't be read.
         fault: what is wrong with the folder itself; empty if nothing is.
     """
 
     path: Path
     files: dict[str, Content] = field(default_factory=dict)
+    helpers: dict[str, Content] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     fault: str = ""
 
@@ -95,11 +97,11 @@ def read_folder(
             found = Scan()
         elif indexed != digest:
             try:
-                found = kinds.declares(name, source, hooks)
+                found = scan.scan_helper(source) if name.startswith("_") else kinds.declares(name, source, hooks)
             except Exception as error:  # noqa: BLE001 - a file that nobody foresaw costs itself, not the event
                 found = Scan(faults={"": f"cannot be read ({type(error).__name__}: {str(error)[:200]})"})
             new[str(file)] = digest, found
-        folder.files[name] = Content(source, digest, found)
+        (folder.helpers if name.startswith("_") else folder.files)[name] = Content(source, digest, found)
     if new:
         _write(index, new)
     return folder
@@ -111,7 +113,10 @@ def preload(hooks: Hooks) -> None:
 
 
 def _names(folder: Folder, within: Path | None, first: Collection[str]) -> list[str]:
-    """Return the names of the handler files, at most COUNT_LIMIT; set `folder.fault` if something is wrong."""
+    """Return the names of helpers and handler files, at most COUNT_LIMIT each.
+
+    If something is wrong with the folder, set `folder.fault`.
+    """
     if within and document.leads_out(folder.path, within):
         folder.fault = f"leads out of {within} through a symbolic link, so no handler in it runs"
         return []
@@ -122,12 +127,13 @@ def _names(folder: Folder, within: Path | None, first: Collection[str]) -> list[
         return []
     except OSError:
         return []
+    helpers = sorted(name for name in listing if kinds.is_helper(name))[:COUNT_LIMIT]
     names = sorted(name for name in listing if kinds.is_handler(folder.path / name))
     if len(names) > COUNT_LIMIT:
         order = "those known before, then the first by name"
         folder.fault = f"holds {len(names)} handler files: only {COUNT_LIMIT} handlers run, {order}"
         names.sort(key=lambda name: name not in first)
-    return names[:COUNT_LIMIT]
+    return [*helpers, *names[:COUNT_LIMIT]]
 
 
 def _read(file: Path) -> Mapping[str, tuple[str, Scan]]:
@@ -153,6 +159,7 @@ def _scan(plain: dict[str, Any]) -> Scan:
         plain["off_by_default"],
         tuple((key, tuple(values)) for key, values in plain["runs_when"]),
         tuple(plain["doubts"]),
+        tuple(plain["helpers"]),
     )
 
 

@@ -23,6 +23,11 @@ def is_handler(path: Path) -> bool:
     return path.suffix in (".py", RULE_SUFFIX) or (os.access(path, os.X_OK) and path.is_file())
 
 
+def is_helper(name: str) -> bool:
+    """Return whether a file of a handlers folder is no handler but may be imported by one: `_name.py`."""
+    return name.startswith("_") and name.endswith(".py") and name != "__init__.py"
+
+
 def declares(name: str, source: bytes, hooks: Hooks) -> Scan:
     """Return what a handler file declares, without running any of it.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -103,11 +105,53 @@ def load(file: HandlerFile) -> ModuleType:
     """
     if known := _preloaded.get((file.path, file.digest)):
         return known
+    _offer_helpers(file)
     module = ModuleType(module_name(file))
     module.__file__ = str(file.path)
+    module.__package__ = module.__name__.rpartition(".")[0]
     sys.modules[module.__name__] = module  # dataclasses and pydantic look the module up while it runs
     exec(compile(file.source, str(file.path), "exec", dont_inherit=True), module.__dict__)
     return module
+
+
+class _Helpers(MetaPathFinder, Loader):
+    """Imports the helpers of handler files from the bytes that were hashed, and never from the folder."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, tuple[Path, bytes]] = {}
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Return the spec of a known helper's module."""
+        return ModuleSpec(name, self, origin=str(self.known[name][0])) if name in self.known else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run a helper."""
+        path, source = self.known[module.__name__]
+        module.__file__ = str(path)
+        exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
+
+
+_helpers = _Helpers()
+
+
+def forget_helpers() -> None:
+    """Let the next handler file import its helpers as they are then."""
+    for name in _helpers.known:
+        sys.modules.pop(name, None)
+    _helpers.known.clear()
+
+
+def _offer_helpers(file: HandlerFile) -> None:
+    """Let a handler file import the helpers beside it."""
+    package = module_name(file).rpartition(".")[0]
+    for name in ("holdfast_handlers", package) if file.helpers else ():
+        if name not in sys.modules:
+            sys.modules[name] = ModuleType(name)
+            sys.modules[name].__path__ = []
+    for path, source in file.helpers.items():
+        _helpers.known[f"{package}.{path.stem}"] = path, source
+    if file.helpers and _helpers not in sys.meta_path:
+        sys.meta_path.append(_helpers)
 
 
 def function(hooks: Hooks, file: HandlerFile, route: Route) -> Callable[..., Any]:

@@ -79,6 +79,7 @@ class Scan:
         off_by_default: whether the file has the line `OFF_BY_DEFAULT = True`.
         runs_when: the configuration that the file needs to run, from its line `RUNS_WHEN = {…}`.
         doubts: what its author probably didn't mean, in sentences; only for information.
+        helpers: the files beside it that it imports, by name: `_name.py` for `from . import _name`.
     """
 
     routes: tuple[Route, ...] = ()
@@ -86,6 +87,7 @@ class Scan:
     off_by_default: bool = False
     runs_when: Conditions = ()
     doubts: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = ()
 
 
 class _Bound(NamedTuple):
@@ -140,7 +142,22 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
     except Fault as fault:
         return Scan(faults=faults | {"": str(fault)})
     off = any(_switches_off(node) for node in tree.body)
-    return Scan(tuple(found), faults, off, conditions, tuple(_doubts(found, hooks)))
+    return Scan(tuple(found), faults, off, conditions, tuple(_doubts(found, hooks)), tuple(_helpers(tree)))
+
+
+def scan_helper(source: bytes) -> Scan:
+    """Return which helpers a helper file itself imports; nothing else in it counts."""
+    try:
+        return Scan(helpers=tuple(_helpers(ast.parse(source))))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Scan()  # the handler that imports it fails, and says why
+
+
+def _helpers(tree: ast.Module) -> list[str]:
+    """Return the names of the files that `from . import _name` and `from ._name import …` import."""
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 1]
+    names = [[node.module] if node.module else [alias.name for alias in node.names] for node in imports]
+    return sorted({f"{name.partition('.')[0]}.py" for found in names for name in found})
 
 
 def _names(tree: ast.Module, hooks: Hooks) -> tuple[dict[str, list[_Bound]], list[tuple[str, _Function]]]:

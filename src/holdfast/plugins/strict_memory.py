@@ -85,7 +85,8 @@ def trust_files(hooks: Hooks, root: Path, files: Mapping[Path, bytes]) -> list[s
     entries = {trust.relative_name(root, path): trust.digest(content) for path, content in files.items()}
     trust.grant(root, entries, files.values())
     for path, content in files.items():
-        if path.parent.name == "handlers" and not kinds.declares(path.name, content, hooks).faults:
+        handler = path.parent.name == "handlers" and kinds.is_handler(path)
+        if handler and not kinds.declares(path.name, content, hooks).faults:
             remember(path, ())
     return list(entries)
 
