@@ -119,6 +119,9 @@ class Config(_Table):
         default="reuse",
         description="Agents launched again: ignore them, report them, or answer with what an interrupted one left.",
     )
+    requires: list[str] = Field(
+        default=[], description="Packages that the project's handlers come from, such as `acme-hooks>=1.2`."
+    )
     options: dict[str, dict[str, Any]] = Field(
         default={}, description="Options of your handlers, by name: each `[options.NAME]` is read by that handler."
     )

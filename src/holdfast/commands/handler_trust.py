@@ -14,7 +14,7 @@ from holdfast.commands import definition_trust, handler_registration, options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document, tomlfile, trust
-from holdfast.install import format_index
+from holdfast.install import format_index, handler_packages
 from holdfast.plugins import discovery, executables, index, kinds, strict_memory
 from holdfast.process.terminal_text import printable
 from holdfast.sessions.workspace import Workspace
@@ -38,7 +38,7 @@ def grant(project: Workspace, *files: Path, yes: Yes = False) -> None:
       holdfast handlers trust
       holdfast handlers trust guard.py --yes
     """
-    for line in format_index.refresh():
+    for line in (*handler_packages.refresh(), *format_index.refresh()):
         click.echo(line)
     chosen = _choose(project, files)
     for file in [] if files else _gone(project):
@@ -150,7 +150,7 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
         click.echo(f"  {executables.NOT_COVERED}")
     for other in discovery.find(claude, project):
         if other.name == path.stem and other.place != "project":
-            guard = other.place == "user" and other.strict
+            guard = other.strict
             click.echo(f"  {'would not replace' if guard else 'replaces'} {other.path}{' (strict)' if guard else ''}")
     for fault in read.faults.values():
         click.echo(f"  at fault: {fault}")

@@ -103,6 +103,7 @@ def _say(text: str) -> None:
 
 def _marks(row: dict[str, Any]) -> str:
     marks = [f"match={row['match']}"] if row["match"] else []
+    marks += [f"from {row['package']}"] if row["package"] else []
     marks += ["strict"] if row["strict"] else []
     marks += ["trusted"] if row["place"] == "project" and row["trusted"] else []
     marks += [f"BROKEN: {row['broken']}"] if row["broken"] else []
@@ -126,7 +127,7 @@ def off(project: Workspace, name: str) -> None:
     """
     name = Path(name).name.removesuffix(".py")
     files = _named(project, name)
-    gone = [file for file in files if file.place == "user" and not file.path.exists()]
+    gone = [file for file in files if file.place != "project" and not file.path.exists()]
     for file in gone or files:
         strict_memory.remember(file.path, ())
     if gone or not any(file.path.exists() for file in files):

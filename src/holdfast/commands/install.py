@@ -13,7 +13,7 @@ from holdfast.commands import options
 from holdfast.commands.targets import target_options
 from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document
-from holdfast.install import format_index, install, register, registrations
+from holdfast.install import format_index, handler_packages, install, register, registrations
 from holdfast.install import settings as settings_file
 from holdfast.plugins import switches
 from holdfast.project import Project
@@ -56,7 +56,8 @@ def command(target: Target, printing: bool, dry_run: bool, **options: bool) -> N
     elif dry_run:
         click.echo(install.preview(target, asked), nl=False)
     else:
-        click.echo(paths.shown("\n".join(install.install(target, asked))))
+        brought = handler_packages.refresh()
+        click.echo(paths.shown("\n".join([*brought, *install.install(target, asked)])))
         _warn_of_faults(target)
         for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)

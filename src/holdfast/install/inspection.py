@@ -15,7 +15,7 @@ from holdfast.dispatch import faults
 from holdfast.dispatch.run import Run
 from holdfast.errors import StateError, command_line
 from holdfast.install import plugin, register, registrations, seen_clients
-from holdfast.plugins import kinds, loader
+from holdfast.plugins import kinds, loader, packages
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
 
@@ -252,6 +252,7 @@ def _row(call: Call, withheld: str) -> dict[str, Any]:
     return {
         "file": str(call.file.path),
         "place": call.file.place,
+        "package": packages.of(call.file.path),
         "function": route.function,
         "match": route.match,
         "timeout": route.timeout,

@@ -173,7 +173,7 @@ def personal_wishes(files: Sequence[HandlerFile], others: Iterable[Wish] = ()) -
             and the user's own.
         others: the wishes of other projects whose handlers rely on the same settings.
     """
-    return [*wishes_of(visible(files, "shipped", "user")), *project_wishes(files), *others]
+    return [*wishes_of(visible(files, "shipped", "package", "user")), *project_wishes(files), *others]
 
 
 def project_wishes(files: Sequence[HandlerFile]) -> list[Wish]:
@@ -183,7 +183,7 @@ def project_wishes(files: Sequence[HandlerFile]) -> list[Wish]:
     These wishes are recorded for the project, so that a session elsewhere doesn't remove them from the user's settings.
     """
     changed = [route for file in files if file.changed for route in discovery.trusted_routes(claude, file)]
-    waiting = [file for file in visible(files, "shipped", "user") if file.active and file.runs_when]
+    waiting = [file for file in visible(files, "shipped", "package", "user") if file.active and file.runs_when]
     usual = config.load(None, trusted=False).config if waiting else None
     woken = [file for file in waiting if usual and not discovery.runs(file.runs_when, usual)]
     return [*wishes_of([*visible(files, "project"), *woken]), *map(_wish, changed)]

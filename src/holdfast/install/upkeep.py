@@ -14,7 +14,7 @@ from holdfast.errors import HoldfastError, command_line
 from holdfast.files import trust
 from holdfast.install import plugin, register, seen_clients
 from holdfast.install.install import edit_of, refresh
-from holdfast.plugins import discovery, strict_memory
+from holdfast.plugins import discovery, packages, strict_memory
 from holdfast.project import Project
 
 if TYPE_CHECKING:
@@ -34,8 +34,10 @@ def upkeep(project: Project, session: str) -> list[str]:
         Lines for the user: what changed there, what a project's settings lack, and which handlers can't run.
     """
     seen_clients.note(versions.of_session())
+    unmet = _packages(project)
     files = discovery.find(claude, project)
     lines = [*_keep_registered(project, files), *distrusted(project, files), *unguarded(project), *faulty(files)]
+    lines += unmet
     named = {faults.key(file): "" for file in files if file.changed or file.faults}
     elsewhere = faults.untold(paths.real_root(str(project.root)), {}, now=True)
     return [*lines, *elsewhere, *filter(None, faults.untold(session, named, now=True))]
@@ -48,6 +50,16 @@ def keep_registered(project: Project) -> list[str]:
     command. Errors go to the log, because a session must start anyway.
     """
     return _keep_registered(project, discovery.find(claude, project))
+
+
+def _packages(project: Project) -> list[str]:
+    """Renew the index of packages that bring handlers; return what the project requires and isn't installed."""
+    if not (project.config.requires or packages.installed()):
+        return []
+    from holdfast.install import handler_packages
+
+    handler_packages.refresh()
+    return list(handler_packages.unmet(project.config.requires))
 
 
 def _keep_registered(project: Project, files: Sequence[HandlerFile]) -> list[str]:

@@ -1,9 +1,10 @@
-"""Find the handler files of the three places, and decide which of them run and which refuse."""
+"""Find the handler files of all places, and decide which of them run and which refuse."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
@@ -11,19 +12,18 @@ from holdfast import config, paths
 from holdfast.config import Config
 from holdfast.errors import command_line
 from holdfast.files import cache, trust
-from holdfast.plugins import index, kinds, strict_memory
+from holdfast.plugins import index, kinds, packages, strict_memory
 from holdfast.plugins.index import NO_CONTENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.index import Content, Folder
     from holdfast.plugins.scan import Conditions, Route, Scan
     from holdfast.project import Project
 
-Place = Literal["shipped", "user", "project"]
+Place = Literal["shipped", "package", "user", "project"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class HandlerFile:
 
 
 def find(hooks: Hooks, project: Project, *, for_event: bool = False) -> list[HandlerFile]:
-    """Find the handler files, in calling order: shipped, user, project, and by file name within each place.
+    """Find the handler files, in calling order: shipped, packages', user's, project's; by name within each place.
 
     Args:
         hooks: the client's hooks; a handler of any other event has a fault.
@@ -110,20 +110,26 @@ def find(hooks: Hooks, project: Project, *, for_event: bool = False) -> list[Han
     def digest_of(name: str) -> str | None:
         return granted.get(trust.relative_name(project.root, theirs / name))
 
-    folders: dict[Place, Folder] = {
-        "shipped": index.read_folder(paths.shipped("handlers"), hooks),
-        "user": index.read_folder(paths.user_handlers(), hooks, first=first),
-        "project": index.read_folder(
-            theirs,
-            hooks,
-            within=project.root,
-            first=first,
-            parsed=lambda name, digest: not for_event or digest_of(name) == digest,
+    brought = [Path(package.folder) for package in packages.installed()]
+    folders: list[tuple[Place, Folder]] = [
+        ("shipped", index.read_folder(paths.shipped("handlers"), hooks)),
+        *(("package", index.read_folder(path, hooks)) for path in brought),
+        ("user", index.read_folder(paths.user_handlers(), hooks, first=first)),
+        (
+            "project",
+            index.read_folder(
+                theirs,
+                hooks,
+                within=project.root,
+                first=first,
+                parsed=lambda name, digest: not for_event or digest_of(name) == digest,
+            ),
         ),
-    }
+    ]
+    remembered_elsewhere = {path: routes for path, routes in memory.items() if Path(path).parent not in brought}
     files = []
-    for place, folder in folders.items():
-        missing = folder.unreadable | _missing(place, folder, memory)
+    for place, folder in folders:
+        missing = folder.unreadable | _missing(place, folder, memory if place == "package" else remembered_elsewhere)
         for name in sorted({*folder.files, *missing}):
             path, content = folder.path / name, folder.files.get(name, NO_CONTENT)
             granted_digest = digest_of(name) if place == "project" else content.digest
@@ -316,7 +322,7 @@ def _switched_off(case: _Case) -> tuple[bool, str]:
     project, name, scan = case.project, case.path.stem, case.content.scan
     if not _off(name, scan, project.config):
         return False, ""
-    if case.place == "user" and case.strict:
+    if case.place != "project" and case.strict:
         own = config.load(None, trusted=False).config
         off = _off(name, scan, own)
         if off and (name in own.handlers.off or not case.remembered):
@@ -363,9 +369,9 @@ _NO_LONGER_STRICT = "its file no longer defines it as a strict function; put it 
 
 def _lifted(reason: str, case: _Case) -> str:
     """Return the reason for a refusal with the command that lifts it."""
-    if case.place == "user":
+    if case.place != "project":
         command = command_line("handlers", "off", case.path.stem)
-        if case.path.parent != paths.user_handlers():  # a terminal may have another XDG_CONFIG_HOME
+        if case.place == "user" and case.path.parent != paths.user_handlers():  # a terminal may have another XDG_CONFIG_HOME
             command = f"env {quote(f'XDG_CONFIG_HOME={paths.config_dir().parent}')} {command}"
     else:
         command = command_line("handlers", "untrust", "--project", str(case.project.root), case.path.name)

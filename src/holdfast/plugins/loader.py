@@ -58,7 +58,7 @@ def plan(hooks: Hooks, files: Iterable[HandlerFile], event: str, value: str | No
         user's, `tryfirst` of a project's handler doesn't count: a project can't put itself before the user's guard.
     """
     calls = [call for file in files for call in _calls(hooks, file, event, value)]
-    if any(call.route.strict and call.file.place == "user" for call in calls):
+    if any(call.route.strict and call.file.place != "project" for call in calls):
         calls = [
             replace(call, route=replace(call.route, tryfirst=False)) if call.file.place == "project" else call
             for call in calls
