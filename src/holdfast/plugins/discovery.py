@@ -371,7 +371,8 @@ def _lifted(reason: str, case: _Case) -> str:
     """Return the reason for a refusal with the command that lifts it."""
     if case.place != "project":
         command = command_line("handlers", "off", case.path.stem)
-        if case.place == "user" and case.path.parent != paths.user_handlers():  # a terminal may have another XDG_CONFIG_HOME
+        # A terminal may have another XDG_CONFIG_HOME.
+        if case.place == "user" and case.path.parent != paths.user_handlers():
             command = f"env {quote(f'XDG_CONFIG_HOME={paths.config_dir().parent}')} {command}"
     else:
         command = command_line("handlers", "untrust", "--project", str(case.project.root), case.path.name)
