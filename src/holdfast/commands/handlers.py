@@ -105,6 +105,8 @@ def _marks(row: dict[str, Any]) -> str:
     marks = [f"match={row['match']}"] if row["match"] else []
     marks += [f"from {row['package']}"] if row["package"] else []
     marks += ["strict"] if row["strict"] else []
+    marks += [f"on_failure={row['on_failure']}"] if row["on_failure"] != "skip" else []
+    marks += [f"once in a {row['once']}"] if row["once"] else []
     marks += ["trusted"] if row["place"] == "project" and row["trusted"] else []
     marks += [f"BROKEN: {row['broken']}"] if row["broken"] else []
     marks += [f"doesn't run: {row['inactive_reason']}"] if row["inactive_reason"] else []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pluggy import HookspecMarker, PluginManager
 
 from holdfast import log
+from holdfast.dispatch import bounds
 from holdfast.dispatch.interrupts import EventStopped, HandlerTimeout, interrupt_at
 from holdfast.errors import HoldfastError
 from holdfast.plugins import loader, outcomes
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.context import Context
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome
+    from holdfast.plugins.state import State
 
 Dropped = tuple[tuple[str, str], ...]
 """Kinds of outcome that are left out of the reply, each with the reason."""
@@ -139,7 +141,10 @@ class Caller:
             argument = as_called if call.file.place == "shipped" else deepcopy(as_called)  # ours change nothing of it
         except RecursionError:
             return Answer(call.label, fault="was not called: the event is nested too deeply to be copied", ran=False)
+        once = call.route.once
         try:
+            if once and bounds.has_answered(once, self._state(call, event, " once")):
+                return Answer(call.label)
             with interrupt_at(time.monotonic() + limit, HandlerTimeout):
                 arguments = (self._argument(name, call, argument, implementation) for name in implementation.argnames)
                 value = implementation.function(*arguments)
@@ -150,6 +155,12 @@ class Caller:
             for outcome in accepted:
                 outcomes.check(outcome, event.hook_event_name, self.client.EVENTS[event.hook_event_name].accepts)
             self.client.merge(event.hook_event_name, accepted)  # fails here, not when it is merged with other answers
+            if call.file.place != "shipped" and "force_turn" in self.client.EVENTS[event.hook_event_name].accepts:
+                state = self._state(call, event, " forced")
+                accepted, beyond = bounds.bounded(event, accepted, state, call.label)
+                dropped += beyond
+            if once:
+                bounds.note_answer(once, self._state(call, event, " once"))
         except EventStopped:
             raise
         except BaseException as error:  # noqa: BLE001 - a bad handler costs only itself
@@ -168,10 +179,15 @@ class Caller:
 
             model = implementation.function.__globals__.get(options.MODEL)
             return options.read(model, call.file, project)
+        return self._state(call, event)
+
+    def _state(self, call: Call, event: Event, use: str = "") -> State:
+        """Return what a handler remembers or, with a `use`, what Holdfast remembers of its function."""
         from holdfast.plugins.state import State
 
         owner = (getattr(event, name, None) or "" for name in ("session_id", "prompt_id", "agent_id"))
-        return State(project, f"{call.file.place}/{call.file.path.name}", *owner)
+        handler = f"{call.label}{use}" if use else f"{call.file.place}/{call.file.path.name}"
+        return State(self.context.project, handler, *owner)
 
 
 class _Surroundings:

@@ -87,7 +87,8 @@ def _outcomes(
     client: Client, event: Event, plan: Sequence[Call], answers: Sequence[Answer]
 ) -> tuple[list[tuple[str, Outcome]], list[_Decision]]:
     """Return the outcomes to merge, each after the label of its handler, in planned order; and what was decided."""
-    guards = {call.label: call.file.path for call in plan if call.route.strict}
+    failures = {call.label: "strict" if call.route.strict else call.route.on_failure for call in plan}
+    files = {call.label: call.file.path for call in plan}
     changes = strict.input_changes(client, event, answers)
     merged: list[tuple[str, Outcome]] = []
     decisions: list[_Decision] = []
@@ -103,9 +104,11 @@ def _outcomes(
             if outcome.kind in DECISIONS:
                 decisions.append(_Decision(label, outcome.kind, outcome.text))
         decisions += [_Decision(label, kind, dropped=why) for kind, why in answer.dropped]
-        if label in guards and (failure := strict.failure(answer)):
-            root = str(guards[label].parents[2])  # of ROOT/.claude/handlers/x.py
-            merged.append((label, strict.refusal(client, event.hook_event_name, f"{label} {failure}", root)))
+        policy = failures.get(label, "skip")
+        if policy != "skip" and (failure := strict.failure(answer)):
+            root = str(files[label].parents[2])  # of ROOT/.claude/handlers/x.py
+            refusal = strict.refusal(client, event.hook_event_name, f"{label} {failure}", root, policy)
+            merged.append((label, refusal))
             decisions.append(_Decision(label, "refusal", failure))
     order = _positions(plan)
     merged.sort(key=lambda each: len(plan) if each[1].kind in CHANGES else order.get(each[0], len(plan)))

@@ -11,6 +11,7 @@ from holdfast import paths
 from holdfast.dispatch.calls import Answer
 from holdfast.errors import command_line
 from holdfast.plugins import strict_memory
+from holdfast.plugins.outcomes import ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,21 +89,24 @@ def failure(answer: Answer) -> str:
     return answer.fault or ("changed the input, which it can't do here" if dropped else "")
 
 
-def refusal(client: Client, event: str, fault: str, root: str) -> Outcome:
-    """Return the outcome that refuses an event in place of a strict handler that failed.
+def refusal(client: Client, event: str, fault: str, root: str, on_failure: str = "strict") -> Outcome:
+    """Return the outcome that refuses an event, or asks about it, in place of a handler that failed.
 
     Args:
         client: the client that sent the event.
         event: the event's name, one of the client's STRICT_EVENTS.
         fault: which handler failed, and why: `user/guard.py: on_pre_tool_use raised ValueError`.
         root: the project's root, for a project's handler.
+        on_failure: `strict`, `deny` or `ask`.
     """
     place, _, name = fault.partition(":")[0].partition("/")
     lift = ["untrust", "--project", root, name] if place == "project" else ["off", PurePath(name).stem]
     # No name means that the memory of strict handlers can't be read (`strict_memory.guarding`).
     command = command_line("handlers", *lift) if name else join(["rm", "-r", str(strict_memory.memory_file())])
-    reason = f"Refused, because a strict handler could not check it: {fault}."
+    kind = "strict handler" if on_failure == "strict" else "handler"
+    refused = "Nobody has checked this, because a" if on_failure == "ask" else "Refused, because a"
+    reason = f"{refused} {kind} could not check it: {fault}."
     if "holdfast handlers " not in fault:  # the fault of a missing or broken handler names the command already
         reason += f" To see more, run in a terminal: holdfast handlers check. To do without it: {command}."
     reason += f" Log: {paths.shown(str(paths.log_file()))}"
-    return client.refusal(event, reason)
+    return ask(reason) if on_failure == "ask" else client.refusal(event, reason)

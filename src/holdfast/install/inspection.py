@@ -257,6 +257,8 @@ def _row(call: Call, withheld: str) -> dict[str, Any]:
         "match": route.match,
         "timeout": route.timeout,
         "strict": route.strict,
+        "on_failure": route.on_failure,
+        "once": route.once,
         "trusted": call.file.trusted,
         "broken": route.broken or None,
         "off": call.file.off,

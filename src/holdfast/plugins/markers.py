@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from pluggy import HookimplMarker
 
@@ -24,6 +24,8 @@ def hookimpl(
     strict: bool = False,
     tryfirst: bool = False,
     trylast: bool = False,
+    on_failure: Literal["skip", "ask", "deny"] = "skip",
+    once: Literal["turn", "session"] | None = None,
 ) -> Callable[[Function], Function]: ...
 def hookimpl(
     function: Function | None = None,
@@ -33,8 +35,10 @@ def hookimpl(
     strict: bool = False,
     tryfirst: bool = False,
     trylast: bool = False,
+    on_failure: Literal["skip", "ask", "deny"] = "skip",
+    once: Literal["turn", "session"] | None = None,
 ) -> Any:
-    """Mark a function `on_<event>` as an answer to that event: pluggy's marker plus three options of Holdfast.
+    """Mark a function `on_<event>` as an answer to that event: pluggy's marker plus options of Holdfast.
 
     All options must be literals: they are read from the file's text without importing it, so that an event
     nobody wants starts no process and an untrusted file is never run.
@@ -48,11 +52,20 @@ def hookimpl(
         strict: the function's own failure becomes a refusal. Only on events whose hook allows it (`Hook.strict`).
         tryfirst: run before the others (pluggy).
         trylast: run after the others (pluggy).
+        on_failure: what becomes of the event if this function fails: `skip` it, `ask` the user, or `deny`. A strict one
+            denies whatever happens, even if Holdfast itself can't run.
+        once: answer only once in a `turn` or a `session`: after its first outcome it isn't called any more.
 
     Returns:
         The function itself, marked.
     """
-    del match, timeout, strict  # read from the source text by `holdfast.plugins.scan`, never from the running function
+    del (
+        match,
+        timeout,
+        strict,
+        on_failure,
+        once,
+    )  # read from the source text by `holdfast.plugins.scan`, never from the running function
 
     def mark(target: Function) -> Function:
         return _marker(target, tryfirst=tryfirst, trylast=trylast)

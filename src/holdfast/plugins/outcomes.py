@@ -112,12 +112,23 @@ def deliver(messages: Iterable[Message]) -> list[Outcome]:
     ]
 
 
-def force_turn(text: str) -> Outcome:
+def force_turn(text: str, *, at_most: int | None = None, within: float | None = None) -> Outcome:
     """Give the model a text on Stop or SubagentStop and make it take another turn.
 
-    Never return this without a condition that ends: the client overrides it only after 8 turns in a row.
+    Holdfast counts the turns that a handler has forced one after the other. Without a bound, it lets Claude stop after
+    three, and tells the user. `block()` on these events forces a turn too, and has the same bound.
+
+    Args:
+        text: what is left to do.
+        at_most: how many turns in a row the handler forces at most.
+        within: seconds after the first forced turn in which it forces another.
     """
-    return Outcome("force_turn", _words("force_turn", text))
+    bound = {"at_most": at_most, "within": within}
+    for name, value in bound.items():
+        if not (value is None or (isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0)):
+            raise OutcomeError(f"force_turn() takes a positive number as {name}, not {value!r}")
+    given = {name: value for name, value in bound.items() if value is not None}
+    return Outcome("force_turn", _words("force_turn", text), given or None)
 
 
 def instruct_summary(text: str) -> Outcome:

@@ -39,7 +39,7 @@ _ANSWERS: Mapping[str, Callable[[str], Outcome]] = {
     "tell_user": outcomes.tell_user,
 }
 _REFUSALS = ("deny", "block", "ask")
-_OPTIONS = ("match", "timeout", "strict")
+_OPTIONS = ("match", "timeout", "strict", "on_failure", "once")
 _UNION = ("str", "Regex")  # pydantic names the members of a union where a fault is
 
 
@@ -124,7 +124,7 @@ class Rule(_Table):
         event: the event that it answers.
         answer: the kind of its outcome.
         text: the outcome's text, for the model or the user.
-        match, timeout, strict: as in `hookimpl`.
+        match, timeout, strict, on_failure, once: as in `hookimpl`.
         off_by_default: whether it runs only once you switch it on.
         when: the condition; without one it always answers.
         unless: a condition under which it doesn't answer.
@@ -136,6 +136,8 @@ class Rule(_Table):
     match: str | None = None
     timeout: float | None = None
     strict: bool = False
+    on_failure: Literal["skip", "ask", "deny"] = "skip"
+    once: Literal["turn", "session"] | None = None
     off_by_default: bool = False
     when: Condition = Condition()
     unless: Condition | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from holdfast.plugins.deadlines import longest_timeout
 
@@ -21,6 +21,8 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
     "strict": (bool,),
     "tryfirst": (bool,),
     "trylast": (bool,),
+    "on_failure": (str,),
+    "once": (str, type(None)),
 }
 
 
@@ -38,6 +40,9 @@ _COMPOUND: tuple[tuple[tuple[type[ast.AST], ...], str], ...] = (
 _MOVE = "handlers are found without running the file, so move it to the top level"
 _WRITE = "handlers are found without running the file, so write the function in it, once"
 
+OnFailure = Literal["skip", "ask", "deny"]
+Once = Literal["turn", "session"]
+_CHOICES: dict[str, tuple[str, ...]] = {"on_failure": get_args(OnFailure), "once": get_args(Once)}
 Conditions = tuple[tuple[str, tuple[str, ...]], ...]
 """Keys of the configuration, each with its allowed values."""
 
@@ -54,6 +59,8 @@ class Route:
         strict: whether its failure becomes a refusal.
         tryfirst: run before the others.
         trylast: run after the others.
+        on_failure: what its own failure becomes where it isn't strict: nothing, a question to the user, or a refusal.
+        once: the time in which it answers only once: until it has answered in this one, it is called.
         line: its line number in the file.
         broken: for a strict function that the file had earlier: why it can't be called now; empty if it can.
     """
@@ -65,6 +72,8 @@ class Route:
     strict: bool = False
     tryfirst: bool = False
     trylast: bool = False
+    on_failure: OnFailure = "skip"
+    once: Once | None = None
     line: int = 0
     broken: str = ""
 
@@ -280,6 +289,13 @@ def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -
             raise Fault(f"there is no option {name!r}; there are {', '.join(_OPTIONS)}")
     if options.get("strict") and event not in hooks.STRICT_EVENTS:
         raise Fault(f"strict is not possible on {event}, only on {', '.join(sorted(hooks.STRICT_EVENTS))}")
+    for name, choices in _CHOICES.items():
+        if (value := options.get(name)) is not None and value not in choices:
+            raise Fault(f"{name}={value!r} isn't one of {', '.join(choices)}")
+    accepts = hooks.EVENTS[event].accepts
+    refusals = {"ask": {"ask"}, "deny": {"deny", "block"}}
+    if (failure := options.get("on_failure")) in refusals and not refusals[failure] & accepts:
+        raise Fault(f"on_failure={failure!r} is not possible on {event}, where a handler can't {failure}")
     if (timeout := options.get("timeout")) is not None and timeout <= 0:
         raise Fault("timeout must be more than 0 seconds")
     longest = longest_timeout(hooks.longest_limit_s(event))

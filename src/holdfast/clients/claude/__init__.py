@@ -133,8 +133,8 @@ def hook_outcomes(event: str, exit_code: int, stdout: str, stderr: str) -> Seque
 
 
 def refusal(event: str, reason: str) -> Outcome:
-    """Return the outcome that refuses a tool call, a permission or a prompt."""
-    return block(reason) if event in ("UserPromptSubmit", "UserPromptExpansion") else deny(reason)
+    """Return the outcome that refuses what an event announces."""
+    return deny(reason) if "deny" in EVENTS[event].accepts else block(reason)
 
 
 def unanswered(event: str) -> str:
