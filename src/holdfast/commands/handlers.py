@@ -19,7 +19,7 @@ from holdfast.commands import handler_registration, handler_trust, options, term
 from holdfast.commands.verb import InProject, Json, ListGroup, verb
 from holdfast.errors import HoldfastError, StateError, because, command_line
 from holdfast.install import inspection
-from holdfast.plugins import discovery, strict_memory, switches
+from holdfast.plugins import discovery, hookify, strict_memory, switches
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
 
@@ -280,6 +280,43 @@ def new(
     if in_project:
         click.echo(f"Trust it again after each edit: {command_line('handlers', 'trust', path.name)}")
     click.echo(f"To try it, let a session of Claude Code fire {event}. Changes take effect at the next event.")
+
+
+@verb("import", command)
+def import_(project: Workspace, *files: Path, in_project: InProject = False) -> None:
+    """Write handlers that do what rule files of the plugin hookify do.
+
+    Without FILES, these are .claude/hookify.*.local.md here and in your home. They stay as they are.
+
+    \b
+    Examples:
+      holdfast handlers import
+      holdfast handlers import .claude/hookify.dangerous-rm.local.md --in-project
+    """
+    places = [project.root / ".claude", Path.home() / ".claude"]
+    chosen = files or [path for place in places for path in sorted(place.glob("hookify.*.local.md"))]
+    if not chosen:
+        raise HoldfastError(f"there are no files hookify.*.local.md in {' and '.join(map(str, places))}")
+    folder = paths.project_handlers(project.root) if in_project else paths.user_handlers()
+    written: dict[Path, bytes] = {}
+    for path in chosen:
+        try:
+            made = hookify.rules(path.read_text("utf-8"))
+        except (OSError, UnicodeDecodeError, HoldfastError) as error:
+            click.echo(f"Left out {path}: {because(error) if isinstance(error, OSError) else error}")
+            continue
+        for rule in made:
+            target = folder / f"{rule.name}.toml"
+            if target.exists():
+                _say(f"Left out {path}: {target} already exists.")
+                continue
+            folder.mkdir(parents=True, exist_ok=True)
+            target.write_text(rule.text, "utf-8")
+            written[target] = rule.text.encode()
+            _say(f"Wrote {target}.")
+    if in_project:
+        strict_memory.trust_files(claude, project.root, written)
+    handler_registration.refresh(options.reopen(project))
 
 
 def _chosen(found: Sequence[HandlerFile], files: Sequence[Path]) -> list[HandlerFile]:

@@ -10,6 +10,7 @@ text = "secrets stay out of the conversation"
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import tomllib
@@ -38,6 +39,7 @@ _ANSWERS: Mapping[str, Callable[[str], Outcome]] = {
     "advise": outcomes.advise,
     "tell_user": outcomes.tell_user,
 }
+_TRANSCRIPT_BYTES = 4 * 1024 * 1024
 _REFUSALS = ("deny", "block", "ask")
 _OPTIONS = ("match", "timeout", "strict", "on_failure", "once")
 _UNION = ("str", "Regex")  # pydantic names the members of a union where a fault is
@@ -86,8 +88,8 @@ class Condition(_Table):
             it begins with `/` or `~/`; one that matches a folder matches everything in it.
         command: commands that a shell runs: the program and words among its arguments, such as `git push --force`. A
             one-letter option is found in a group too: `rm -f` in `rm -rf`. A word may be a glob.
-        input: field of the tool's input → glob or `{ regex = "…" }`.
-        field: field of the event, such as `prompt` → glob or `{ regex = "…" }`.
+        input: field of the tool's input → glob or `{ regex = "…" }`. With `a|b` one of both fields must fit.
+        field: field of the event, such as `prompt` → glob or `{ regex = "…" }`; `transcript` is the session's text.
         agent: true in a subagent, false in the main conversation, or globs of the subagent's type.
         mode: permission modes, such as `plan`.
     """
@@ -106,8 +108,11 @@ class Condition(_Table):
             found.append(any(capture.matches(self.path, path) for path in event.paths))
         if self.command:
             found.append(_any_command(self.command, event))
-        found += [_fits(patterns, event.tool_input.get(name)) for name, patterns in self.input.items()]
-        found += [_fits(patterns, getattr(event, name, None)) for name, patterns in self.field.items()]
+        for names, patterns in self.input.items():
+            found.append(any(_fits(patterns, event.tool_input.get(name)) for name in names.split("|")))
+        for name, patterns in self.field.items():
+            value = _transcript(event) if name == "transcript" else getattr(event, name, None)
+            found.append(_fits(patterns, value))
         if isinstance(self.agent, bool):
             found.append(event.in_subagent is self.agent)
         elif self.agent is not None:
@@ -200,6 +205,16 @@ def _read(source: bytes) -> Rule:
         raise Fault(f"{where}: {message[0].lower()}{message[1:]}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Fault(f"cannot be read as TOML ({error})") from None
+
+
+def _transcript(event: Any) -> str:
+    """Return the end of the session's transcript as it is on the disk; empty if there is none."""
+    try:
+        with open(event.transcript_path, "rb") as file:  # noqa: PTH123 - the client's text
+            file.seek(max(os.fstat(file.fileno()).st_size - _TRANSCRIPT_BYTES, 0))
+            return file.read().decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""
 
 
 def _fits(patterns: Iterable[str | Regex], value: object) -> bool:
