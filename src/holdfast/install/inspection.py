@@ -192,7 +192,7 @@ def _stray(path: Path) -> str:
     return "its name doesn't end in .py or .toml, and it can't be executed"
 
 
-HELPER = "a helper file, because its name begins with _"
+HELPER = "no handler, because its name begins with _: handlers beside it may import it"
 
 
 def _unregistered(file: HandlerFile, known: Mapping[str, Sequence[str | None]]) -> list[str]:
