@@ -144,6 +144,7 @@ def answer(
             run.deliver(conclusion.delivered)
         trace.mark("delivered")
         streams.release()
+        notices.note_activity(plan, answers)
         notices.record(event.hook_event_name, noticed, project, session=event.session_id)
         reply_log.note(project, event, conclusion)
 
@@ -276,7 +277,7 @@ def choose(payload: Mapping[str, Any], files: Sequence[HandlerFile]) -> tuple[li
             return [], None
         event = CLIENT.parse(payload)
         value = CLIENT.matcher_value(event)
-    plan = loader.plan(CLIENT, files, name, value)
+    plan = [call for call in loader.plan(CLIENT, files, name, value) if not notices.is_left_out(call)]
     return plan, (event or CLIENT.parse(payload)) if plan else None
 
 

@@ -147,6 +147,7 @@ class HoldfastProject:
         run.deliver(conclusion.delivered)
         reply_log.note(project, event, conclusion)
         noticed = notices.of_answers(plan, answers, {})
+        notices.note_activity(plan, answers)
         notices.record(event.hook_event_name, noticed, project, session=event.session_id)
         project.close()
         log.write("debug", f"fired {event.hook_event_name}")

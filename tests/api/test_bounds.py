@@ -6,7 +6,8 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock
+from holdfast import clock, log
+from tests.commandline import holdfast
 from tests.torture.scratch import report
 
 if TYPE_CHECKING:
@@ -116,3 +117,40 @@ def test_a_handler_does_not_force_turns_for_ever(holdfast_project: Make, monkeyp
                 found.append(f"{answer} turn {turn}: {fired.stdout!r}")
         (project.root / f".claude/handlers/stop{number}.py").unlink()
     report(found)
+
+
+def test_a_handler_that_fails_five_times_in_a_row_is_left_out_for_a_while(
+    holdfast_project: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is in the log, and you are told; ten minutes later it is tried again. A success begins the count anew."""
+    flaky = "from holdfast import *\n@hookimpl\ndef on_user_prompt_submit(event):\n    {body}\n"
+    body = "1 / 0 if event.prompt == 'fail' else None\n    return advise('well')"
+    project = holdfast_project({".claude/handlers/flaky.py": flaky.format(body=body)})
+    project.trust()
+
+    def fire(prompt: str, minutes: float) -> Any:
+        monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(START + timedelta(minutes=minutes)))
+        return project.fire("UserPromptSubmit", prompt=prompt)
+
+    for minute, prompt in enumerate(["fail"] * 4 + ["work"] + ["fail"] * 5):
+        assert bool(fire(prompt, minute).faults) is (prompt == "fail"), minute
+    said = fire("work", 10)
+    assert not said.context
+    assert sum("failed 5 times in a row, so it is left out for 10 minutes" in line for line in log.tail(99)) == 1
+    assert fire("work", 18).stdout == ""
+    fire("work", 20).assert_advised("well")
+    fire("work", 21).assert_advised("well")
+
+
+def test_the_list_says_when_a_handler_last_ran_and_decided(holdfast_project: Make) -> None:
+    """With its last decision; one that never ran has neither."""
+    source = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event):\n    return deny('no')\n"
+    project = holdfast_project({f".claude/handlers/{name}.py": source for name in ("first", "second")})
+    (project.root / ".claude/handlers/second.py").write_text(source.replace("hookimpl\n", "hookimpl(match='Read')\n"))
+    project.trust()
+    project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("no")
+    lines = holdfast("handlers", "list", root=project.root).out.splitlines()
+    first, second = (next(line for line in lines if f"{name}.py" in line) for name in ("first", "second"))
+    assert "ran just now" in first
+    assert "deny just now" in first
+    assert "just now" not in second

@@ -130,7 +130,7 @@ def test_every_file_that_is_not_used_is_named_with_the_reason(tmp_path: Path) ->
         **{folder / "notes.md": "its name doesn't end in .py" for folder in (mine, theirs)},
         **{folder / ".hidden.py": "hidden, because its name begins with a dot" for folder in (mine, theirs)},
         **{
-            folder / "_help.py": "no handler, because its name begins with _: handlers beside it may import it"
+            folder / "_help.py": "a helper file, because its name begins with _"
             for folder in (mine, theirs)
         },
         **{folder / "more": "a folder, and handlers in it don't run" for folder in (mine, theirs)},

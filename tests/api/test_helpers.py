@@ -34,7 +34,7 @@ def test_a_handler_imports_helpers_beside_it(holdfast_project: Make) -> None:
     said = holdfast("handlers", "trust", "--yes", root=project.root).out
     assert all(f"{FOLDER}/{name}" in said for name in ("guard.py", "_words.py", "_case.py"))
     project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("NO (project/guard.py)")
-    assert "_words.py: no handler" in holdfast("handlers", "list", root=project.root).out
+    assert "_words.py: a helper file" in holdfast("handlers", "list", root=project.root).out
 
 
 def test_a_changed_helper_counts_as_a_change_of_its_handlers(holdfast_project: Make) -> None:

@@ -12,13 +12,14 @@ from click.shell_completion import CompletionItem
 from rich.table import Column, Table
 from rich.text import Text
 
-from holdfast import paths
+from holdfast import clock, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import events
-from holdfast.commands import handler_registration, handler_trust, options, terminal
+from holdfast.commands import handler_registration, handler_trust, moments, options, terminal
 from holdfast.commands.verb import InProject, Json, ListGroup, verb
 from holdfast.errors import HoldfastError, StateError, because, command_line
 from holdfast.install import inspection
+from holdfast.ledger import event_log
 from holdfast.plugins import discovery, hookify, strict_memory, switches
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
@@ -55,6 +56,10 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
     """
     files = discovery.find(claude, project)
     listed = inspection.listing(files, inspection.withheld(project, files))
+    decided = event_log.last_decisions(project)
+    for row in (row for rows in listed.values() for row in rows):
+        key = f"{row['place']}/{Path(row['file']).name}"
+        row["last_decision"], row["last_decision_at"] = decided.get(key, (None, None))
     listed_files = {row["file"] for rows in listed.values() for row in rows if not row["off"]}
     unused = [(path, why) for path, why in inspection.unused(project, files) if str(path) not in listed_files]
     remarks = [(file.path, remark) for file in files for remark in (*file.faults, *file.doubts)]
@@ -107,6 +112,8 @@ def _marks(row: dict[str, Any]) -> str:
     marks += ["strict"] if row["strict"] else []
     marks += [f"on_failure={row['on_failure']}"] if row["on_failure"] != "skip" else []
     marks += [f"once in a {row['once']}"] if row["once"] else []
+    for what, at in (("ran", row["last_run"]), (row["last_decision"], row["last_decision_at"])):
+        marks += [f"{what} {moments.when(at, clock.now()).partition(' (')[0]}"] if at else []
     marks += ["trusted"] if row["place"] == "project" and row["trusted"] else []
     marks += [f"BROKEN: {row['broken']}"] if row["broken"] else []
     marks += [f"doesn't run: {row['inactive_reason']}"] if row["inactive_reason"] else []

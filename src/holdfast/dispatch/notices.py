@@ -10,7 +10,7 @@ from holdfast.dispatch import faults
 from holdfast.dispatch.calls import Answer
 from holdfast.errors import command_line
 from holdfast.files.redact import beginning
-from holdfast.plugins import discovery, strict_memory
+from holdfast.plugins import activity, discovery, strict_memory
 from holdfast.plugins.outcomes import tell_user
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Notice(NamedTuple):
         file: the handler file for which it is remembered; None if it isn't.
         for_user: whether the user is told.
         detail: more for the log.
+        about: what tells its message from others about the same file, which the user gets once each.
     """
 
     level: log.Level
@@ -44,6 +45,7 @@ class Notice(NamedTuple):
     file: HandlerFile | None = None
     for_user: bool = False
     detail: str = ""
+    about: str = ""
 
 
 def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping[str, bytearray]) -> list[Notice]:
@@ -55,6 +57,7 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
     | it printed, which would break the reply | warning | yes | yes |
     | it failed | error | yes | yes |
     | no time was left for it, which is another's fault | error | no | no |
+    | it has failed so often that it is left out | warning | yes | yes |
     | it overrides what another one answered | warning | yes | no |
 
     Args:
@@ -74,6 +77,12 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
         if answer.fault:
             file = files[answer.label] if answer.ran else None
             found.append(Notice("error", answer.label, answer.fault, file, for_user=answer.ran))
+    for call in plan:
+        failed = any(answer.fault and answer.ran and answer.label == call.label for answer in answers)
+        if failed and call.route.on_failure == "skip" and activity.begins_to_rest(call.file) and not call.route.strict:
+            rest = f"has failed {activity.FAILURES_IN_A_ROW} times in a row, so it is left out for"
+            text = f"{rest} {activity.REST_S / 60:.0f} minutes"
+            found.append(Notice("warning", call.label, text, call.file, for_user=True, about="rest"))
     first: dict[str, tuple[str, object]] = {}
     for label, what, value in _single_values(answers):
         earlier, known = first.setdefault(what, (label, value))
@@ -92,6 +101,21 @@ def _single_values(answers: Sequence[Answer]) -> Iterator[tuple[str, str, object
                     yield answer.label, f"environment() for {name}", value
             elif outcome.kind == "worktree":
                 yield answer.label, "worktree()", outcome.text
+
+
+def is_left_out(call: Call) -> bool:
+    """Return whether a call isn't made because its file has failed too often in a row; never if a failure refuses."""
+    harmless = not call.route.strict and call.route.on_failure == "skip" and call.file.place != "shipped"
+    return harmless and activity.is_resting(call.file)
+
+
+def note_activity(plan: Sequence[Call], answers: Sequence[Answer]) -> None:
+    """Note which handler files ran, and which of them failed."""
+    files = {call.label: call.file for call in plan if call.file.place != "shipped"}
+    ran = [answer for answer in answers if answer.ran and answer.label in files]
+    failed = {files[answer.label].path for answer in ran if answer.fault}
+    called = {files[answer.label].path: files[answer.label] for answer in ran}
+    activity.note(called.values(), [file for path, file in called.items() if path in failed])
 
 
 def record(event: str, found: Iterable[Notice], project: Project, **fields: object) -> None:
@@ -122,7 +146,11 @@ def tell(client: Client, event: Event, found: Iterable[Notice]) -> list[Answer]:
         event: the event that was answered.
         found: what `of_answers` returned.
     """
-    messages = {faults.key(each.file): f"{each.label} {each.text}" for each in found if each.file and each.for_user}
+    messages = {
+        f"{faults.key(each.file)}{each.about}": f"{each.label} {each.text}"
+        for each in found
+        if each.file and each.for_user
+    }
     lines = faults.untold(event.session_id, messages, now="tell_user" in client.EVENTS[event.hook_event_name].accepts)
     if not lines:
         return []

@@ -8,14 +8,14 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from holdfast import paths
+from holdfast import clock, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import events
 from holdfast.dispatch import faults
 from holdfast.dispatch.run import Run
 from holdfast.errors import StateError, command_line
 from holdfast.install import plugin, register, registrations, seen_clients
-from holdfast.plugins import kinds, loader, packages
+from holdfast.plugins import activity, kinds, loader, packages
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
 
@@ -192,7 +192,7 @@ def _stray(path: Path) -> str:
     return "its name doesn't end in .py or .toml, and it can't be executed"
 
 
-HELPER = "no handler, because its name begins with _: handlers beside it may import it"
+HELPER = "a helper file, because its name begins with _"
 
 
 def _unregistered(file: HandlerFile, known: Mapping[str, Sequence[str | None]]) -> list[str]:
@@ -262,5 +262,6 @@ def _row(call: Call, withheld: str) -> dict[str, Any]:
         "trusted": call.file.trusted,
         "broken": route.broken or None,
         "off": call.file.off,
+        "last_run": clock.stamp(last) if (last := activity.last_run(call.file)) else None,
         "inactive_reason": idle(call.file) or withheld or None,
     }

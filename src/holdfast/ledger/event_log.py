@@ -36,3 +36,14 @@ def note(project: OpenProject, kind: str, session: str, entries: Iterable[Mappin
                 *(new_id(), project.key, project.worktree, now, kind, session, json.dumps(data)),
             )
         project.ledger.prune(project.key, "events", "at", KEPT)
+
+
+def last_decisions(project: OpenProject) -> dict[str, tuple[str, str]]:
+    """Return the kind and the time of each handler's last decision in a project, by handler: `user/guard.py`."""
+    rows = project.ledger.rows(
+        "SELECT json_extract(data, '$.handler') AS handler, json_extract(data, '$.outcome') AS outcome, MAX(at) AS at"
+        " FROM events WHERE project = ? AND kind = 'decision' AND json_extract(data, '$.dropped') = ''"
+        " GROUP BY handler",
+        project.key,
+    )
+    return {row["handler"]: (row["outcome"], row["at"]) for row in rows}
