@@ -29,8 +29,8 @@ _GIT_FILE_LIMIT_BYTES = 65536
 class Project:
     """One project root (absolute, links resolved) with its loaded configuration.
 
-    `untrusted_id` is the `project.id` in a configuration file that is not trusted. It doesn't name the project; it only
-    tells which ledger the project would join if you trusted the file.
+    `untrusted_id` is the `project.id` in a configuration file that is not trusted, or empty. It doesn't name the
+    project; it only tells which ledger the project would join if you trusted the file.
     """
 
     root: Path
@@ -49,7 +49,7 @@ class Project:
         """
         real = root.resolve()
         loaded = config.load(real, trusted=trusted)
-        opened = cls(real, loaded.config, untrusted_id=loaded.untrusted_id, **fields)
+        opened = cls(real, loaded.config, untrusted_id=str(loaded.ignored.get("project.id", "")), **fields)
         opened.name_in_log()
         for problem in loaded.problems if tell else ():
             log.write("warning", problem)
