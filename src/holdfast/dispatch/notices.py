@@ -51,6 +51,7 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
 
     | what | logged as | remembered | user told |
     |---|---|---|---|
+    | it was called | debug, with its time | no | no |
     | an outcome was dropped | info | no | no |
     | it printed, which would break the reply | warning | yes | yes |
     | it failed | error | yes | yes |
@@ -65,6 +66,8 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
     files = {call.label: call.file for call in plan}
     found: list[Notice] = []
     for answer in answers:
+        if answer.seconds is not None:
+            found.append(Notice("debug", answer.label, f"took {answer.seconds * 1000:.0f} ms"))
         for kind, reason in answer.dropped:
             found.append(Notice("info", answer.label, f"returned {kind}, which is dropped: {reason}"))
     for label, raw in printed.items():
