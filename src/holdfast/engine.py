@@ -136,7 +136,7 @@ def answer(
         if run.awaits_delivery and streams.delivered():
             run.deliver(conclusion.delivered)
         streams.release()
-        notices.record(event.hook_event_name, noticed, project, session=event.session_id)
+        notices.record(event.hook_event_name, noticed, session=event.session_id)
         reply_log.note(project, event, conclusion)
 
 

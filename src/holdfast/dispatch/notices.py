@@ -9,7 +9,6 @@ from holdfast import log, paths
 from holdfast.dispatch import faults
 from holdfast.dispatch.calls import Answer
 from holdfast.errors import command_line
-from holdfast.files.redact import beginning
 from holdfast.plugins import discovery, strict_memory
 from holdfast.plugins.outcomes import tell_user
 
@@ -97,21 +96,11 @@ def _single_values(answers: Sequence[Answer]) -> Iterator[tuple[str, str, object
                 yield answer.label, "worktree()", outcome.text
 
 
-def record(event: str, found: Iterable[Notice], project: Project, **fields: object) -> None:
-    """Log and remember what there is to say of an event's handlers.
-
-    Args:
-        event: the event's name.
-        found: what `of_answers` returned.
-        project: where it happened.
-        fields: more fields of the lines in the log.
-    """
+def record(event: str, found: Iterable[Notice], **fields: object) -> None:
+    """Log what there is to say of an event's handlers; `fields` are more fields of the lines."""
     for notice in found:
         detail = f": {notice.detail}" if notice.detail else ""
         log.write(notice.level, f"{event}: {notice.label} {notice.text}{detail}", **fields)
-        if notice.file:
-            excerpt = f": {beginning(notice.detail, _EXCERPT_CHARS)!r}" if notice.detail else ""
-            faults.remember(event, notice.file, notice.text + excerpt, project)
 
 
 def tell(client: Client, event: Event, found: Iterable[Notice]) -> list[Answer]:
@@ -154,11 +143,11 @@ def note_unusable(
     """
     messages: dict[str, str] = {}
     for file in files:
-        if file.active and file.faults and not faults.of(file):
+        if file.active and file.faults and not faults.is_known(session, file):
             label = f"{file.place}/{file.path.name}"
-            record(event, [Notice("error", label, "; ".join(file.faults), file)], project)
+            record(event, [Notice("error", label, "; ".join(file.faults))])
             messages[faults.key(file)] = f"{label}: {file.faults[0]}"
-        elif file.changed and not file.active and not faults.was_told(session, file):
+        elif file.changed and not file.active and not faults.is_known(session, file):
             routes = discovery.trusted_routes(hooks, file)
             if any(strict_memory.selects(hooks, route, event, value) for route in routes):
                 command = command_line("handlers", "trust", "--project", str(file.path.parents[2]), file.path.name)
