@@ -297,7 +297,6 @@ def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
         reason = f"unknown event {named!r}"
     if reason:
         log.write("info", f"{argument or 'event'} ignored: {reason}")
-        notices.note_unguarded(CLIENT, _name(payload, argument), payload, os.environ, reason)
         return None
     return payload
 

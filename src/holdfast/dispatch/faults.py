@@ -46,7 +46,7 @@ def untold(session: str, messages: Mapping[str, str], *, now: bool) -> list[str]
     """Return the messages that a session's user wasn't told yet and mark them as told; or queue them for later.
 
     Args:
-        session: the session's id, or a project's root.
+        session: the session's id.
         messages: the messages of this event, by what each is about: for a handler file its `key`.
         now: whether the user can be told with this event; if not, the result is empty.
     """

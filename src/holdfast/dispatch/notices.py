@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast import log, paths
+from holdfast import log
 from holdfast.dispatch import faults
 from holdfast.dispatch.calls import Answer
 from holdfast.errors import command_line
@@ -13,7 +12,7 @@ from holdfast.plugins import discovery, strict_memory
 from holdfast.plugins.outcomes import tell_user
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.discovery import HandlerFile
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import Call
     from holdfast.project import Project
 
-_EXCERPT_CHARS = 80  # of what a handler printed
 _MESSAGES_AT_ONCE = 5
 
 
@@ -32,8 +30,7 @@ class Notice(NamedTuple):
         level: the level of its line in the log.
         label: the call's or file's name in messages.
         text: what it did, as a sentence without a subject.
-        file: the handler file for which it is remembered; None if it isn't.
-        for_user: whether the user is told.
+        file: the handler file about which the user is told; None if the log is enough.
         detail: more for the log.
     """
 
@@ -41,21 +38,19 @@ class Notice(NamedTuple):
     label: str
     text: str
     file: HandlerFile | None = None
-    for_user: bool = False
     detail: str = ""
 
 
 def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping[str, bytearray]) -> list[Notice]:
     """Return what there is to say of an event's handlers.
 
-    | what | logged as | remembered | user told |
-    |---|---|---|---|
-    | it was called | debug, with its time | no | no |
-    | an outcome was dropped | info | no | no |
-    | it printed, which would break the reply | warning | yes | yes |
-    | it failed | error | yes | yes |
-    | no time was left for it, which is another's fault | error | no | no |
-    | it overrides what another one answered | warning | yes | no |
+    | what | logged as | user told |
+    |---|---|---|
+    | it was called | debug, with its time | no |
+    | an outcome was dropped | info | no |
+    | it printed, which would break the reply | warning | yes |
+    | it failed | error | yes |
+    | no time was left for it, which is another's fault | error | no |
 
     Args:
         plan: the event's calls.
@@ -64,36 +59,17 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
     """
     files = {call.label: call.file for call in plan}
     found: list[Notice] = []
+    for label, raw in printed.items():
+        if label in files and (text := raw.decode(errors="replace").strip()):
+            found.append(Notice("warning", label, "printed, which nobody reads", files[label], text))
     for answer in answers:
         if answer.seconds is not None:
             found.append(Notice("debug", answer.label, f"took {answer.seconds * 1000:.0f} ms"))
         for kind, reason in answer.dropped:
             found.append(Notice("info", answer.label, f"returned {kind}, which is dropped: {reason}"))
-    for label, raw in printed.items():
-        if label in files and (text := raw.decode(errors="replace").strip()):
-            found.append(Notice("warning", label, "printed, which nobody reads", files[label], True, text))
-    for answer in answers:
         if answer.fault:
-            file = files[answer.label] if answer.ran else None
-            found.append(Notice("error", answer.label, answer.fault, file, for_user=answer.ran))
-    first: dict[str, tuple[str, object]] = {}
-    for label, what, value in _single_values(answers):
-        earlier, known = first.setdefault(what, (label, value))
-        if earlier != label and known != value:
-            text = f"answers {what}, as {earlier} does with another value; the last one counts"
-            found.append(Notice("warning", label, text, files[label]))
+            found.append(Notice("error", answer.label, answer.fault, files[answer.label] if answer.ran else None))
     return found
-
-
-def _single_values(answers: Sequence[Answer]) -> Iterator[tuple[str, str, object]]:
-    """Yield (label, description, value) for each value that later handlers don't see and that only one can set."""
-    for answer in answers:
-        for outcome in answer.outcomes:
-            if outcome.kind == "environment":
-                for name, value in outcome.value["variables"].items():
-                    yield answer.label, f"environment() for {name}", value
-            elif outcome.kind == "worktree":
-                yield answer.label, "worktree()", outcome.text
 
 
 def record(event: str, found: Iterable[Notice], **fields: object) -> None:
@@ -114,7 +90,7 @@ def tell(client: Client, event: Event, found: Iterable[Notice]) -> list[Answer]:
         event: the event that was answered.
         found: what `of_answers` returned.
     """
-    messages = {faults.key(each.file): f"{each.label} {each.text}" for each in found if each.file and each.for_user}
+    messages = {faults.key(each.file): f"{each.label} {each.text}" for each in found if each.file}
     lines = faults.untold(event.session_id, messages, now="tell_user" in client.EVENTS[event.hook_event_name].accepts)
     if not lines:
         return []
@@ -156,23 +132,3 @@ def note_unusable(
                 )
     if isinstance(session, str):
         faults.untold(session, messages, now=False)
-
-
-def note_unguarded(
-    client: Client, event: str | None, payload: Mapping[str, Any], environ: Mapping[str, str], reason: str
-) -> None:
-    """Queue a message for the project's user if a strict handler would have been asked about an ignored event.
-
-    Args:
-        client: the client that Holdfast answers.
-        event: the event's name; None if nothing names one.
-        payload: what came on stdin.
-        environ: the hook's environment.
-        reason: why the event is ignored.
-    """
-    if event is None or event not in client.STRICT_EVENTS:
-        return
-    root = paths.real_root(environ.get(client.ROOT_VARIABLE) or str(Path.cwd()))
-    for guard in strict_memory.guarding(client, event, client.matched(event, payload), root):
-        message = f"{guard} doesn't guard other clients, and one was used here ({reason})"
-        faults.untold(root, {guard: message}, now=False)
