@@ -14,7 +14,6 @@ from holdfast.config import Config
 from holdfast.errors import StateError
 from holdfast.files import document
 from holdfast.ledger.patience import Patience
-from holdfast.process.client import NoClient
 
 if TYPE_CHECKING:
     from holdfast.files.transcript import Transcripts
@@ -140,21 +139,17 @@ class Project:
         return _checkout(self.root)
 
 
-def _no_client() -> SessionClient:
-    return NoClient()
-
-
 @dataclass(frozen=True)
 class OpenProject(Project):
     """A project that an event or a command works in, with its ledger and the client whose sessions work in it.
 
     Attributes:
         patience: how long to wait for a locked ledger; by default as long as an event may.
-        client: the client; without one no session has a process, and every transcript counts as missing.
+        client: the client.
     """
 
     patience: Patience = field(default_factory=Patience, compare=False)
-    client: SessionClient = field(default_factory=_no_client, compare=False)
+    client: SessionClient = field(kw_only=True, compare=False)
 
     @cached_property
     def ledger(self) -> Ledger:
