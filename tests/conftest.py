@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from unittest import mock
 
 import pytest
@@ -23,6 +23,8 @@ from holdfast.ledger import connection
 from holdfast.ledger.patience import Patience
 from holdfast.paths import ensure_private
 from holdfast.plugins import scan
+from holdfast.project import OpenProject
+from tests.noclient import NoClient
 
 with mock.patch.dict(os.environ, {"XDG_STATE_HOME": os.devnull}):
     import holdfast.formats  # noqa: F401 - without those that packages bring to whoever runs the tests
@@ -31,8 +33,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.plugins.discovery import HandlerFile
-    from holdfast.project import OpenProject
     from tests.warmth import Warm
+
+# Most tests need no client.
+_init = OpenProject.__init__
+
+
+def _init_without_client(self: OpenProject, *values: Any, **fields: Any) -> None:
+    _init(self, *values, **({"client": NoClient()} | fields))
+
+
+mock.patch.object(OpenProject, "__init__", _init_without_client).start()
 
 # How long an example takes, or making it up, says nothing on a busy machine.
 settings.register_profile("holdfast", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -31,7 +31,7 @@ def test_nothing_needs_configuring(tmp_path: Path) -> None:
     """Without any file every key has its default and there are no problems."""
     loaded = config.load(tmp_path, trusted=False)
 
-    assert loaded == config.Loaded(config.Config(), [], [])
+    assert loaded == config.Loaded(config.Config(), [], {})
     assert loaded.config.format == "compaction"
     assert (loaded.config.handlers.timeout, loaded.config.handlers.deadline) == (5.0, 20.0)
     assert loaded.config.freshness_days == 7
@@ -45,7 +45,7 @@ def test_the_project_stands_over_the_user_key_by_key(user_file: Path, project_fi
 
     loaded = config.load(tmp_path, trusted=True)
 
-    assert (loaded.problems, loaded.ignored) == ([], [])
+    assert (loaded.problems, loaded.ignored) == ([], {})
     assert loaded.config.model_dump() == {
         "project": {"id": "shop"},
         "format": "compaction",
@@ -66,18 +66,6 @@ def test_the_project_stands_over_the_user_key_by_key(user_file: Path, project_fi
     }
 
 
-def test_a_time_limit_that_the_other_one_cuts_off_is_named(user_file: Path, tmp_path: Path) -> None:
-    """A handler's time beyond what all of them have together is never given."""
-    user_file.write_text("[handlers]\ntimeout = 60\n")
-    (said,) = config.load(tmp_path, trusted=False).problems
-    assert said.endswith("handlers.deadline ends them all after 20: raise handlers.deadline")
-
-    user_file.write_text("[handlers]\ntimeout = 60\ndeadline = 60\n")
-    assert config.load(tmp_path, trusted=False).problems == []
-    user_file.write_text("[handlers]\ndeadline = 1\n")  # the default of the other one says nothing
-    assert config.load(tmp_path, trusted=False).problems == []
-
-
 def test_an_untrusted_project_may_set_only_harmless_keys(user_file: Path, project_file: Path, tmp_path: Path) -> None:
     """Before it is trusted a project names its format, joins no ledger, and switches nothing of the user's off."""
     user_file.write_text('[handlers]\non = ["record_events"]\n')
@@ -90,7 +78,7 @@ def test_an_untrusted_project_may_set_only_harmless_keys(user_file: Path, projec
     loaded = config.load(tmp_path, trusted=False)
 
     assert loaded.problems == []
-    assert loaded.ignored == [
+    assert list(loaded.ignored) == [
         "todos",
         "reading",
         "log_level",
@@ -102,16 +90,7 @@ def test_an_untrusted_project_may_set_only_harmless_keys(user_file: Path, projec
     ]
     assert loaded.config.handlers == config.HandlersSection(on=["record_events"])
     assert (loaded.config.format, loaded.config.freshness_days, loaded.config.project.id) == ("hybrid", 1.0, None)
-    assert loaded.untrusted_id == "x"
-
-
-def test_an_untrusted_id_that_is_none_is_not_known(project_file: Path, tmp_path: Path) -> None:
-    """Trusting the file would join no ledger by it."""
-    project_file.write_text('[project]\nid = "/"\n')
-
-    loaded = config.load(tmp_path, trusted=False)
-
-    assert (loaded.ignored, loaded.untrusted_id) == (["project.id"], "")
+    assert loaded.ignored["project.id"] == "x"
 
 
 def test_the_user_s_own_file_needs_no_trust(user_file: Path, tmp_path: Path) -> None:
@@ -215,18 +194,6 @@ def test_the_table_names_every_key_with_a_meaning() -> None:
     } <= set(config.FIELDS)  # fmt: skip
 
 
-def test_thousands_of_unknown_keys_are_few_problems(project_file: Path, tmp_path: Path) -> None:
-    """The first are named, with a hint each; the others are counted. The rest of the file counts."""
-    project_file.write_text('format = "hybrid"\n' + "".join(f"handler{number} = 1\n" for number in range(3500)))
-
-    loaded = config.load(tmp_path, trusted=False)
-
-    assert len(loaded.problems) == 6
-    assert loaded.problems[0] == f"{project_file}: unknown key 'handler0' (did you mean 'handlers.on'?)"
-    assert loaded.problems[-1] == f"{project_file}: and 3495 more unknown keys"
-    assert loaded.config.format == "hybrid"
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -278,7 +245,7 @@ def test_what_does_not_count_is_not_judged(project_file: Path, tmp_path: Path) -
 
     loaded = config.load(tmp_path, trusted=False)
 
-    assert (loaded.problems, loaded.ignored) == ([], ["exclude_patterns"])
+    assert (loaded.problems, loaded.ignored) == ([], {"exclude_patterns": ["("]})
 
 
 def test_a_project_file_is_no_link_out_of_the_project(user_file: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The JSON schema of holdfast.toml says what the loader accepts, and lies beside the file that Holdfast writes."""
+"""The JSON schema of holdfast.toml says what the loader accepts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import tomlkit
 from jsonschema import Draft7Validator
 
 from holdfast import config, formats, paths
-from holdfast.plugins import switches
 from tests.commandline import holdfast
 from tests.processes import ROOT
 from tests.tables import each_row
@@ -19,7 +18,7 @@ from tests.tables import each_row
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SCHEMA: dict[str, Any] = json.loads(config.schema())
+SCHEMA: dict[str, Any] = json.loads(holdfast("config", "--schema").out)
 VALIDATOR = Draft7Validator(SCHEMA)
 # A holdfast.toml as pages show it: no table but the configuration's own, and no key that another kind of file has.
 EXAMPLES = [
@@ -94,7 +93,6 @@ def test_the_schema_refuses_what_the_loader_refuses(key: str) -> None:
     [
         'exclude_patterns = ["("]',
         'exclude_patterns = ["a?"]',
-        "handlers.timeout = 60",
         "freshness_days = nan",
         "freshness_days = inf",
     ],
@@ -106,51 +104,3 @@ def test_what_a_schema_cannot_say(text: str) -> None:
 
     assert not refused(text)
     assert config.check(paths.user_config())
-
-
-def test_a_file_that_holdfast_writes_names_the_schema_beside_it() -> None:
-    """By a relative path, which needs no network; both are private to nobody but you."""
-    switches.set_listed("todos", off=True)
-
-    first, *_ = paths.user_config().read_text("utf-8").splitlines()
-    named = paths.user_config().parent / first.removeprefix("#:schema ")
-    assert (first, named.read_text("utf-8")) == (switches.SCHEMA_LINE, config.schema())
-    assert tomllib.loads(paths.user_config().read_text("utf-8")) == {"handlers": {"off": ["todos"]}}
-    assert config.check(paths.user_config()) == []
-
-
-def test_nothing_is_written_where_nothing_changes() -> None:
-    """Neither file."""
-    assert not switches.set_listed("todos", off=False)
-    assert not paths.user_config().exists()
-    assert not switches.schema_file().exists()
-
-
-def test_a_file_of_your_own_gets_no_line_and_no_neighbour() -> None:
-    """It is yours."""
-    paths.config_dir().mkdir(parents=True)
-    paths.user_config().write_text("# mine\n")
-    switches.set_listed("todos", off=True)
-    holdfast("install")
-
-    assert paths.user_config().read_text("utf-8").startswith("# mine\n")
-    assert not switches.schema_file().exists()
-
-
-def test_the_schema_is_renewed() -> None:
-    """By install, and by the next switch."""
-    switches.set_listed("todos", off=True)
-    for again in (lambda: holdfast("install"), lambda: switches.set_listed("todos", off=False)):
-        switches.schema_file().write_text("{}")
-        again()
-        assert switches.schema_file().read_text("utf-8") == config.schema()
-
-
-def test_a_handler_is_switched_off_even_where_the_schema_cannot_be_written() -> None:
-    """A folder in its place costs only the editor's help."""
-    switches.schema_file().mkdir(parents=True)
-
-    switches.set_listed("todos", off=True)
-    holdfast("install")
-
-    assert config.load(None, trusted=False).config.handlers.off == ["todos"]

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +23,6 @@ from holdfast.plugins.discovery import HandlerFile
 from holdfast.plugins.loader import Call
 from holdfast.plugins.scan import Route
 from tests import processes
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from tests.processes import Ended, Place
@@ -76,30 +74,11 @@ def test_the_deadline_leaves_the_client_time_to_read(place: Place, name: str, se
     assert engine.deadline(event, HandlersSection(deadline=1.0), 100.0, []) == 101.0
 
 
-@each_row("age, started", [(0.0, 100.0), (0.4, 99.6), (500.0, 99.0)])
-def test_an_events_time_runs_from_the_start_of_its_process(
-    monkeypatch: pytest.MonkeyPatch, age: float, started: float
-) -> None:
-    """What it took to start is gone already; a process that is much older was not started for this event."""
-    seen: list[float] = []
-
-    def dispatch(argument: str | None, take: object, started: float) -> int:
-        seen.append(started)
-        return 0
-
-    monkeypatch.setattr(engine, "dispatch", dispatch)
-    monkeypatch.setattr(engine, "age", lambda: age)
-    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: 100.0))
-
-    assert engine.main("Stop") == 0
-    assert seen == [pytest.approx(started)]
-
-
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="elsewhere it is not told")
 def test_the_age_is_the_time_since_the_process_was_started() -> None:
     """Whatever it does meanwhile; the system tells it to the hundredth."""
     script = (
-        "import time; first = time.monotonic(); from holdfast import engine, process; age = process.age(); "
+        "import time; first = time.monotonic(); from holdfast import process; age = process.age(); "
         "print(time.monotonic() - age, first)"
     )
     before = time.monotonic()

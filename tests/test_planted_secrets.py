@@ -120,7 +120,7 @@ def test_no_secret_is_readable(project: HoldfastProject) -> None:
 def _assert_none_is_kept(project: HoldfastProject) -> None:
     """And there is something of each kind that is kept."""
     files = {each.name for each in paths.state_dir().rglob("*")}
-    assert {"holdfast.log", f"{ME}.jsonl", "faults.json"} <= files
+    assert {"holdfast.log", f"{ME}.jsonl"} <= files
     with closing(sqlite3.connect(Workspace.open(project.root).ledger_file)) as connection:
         for table in ("launches", "runs", "attempts", "summaries", "todo_tasks", "step_runs", "losses"):
             assert connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0], table

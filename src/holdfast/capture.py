@@ -11,18 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Protocol
 
-    class Exclusions(Protocol):
-        """The part of the configuration that this module needs."""
-
-        @property
-        def exclude(self) -> Sequence[str]:
-            """Globs of excluded files."""
-
-        @property
-        def exclude_patterns(self) -> Sequence[str]:
-            """Regular expressions of excluded text."""
+    from holdfast.config import Config
 
 
 MASK = "[excluded]"
@@ -40,7 +30,7 @@ _KEPT = frozenset(
 )
 
 
-def allowed(config: Exclusions, path: str | Path) -> bool:
+def allowed(config: Config, path: str | Path) -> bool:
     """Return whether a file's content may be captured.
 
     Args:
@@ -58,14 +48,14 @@ def matches(globs: Sequence[str], path: str | Path) -> bool:
     return any(_matches(glob, name) for glob in _globs(tuple(globs)) for name in names)
 
 
-def text(config: Exclusions, content: str) -> str:
+def text(config: Config, content: str) -> str:
     """Return a text with every match of `exclude_patterns` masked."""
     for pattern in _patterns(tuple(config.exclude_patterns)):
         content = pattern.sub(MASK, content)
     return content
 
 
-def value(config: Exclusions, content: Any) -> Any:
+def value(config: Config, content: Any) -> Any:
     """Return a copy of a JSON-like value with every match of `exclude_patterns` masked in its strings and keys."""
     if not config.exclude_patterns:
         return content
@@ -80,7 +70,7 @@ def value(config: Exclusions, content: Any) -> Any:
     return content
 
 
-def event(config: Exclusions, payload: dict[str, Any]) -> dict[str, Any]:
+def event(config: Config, payload: dict[str, Any]) -> dict[str, Any]:
     """Return an event's payload as it may be captured.
 
     If any part names an excluded file, only who, where and which tool are left, because everything else could come

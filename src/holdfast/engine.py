@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
 from holdfast.clients import claude
-from holdfast.dispatch import faults, intake, notices, output, reply_log, strict, trace
+from holdfast.dispatch import faults, intake, notices, output, reply_log, strict
 from holdfast.dispatch.interrupts import EventEnded, EventOverdue, interrupt_at
 from holdfast.dispatch.reply import conclude
 from holdfast.dispatch.run import Run
@@ -19,7 +19,7 @@ from holdfast.errors import EventError, HoldfastError
 from holdfast.files import atomic
 from holdfast.plugins import deadlines, discovery, loader, strict_memory
 from holdfast.plugins.context import Context
-from holdfast.process import age, reset_signals
+from holdfast.process import reset_signals
 from holdfast.project import OpenProject
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ PREPARE_LIMIT_S = 20.0
 """Time until an event's handlers must be chosen: reading stdin, configuration, trust and handler files."""
 WATCH_GRACE_S = 5.0
 """Time for merging and writing the answers after the handlers' own deadline."""
-LONGEST_START_S = 1.0  # an older process was not started for this event, so no more of its age counts
 
 
 def main(argument: str | None = None, entry: str = "") -> int:
@@ -53,8 +52,7 @@ def main(argument: str | None = None, entry: str = "") -> int:
     Raises:
         BaseException: not even a refusal could be given (`dispatch`).
     """
-    code = dispatch(argument, output.Streams, time.monotonic() - min(age(), LONGEST_START_S))
-    trace.mark("over")
+    code = dispatch(argument, output.Streams, time.monotonic())
     if entry:
         from holdfast.server import control
 
@@ -78,7 +76,6 @@ def dispatch(argument: str | None, take: Callable[[], output.Streams], started: 
     """
     data, streams = bytearray(), None
     try:
-        trace.mark("begun")
         reset_signals()
         log.set_project(os.environ.get(CLIENT.ROOT_VARIABLE))
         signal.signal(signal.SIGTERM, end_event)
@@ -96,13 +93,11 @@ def _dispatch(argument: str | None, data: bytearray, started: float, streams: ou
     """Read the event, and answer it if a handler wants it and an installation's settings don't register it."""
     with interrupt_at(started + PREPARE_LIMIT_S, EventOverdue):
         payload = _read(argument, data)
-        trace.mark("read")
         if payload is None or _is_left_to_settings(payload):
             return
         project = open_project(os.environ)
         files = discovery.find(CLIENT, project, for_event=True)
         plan, event = prepare(payload, project, files)
-        trace.mark("found")
     if event:
         answer(project, plan, event, os.environ, started, streams)
     _keep_registered(project, files, payload.get(CLIENT.SESSION_KEY), streams)
@@ -134,18 +129,15 @@ def answer(
         with interrupt_at(until + WATCH_GRACE_S, EventOverdue):
             answers = run.answers(plan)
             answers += strict.recheck(CLIENT, run.call_again, event, plan, answers)
-            trace.mark("answered", answers)
             noticed = notices.of_answers(plan, answers, run.printed)
             conclusion = conclude(CLIENT, event, plan, answers + notices.tell(CLIENT, event, noticed))
             output.write_environment(conclusion.reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
         streams.write(conclusion.reply)
-        trace.mark("written")
         if run.awaits_delivery and streams.delivered():
             run.deliver(conclusion.delivered)
-        trace.mark("delivered")
         streams.release()
         notices.note_activity(plan, answers)
-        notices.record(event.hook_event_name, noticed, project, session=event.session_id)
+        notices.record(event.hook_event_name, noticed, session=event.session_id)
         reply_log.note(project, event, conclusion)
 
 
@@ -306,7 +298,6 @@ def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
         reason = f"unknown event {named!r}"
     if reason:
         log.write("info", f"{argument or 'event'} ignored: {reason}")
-        notices.note_unguarded(CLIENT, _name(payload, argument), payload, os.environ, reason)
         return None
     return payload
 

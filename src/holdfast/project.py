@@ -14,7 +14,6 @@ from holdfast.config import Config
 from holdfast.errors import StateError
 from holdfast.files import document
 from holdfast.ledger.patience import Patience
-from holdfast.process.client import NoClient
 
 if TYPE_CHECKING:
     from holdfast.files.transcript import Transcripts
@@ -29,8 +28,8 @@ _GIT_FILE_LIMIT_BYTES = 65536
 class Project:
     """One project root (absolute, links resolved) with its loaded configuration.
 
-    `untrusted_id` is the `project.id` in a configuration file that is not trusted. It doesn't name the project; it only
-    tells which ledger the project would join if you trusted the file.
+    `untrusted_id` is the `project.id` in a configuration file that is not trusted, or empty. It doesn't name the
+    project; it only tells which ledger the project would join if you trusted the file.
     """
 
     root: Path
@@ -49,7 +48,7 @@ class Project:
         """
         real = root.resolve()
         loaded = config.load(real, trusted=trusted)
-        opened = cls(real, loaded.config, untrusted_id=loaded.untrusted_id, **fields)
+        opened = cls(real, loaded.config, untrusted_id=str(loaded.ignored.get("project.id", "")), **fields)
         opened.name_in_log()
         for problem in loaded.problems if tell else ():
             log.write("warning", problem)
@@ -140,21 +139,17 @@ class Project:
         return _checkout(self.root)
 
 
-def _no_client() -> SessionClient:
-    return NoClient()
-
-
 @dataclass(frozen=True)
 class OpenProject(Project):
     """A project that an event or a command works in, with its ledger and the client whose sessions work in it.
 
     Attributes:
         patience: how long to wait for a locked ledger; by default as long as an event may.
-        client: the client; without one no session has a process, and every transcript counts as missing.
+        client: the client.
     """
 
     patience: Patience = field(default_factory=Patience, compare=False)
-    client: SessionClient = field(default_factory=_no_client, compare=False)
+    client: SessionClient = field(kw_only=True, compare=False)
 
     @cached_property
     def ledger(self) -> Ledger:

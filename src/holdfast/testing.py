@@ -148,7 +148,7 @@ class HoldfastProject:
         reply_log.note(project, event, conclusion)
         noticed = notices.of_answers(plan, answers, {})
         notices.note_activity(plan, answers)
-        notices.record(event.hook_event_name, noticed, project, session=event.session_id)
+        notices.record(event.hook_event_name, noticed, session=event.session_id)
         project.close()
         log.write("debug", f"fired {event.hook_event_name}")
         failed = [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]

@@ -217,9 +217,6 @@ def test_in_another_client_a_guard_is_silent_and_says_so_once(place: Place) -> N
             if (ended.exit_code, "deny" in ended.stdout) != (0, ours)
         ]
     assert not wrong, "\n".join(wrong)
-    told = [place.fire(place.payload("SessionStart-startup"), "SessionStart").reply for _ in range(2)]
-    line = "user/guard.py: on_pre_tool_use doesn't guard other clients, and one was used here"
-    assert [line in reply.get("systemMessage", "") for reply in told] == [True, False]
 
 
 def test_a_guard_that_names_only_bash_is_advised_once(place: Place) -> None:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from tests.api.author import Authors
 
-LOST = "so it never runs; handlers are found without running the file"
+LOST = "so it never runs; handlers are found without running the file, so write the function at its top level, once"
+NEWLINE = "\n"
 MARKED, BARE = "@hookimpl\ndef on_stop(event): ...\n", "def on_stop(event): ...\n"
 # A file, and what is said of it; in all these, no function runs.
 FAULTY: dict[str, str] = {
@@ -28,46 +29,47 @@ FAULTY: dict[str, str] = {
     BARE + MARKED: "line 1: on_stop is defined in lines 1 and 3, and",
     MARKED + "x = 1\n" + MARKED + MARKED: "line 2: on_stop is defined in lines 2 and 5 and 7, and",
     **{
-        MARKED + after: f"line 2: on_stop is {words}, so the function never runs"
-        for after, words in {
-            "on_stop = None": "assigned in line 3",
-            "on_stop: object = None": "assigned in line 3",
-            "a, (on_stop, *b) = x": "assigned in line 3",
-            "if (on_stop := 1): ...": "assigned in line 3",
-            "on_stop += 1": "assigned in line 3",
-            "for on_stop in x: ...": "assigned in line 3",
-            "with x as on_stop: ...": "assigned in line 3",
-            "try: ...\nexcept OSError as on_stop: ...": "assigned in line 4",
-            "match x:\n case [*on_stop]: ...\n case {'a': on_stop}: ...": "assigned in line 4",
-            "del on_stop": "deleted in line 3",
-            "from x import on_stop": "imported in line 3",
-            "import on_stop.x": "imported in line 3",
-            "from x import y as on_stop": "imported in line 3",
-            "if x:\n    import on_stop": "imported in line 4",
-            "class on_stop: ...": "defined as a class in line 3",
-        }.items()
-    },
-    **{
-        text: f"stands {words}, {LOST}, so move it to the top level"
-        for text, words in {
-            "if x:\n    @hookimpl\n    def on_stop(event): ...": "inside an if in line 3",
-            "if x: ...\nelse:\n    if y:\n        @hookimpl\n        def on_stop(event): ...": "inside an if in line 5",
-            "try:\n    @hookimpl\n    def on_stop(event): ...\nfinally: ...": "inside a try in line 3",
-            "try: ...\nexcept* OSError:\n    @hookimpl\n    def on_stop(event): ...": "inside a try in line 4",
-            "with x:\n    @hookimpl\n    def on_stop(event): ...": "inside a with in line 3",
-            "for x in y:\n    @hookimpl\n    def on_stop(event): ...": "inside a loop in line 3",
-            "match x:\n  case 1:\n    @hookimpl\n    def on_stop(event): ...": "inside a match in line 4",
-            "if x:\n    def on_stop(event): ...": "inside an if in line 2",
-            "if x:\n    @hookimpl\n    def on_tool(event): ...": "inside an if in line 3",
-            "class Guard:\n    @hookimpl\n    def on_stop(self, event): ...": "inside class Guard",
-            "def make():\n    @hookimpl(strict=True)\n    def on_stop(event): ...": "inside function make",
-            "if x:\n  class Guard:\n    @hookimpl\n    async def other(self): ...": "inside class Guard",
-        }.items()
+        MARKED
+        + after: f"line 2: on_stop is bound by line {after.count(NEWLINE, 0, after.rindex('on_stop')) + 3}, not by"
+        for after in (
+            "on_stop = None",
+            "on_stop: object = None",
+            "a, (on_stop, *b) = x",
+            "if (on_stop := 1): ...",
+            "on_stop += 1",
+            "for on_stop in x: ...",
+            "with x as on_stop: ...",
+            "try: ...\nexcept OSError as on_stop: ...",
+            "match x:\n case [*on_stop]: ...\n case {'a': on_stop}: ...",
+            "del on_stop",
+            "from x import on_stop",
+            "import on_stop.x",
+            "from x import y as on_stop",
+            "if x:\n    import on_stop",
+            "class on_stop: ...",
+        )
     },
     **dict.fromkeys(
-        ("from guards import on_stop", "on_stop = hookimpl(make())", "class on_stop: ..."),
-        "handlers are found without running the file, so write the function in it",
+        (
+            "if x:\n    @hookimpl\n    def on_stop(event): ...",
+            "if x: ...\nelse:\n    if y:\n        @hookimpl\n        def on_stop(event): ...",
+            "try:\n    @hookimpl\n    def on_stop(event): ...\nfinally: ...",
+            "try: ...\nexcept* OSError:\n    @hookimpl\n    def on_stop(event): ...",
+            "with x:\n    @hookimpl\n    def on_stop(event): ...",
+            "for x in y:\n    @hookimpl\n    def on_stop(event): ...",
+            "match x:\n  case 1:\n    @hookimpl\n    def on_stop(event): ...",
+            "if x:\n    @hookimpl\n    def on_tool(event): ...",
+            "class Guard:\n    @hookimpl\n    def on_stop(self, event): ...",
+            "def make():\n    @hookimpl(strict=True)\n    def on_stop(event): ...",
+            "if x:\n  class Guard:\n    @hookimpl\n    async def other(self): ...",
+        ),
+        f"isn't at the top level, {LOST}",
     ),
+    **dict.fromkeys(
+        ("from guards import on_stop", "on_stop = hookimpl(make())", "class on_stop: ..."),
+        f"is bound by line 1, not by a function, {LOST}",
+    ),
+    "if x:\n    def on_stop(event): ...": "line 2: on_stop is named like a handler but has no @hookimpl",
     "def on_stop(event): ...": "line 1: on_stop is named like a handler but has no @hookimpl",
     "@hookimpl\nasync def on_stop(event): ...": "line 2: on_stop is async; a handler is a plain function",
     "@hookimpl\ndef on_stopp(event): ...": "on_stopp isn't the name of an event; did you mean on_stop?",

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -325,18 +325,3 @@ def test_an_environment_file_that_cannot_be_written_costs_nothing_else(place: Pl
     assert place.fire(start, environ=place.environ(CLAUDE_ENV_FILE=str(folder))).advice == "said"
     assert "the environment file couldn't be written" in place.log()
     assert place.fire(start).advice == "said"
-
-
-def test_two_handlers_that_set_one_variable_differently_are_named(place: Place) -> None:
-    """The last one counts, and the log says so; equal values and one handler that corrects itself are no conflict."""
-    for name, value in {"a": "1", "b": "2", "c": "2"}.items():
-        text = f"return [environment({{'S': '0'}}), environment({{'S': '{value}', 'SAME': 'x'}})]"
-        place.user_handler(name, handler(text, "session_start"))
-    environ: dict[str, Any] = place.environ(CLAUDE_ENV_FILE=str(place.root / "env"))
-    place.fire(place.payload("SessionStart-startup"), environ=environ)
-    lines = [line for line in place.log().splitlines() if "the last one counts" in line]
-    assert "user/b.py: on_session_start answers environment() for S, as user/a.py: on_session_start does" in lines[0]
-    assert not [
-        line for line in lines if "SAME" in line or "session_start answers environment() for S, as user/c" in line
-    ]
-    assert "export S=2" in (place.root / "env").read_text()

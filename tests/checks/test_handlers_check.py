@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import clock, paths
 from holdfast.clients import claude
-from holdfast.dispatch import faults
+from holdfast.dispatch import notices
 from holdfast.files import trust
 from holdfast.plugins import discovery
 from holdfast.sessions.workspace import Workspace
@@ -71,9 +71,7 @@ def test_a_handler_that_cannot_run_is_a_problem(root: Path, mine: Path, text: st
 def test_a_handler_that_failed_lately_is_a_problem(root: Path, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What failed long ago may never fail again; a changed file has not failed yet."""
     write(mine)
-    project = Workspace.open(root)
-    (file,) = (each for each in discovery.find(claude, project) if each.path == mine)
-    faults.remember("Stop", file, "raised KeyError", project)
+    notices.record("Stop", [notices.Notice("error", "user/mine.py: on_stop", "raised KeyError")])
     found = only("handlers", root, "problem")
     assert f"{mine} failed when it ran: Stop: raised KeyError (once, last at" in found.text
 

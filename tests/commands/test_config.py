@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from pathlib import Path
 
@@ -83,15 +82,14 @@ def test_check_without_any_file(tmp_path: Path) -> None:
 def test_check_names_what_is_wrong_in_both_files(user_file: Path, project_file: Path, tmp_path: Path) -> None:
     """The project's needs no trust for that, and may not lead out of the project; exit code 1."""
     user_file.write_text("trail = true\n")
-    project_file.write_text('reading = "never"\nexclude_patterns = ["("]\n[handlers]\ntimeout = 60\n')
+    project_file.write_text('reading = "never"\nexclude_patterns = ["("]\n')
 
     said = holdfast("config", "--check", root=tmp_path, code=1).out.splitlines()
 
     assert said[0] == "~/.config/holdfast/holdfast.toml: every key is valid"
     assert said[1].startswith(f"{project_file}: key 'reading': input should be 'off', 'remind' or 'hold'")
     assert said[2].startswith(f"{project_file}: key 'exclude_patterns': '(' isn't a regular expression")
-    assert said[3].startswith(f"{project_file}: handlers.timeout is 60 seconds")
-    assert len(said) == 4
+    assert len(said) == 3
 
     project_file.unlink()
     project_file.symlink_to(user_file)
@@ -115,4 +113,4 @@ def test_check_of_named_files(user_file: Path, tmp_path: Path, monkeypatch: pyte
 
 def test_schema_prints_the_schema(tmp_path: Path) -> None:
     """As JSON, and nothing else."""
-    assert holdfast("config", "--schema", root=tmp_path).json == json.loads(config.schema())
+    assert list(holdfast("config", "--schema", root=tmp_path).json["properties"]) == list(config.Config.model_fields)

@@ -90,16 +90,14 @@ def test_it_counts_the_events_it_has_answered(warm: Warm) -> None:
 
 
 def test_one_that_runs_is_named_with_all_there_is_to_know(warm: Warm) -> None:
-    """Which entrypoint asks it, its process, since when, and what memory it takes; nothing is at work now."""
+    """Which entrypoint asks it, its process and since when; nothing is at work now."""
     line = holdfast("server").out
     (shown,) = holdfast("server", "--json").json["servers"]
 
     assert line.startswith(f"The server of {warm.entry} (process {warm.pid}): 0 events answered since 20")
-    assert re.search(r"Z, \d+ MB of memory with its children\.\n$", line)
     began = clock.parse(shown["started_at"])
     assert began
     assert warm.root.stat().st_mtime - 1 < began.timestamp() < clock.now().timestamp() + 1
-    assert shown.pop("memory") > 1_000_000
     del shown["started_at"]
     expected = {
         "address": str(warm.socket),

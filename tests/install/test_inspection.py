@@ -11,7 +11,7 @@ import pytest
 from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import versions
-from holdfast.dispatch import faults
+from holdfast.dispatch import notices
 from holdfast.files import trust
 from holdfast.install import inspection, register
 from holdfast.plugins import discovery
@@ -101,7 +101,8 @@ def test_a_file_that_hangs_is_interrupted(project: Workspace, monkeypatch: pytes
 def test_faults_of_the_past_are_told(project: Workspace) -> None:
     """What a handler did when it ran, until its content changes."""
     path = user_handler("good")
-    faults.remember("PreToolUse", the_file(project, "good"), "raised KeyError: 'command'", project)
+    said = "raised KeyError: 'command'"
+    notices.record("PreToolUse", [notices.Notice("error", "user/good.py: on_pre_tool_use", said)], session="s")
 
     ((name, said),) = complaints(project)
     assert name == "good"

@@ -75,7 +75,8 @@ def test_the_order_is_pluggys_own(options: list[tuple[bool, bool]]) -> None:
 
     plan = loader.plan(claude, [file(index, *flags) for index, flags in enumerate(options)], "Stop", None)
     event = parse({"hook_event_name": "Stop", "session_id": "s"})
-    with Caller(claude, Context(Workspace(Path("/nowhere"), Config()), {}), lambda call: 5.0) as caller:
+    nowhere = Workspace(Path("/nowhere"), Config(), client=claude)
+    with Caller(claude, Context(nowhere, {}), lambda call: 5.0) as caller:
         called = [caller.call(call, event).label for call in plan]
 
     assert [call.file.name for call in plan] == real

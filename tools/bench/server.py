@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.server import control
-
 if TYPE_CHECKING:
     from tools.bench.place import Place
 
@@ -52,7 +50,7 @@ def measure(place: Place) -> Usage | None:
     pids = tree(place)
     later, later_ns = _cpu(pids)
     spent = None if nanoseconds is None or later_ns is None else round((later_ns - nanoseconds) / 1e6, 2)
-    pss = control.memory(pids) / (1 << 20)
+    pss = _pss(pids) / (1 << 20)
     rss = sum(map(_resident, pids)) / 1024
     return Usage(len(pids), round(pss, 1), round(rss, 1), later - ticks, spent, IDLE)
 
@@ -60,7 +58,7 @@ def measure(place: Place) -> Usage | None:
 def tree(place: Place) -> list[int]:
     """Return the process ids of a place's servers and all their descendants; empty without /proc."""
     found = [pid for pid in _all() if _serves(pid, os.fsencode(place.entry))]
-    return sorted({each for pid in found for each in control.family(pid)})
+    return sorted({each for pid in found for each in family(pid)})
 
 
 def stop(place: Place) -> None:
@@ -117,3 +115,23 @@ def _resident(pid: int) -> int:
             if line.startswith("VmRSS:"):
                 return int(line.split()[1])
     return 0
+
+
+def family(pid: int) -> list[int]:
+    """Return the ids of a process and all its descendants (Linux: proc(5)); elsewhere only the process."""
+    found = [pid]
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text("ascii").split():
+                found += family(int(child))
+    return found
+
+
+def _pss(pids: list[int]) -> int:
+    """Return the memory of processes in bytes, with shared memory counted once (Linux: PSS)."""
+    total = 0
+    for pid in pids:
+        with suppress(OSError):
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
+            total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return total

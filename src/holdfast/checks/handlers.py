@@ -56,9 +56,10 @@ def findings(project: Workspace) -> Iterator[Finding]:
 def _complaint(file: HandlerFile, said: str) -> Finding:
     if not file.active:
         return notice(f"{file.path}, which doesn't run: {said}", _CORRECT.format(file.path))
-    if said != faults.of(file):
+    latest, at = faults.of(file)
+    if said != latest:
         return problem(f"{file.path}: {said}", _CORRECT.format(file.path))
-    moment = clock.parse(faults.last_at(file))
+    moment = clock.parse(at)
     level = problem if moment is not None and clock.now() - moment <= LATELY else notice
     remedy = "holdfast status" if file.place == "shipped" else _CORRECT.format(file.path)
     return level(f"{file.path} failed when it ran: {said}", remedy)

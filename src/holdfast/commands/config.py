@@ -14,6 +14,7 @@ from holdfast import config, paths
 from holdfast.commands import options
 from holdfast.commands.verb import Json, ProjectDir, verb
 from holdfast.files import access, trust
+from holdfast.formats import NAMES
 from holdfast.server import protocol
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def command(
     """
     options.at_most_one({"--check": check or bool(files), "--schema": schema, "--json": as_json})
     if schema:
-        click.echo(config.schema(), nl=False)
+        click.echo(_schema())
         return
     root = options.open_project(project_dir, tell=False).root
     if check or files:
@@ -58,12 +59,20 @@ def command(
     _show(root, as_json=as_json)
 
 
+def _schema() -> str:
+    """Return the JSON schema of `holdfast.toml`. It can't say that a regular expression is valid."""
+    made = config.Config.model_json_schema() | {"$schema": "http://json-schema.org/draft-07/schema#"}
+    made["title"] = "holdfast.toml"
+    made["properties"]["format"]["enum"] = list(NAMES)
+    return json.dumps(made, indent=2)
+
+
 def _show(root: Path, *, as_json: bool) -> None:
     """Print the value of every key as TOML or JSON, with its source."""
     loaded = config.load(root, trusted=trust.config_trusted(root))
     rows = [_row(key, field.get_default(), loaded) for key, field in config.FIELDS.items()]
     if as_json:
-        options.print_json({"keys": rows, "problems": loaded.problems, "untrusted": loaded.ignored})
+        options.print_json({"keys": rows, "problems": loaded.problems, "untrusted": list(loaded.ignored)})
         return
     for row in rows:
         if row["value"] is None:  # TOML has no word for that

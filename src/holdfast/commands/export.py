@@ -9,9 +9,7 @@ import click
 
 from holdfast import paths
 from holdfast.commands import options
-from holdfast.dispatch import faults
 from holdfast.files import atomic
-from holdfast.files.redact import redact_value
 from holdfast.sessions.history import export
 
 
@@ -31,8 +29,7 @@ def command(output: Path | None, verbatim: bool, project_dir: str | None) -> Non
     """
     project = options.open_project(project_dir)
     options.insist_on_ledger(project)
-    known = faults.within(project)
-    whole = export.document(project, verbatim=verbatim) | {"faults": known if verbatim else redact_value(known)}
+    whole = export.document(project, verbatim=verbatim)
     for said in whole["unread"]:
         click.echo(paths.shown(said), err=True)
     if output is None or output == Path("-"):

@@ -8,7 +8,6 @@ import click
 
 from holdfast import clock, paths
 from holdfast.commands import options
-from holdfast.dispatch import faults
 from holdfast.errors import HoldfastError
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
@@ -89,7 +88,6 @@ def command(
 
     These go, also from the disk: rows of the ledger with earlier contents and the archive, recorded events, sidecars,
     the report, and lines of the log. Of a workflow, the recorded events and lines go that name it or an agent of it.
-    Faults of your handlers go each time, because they may quote anything.
 
     Your own files stay: state files of workflows with their backups, CLAUDE.local.md, plans, the client's transcripts,
     the configuration, and which handlers you trust. A hash of a completed workflow's name stays too, unless you give
@@ -101,13 +99,13 @@ def command(
     project = options.open_project(project_dir)
     erasure.insist_on_ledger(project)
     scope = _scope(project, session_id, wanted, since, before, everything=everything)
-    planned, faulty = erasure.plan(project, scope), faults.forget(project, dry=True)
-    if planned.nothing and not faulty:
+    planned = erasure.plan(project, scope)
+    if planned.nothing:
         if not dry_run:  # an earlier run may have left text in the file beside the ledger
             _close(project, clean=erasure.scrub(project))
         click.echo("There is nothing of that kind to forget in this project.")
         return
-    lines = _lines(planned, faulty, "These would go" if dry_run else "These go")
+    lines = _lines(planned, "These would go" if dry_run else "These go")
     options.say(paths.shown("\n".join([*lines, *(_reviving(project) if everything else [])])))
     if dry_run:
         return
@@ -115,7 +113,6 @@ def command(
         click.confirm("Forget this for good?", abort=True)
     live = sessions.live_others(project, "")
     done = erasure.forget(project, scope)
-    faults.forget(project)
     _close(project, clean=done.clean)
     click.echo("Forgotten.")
     if live and (not scope.session or scope.session in live):
@@ -168,10 +165,10 @@ def _reviving(project: Workspace) -> list[str]:
     return lines
 
 
-def _lines(told: Forgotten, faulty: int, heading: str) -> list[str]:
+def _lines(told: Forgotten, heading: str) -> list[str]:
     tables = dict.fromkeys([*WORDS, *told.rows])  # those of most interest first
     counted = [(told.rows.get(table, 0), WORDS.get(table, table)) for table in tables]
-    counted += [(told.recorded, "recorded event"), (told.logged, "log line"), (faulty, "handler fault")]
+    counted += [(told.recorded, "recorded event"), (told.logged, "log line")]
     known = ", ".join(count(number, one) for number, one in counted if number)
     lines = [f"{heading}:"]
     lines += [f"  {known}"] if known else []

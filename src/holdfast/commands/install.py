@@ -15,7 +15,6 @@ from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document
 from holdfast.install import format_index, handler_packages, install, register, registrations
 from holdfast.install import settings as settings_file
-from holdfast.plugins import switches
 from holdfast.project import Project
 
 if TYPE_CHECKING:
@@ -61,7 +60,6 @@ def command(target: Target, printing: bool, dry_run: bool, **options: bool) -> N
         _warn_of_faults(target)
         for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)
-        switches.refresh_schema()
         compile_package()
         click.echo(paths.shown(_test(target)))
         click.echo(_NEXT)

@@ -111,10 +111,7 @@ def _line(each: Running) -> str:
     name = f"The {_name(each)}"
     if not each.answers:
         return f"{name} doesn't answer. Stop it with holdfast server --stop, or the next server that starts will."
-    parts = [f"{wording.count(each.answered, 'event')} answered since {_stamp(each)}"]
-    if each.memory:
-        parts.append(f"{each.memory / 1e6:.0f} MB of memory with its children")
-    return f"{name}: {', '.join(parts)}."
+    return f"{name}: {wording.count(each.answered, 'event')} answered since {_stamp(each)}."
 
 
 def _stamp(each: Running) -> str:
@@ -122,7 +119,7 @@ def _stamp(each: Running) -> str:
 
 
 def _json(each: Running) -> dict[str, object]:
-    names = ("pid", "answers", "answered", "memory")
+    names = ("pid", "answers", "answered")
     known = {name: getattr(each, name) for name in names}
     started = _stamp(each) if each.answers else None
     return {"address": str(each.address), "started_at": started, "launcher": each.entry, **known}

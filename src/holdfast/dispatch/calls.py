@@ -43,15 +43,14 @@ class Answer:
         fault: what prevented an answer; empty if nothing did.
         ran: False if its turn never came.
         dropped: the kinds of its outcomes that are left out of the reply, each with the reason.
-        moments: `time.monotonic()` at begin and end of the call; with those of loading its file before them if it was
-            loaded in this process.
+        seconds: how long the call took, and loading its file if it was loaded for this call; None if it wasn't called.
     """
 
     label: str
     outcomes: tuple[Outcome, ...] = ()
     fault: str = ""
     ran: bool = True
-    moments: tuple[float, ...] = field(default=(), compare=False)
+    seconds: float | None = field(default=None, compare=False)
     dropped: Dropped = ()
 
 
@@ -77,7 +76,6 @@ class Caller:
     limit: Callable[[Call], float]
     _loaded: dict[str, HookImpl] = field(default_factory=dict)
     _faults: dict[str, str] = field(default_factory=dict)
-    _loading: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         """Note what to put back."""
@@ -92,10 +90,8 @@ class Caller:
     def load(self, call: Call) -> str:
         """Load a handler file once, and check its function. Return what is wrong with it, or an empty string."""
         if call.label not in self._faults:
-            began = time.monotonic()
             self._faults[call.label] = self._load(call)
             self._surroundings.restore()
-            self._loading[call.label] = (began, time.monotonic())
         return self._faults[call.label]
 
     def call(self, call: Call, event: Event) -> Answer:
@@ -105,14 +101,12 @@ class Caller:
             call: the planned call.
             event: the event as changed so far.
         """
-        fault = self.load(call)
-        loading = self._loading.pop(call.label, ())
-        if fault:
-            return Answer(call.label, fault=fault, moments=loading)
         began = time.monotonic()
+        if fault := self.load(call):
+            return Answer(call.label, fault=fault)
         answer = self._call(call, event)
         self._surroundings.restore()
-        return replace(answer, moments=(*loading, began, time.monotonic()))
+        return replace(answer, seconds=time.monotonic() - began)
 
     def _load(self, call: Call) -> str:
         if call.route.broken:

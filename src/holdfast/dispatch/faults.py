@@ -1,18 +1,14 @@
-"""What is remembered of handlers' faults: for `holdfast handlers check`, and for the user of each session, once.
-
-A fault may quote what a handler was working on. So secrets are masked in it, and each remembered one names the project
-where it happened: forgetting a project also forgets its faults.
-"""
+"""What is known of handlers' faults: the latest one of each file, from the log; and what a session's user was told."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING
 
 from holdfast import clock, log, paths
 from holdfast.errors import HoldfastError
-from holdfast.files import atomic, cache, lock, trust
-from holdfast.files.file_memo import Kept
+from holdfast.files import cache, lock, trust
 from holdfast.files.redact import beginning
 
 if TYPE_CHECKING:
@@ -21,114 +17,36 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.plugins.discovery import HandlerFile
-    from holdfast.project import Project
 
 _LOCK_TIMEOUT_S = 0.3  # short, because a reply waits, and the log has the fault anyway
-_FILES_LIMIT = 200  # files remembered; the ones whose last fault is oldest go first
-_FAULT_LIMIT_CHARS = 2_000  # of a remembered fault
 _MESSAGE_LIMIT_CHARS = 1_000  # of one message to the user; its commands name paths
-_FIELDS = frozenset({"digest", "event", "fault", "at", "count", "project"})
+_FAULT_LIMIT_CHARS = 300
+_LOG_LINES = 20_000  # more than the log holds
 
 
-def remember(event: str, file: HandlerFile, fault: str, project: Project) -> None:
-    """Remember a handler file's latest fault, with secrets masked, and count faults since its content last changed.
+def of(file: HandlerFile) -> tuple[str, str]:
+    """Return the latest fault of a handler file with its present content, in a sentence, and its time.
 
-    Args:
-        event: the event on which it failed.
-        file: the handler file.
-        fault: what it did, as a sentence without a subject.
-        project: where it happened.
+    Both are empty if the log has none.
     """
-    latest = {"digest": file.digest, "event": event, "fault": beginning(fault, _FAULT_LIMIT_CHARS), "at": clock.stamp()}
-    try:
-        with _locked():
-            entries = _load(_file())
-            before = entries.pop(str(file.path), {})  # so that it is added as the latest
-            count = before.get("count", 0) + 1 if before.get("digest") == file.digest else 1
-            entries[str(file.path)] = {**latest, "count": count, "project": project.key}
-            _store(dict(list(entries.items())[-_FILES_LIMIT:]))
-    except (HoldfastError, OSError) as error:
-        log.write("warning", f"a handler's fault couldn't be recorded: {error}")
-
-
-def of(file: HandlerFile) -> str:
-    """Return the latest fault of a handler file with its present content, in a sentence; empty if there is none."""
-    entry = _entry(file)
-    if not entry:
-        return ""
-    times = "once" if entry["count"] == 1 else f"{entry['count']} times"
-    return f"{entry['event']}: {entry['fault']} ({times}, last at {clock.minute(entry['at'])})"
-
-
-def last_at(file: HandlerFile) -> str:
-    """Return the UTC time of the latest fault of a handler file with its present content; empty if there is none."""
-    return str(_entry(file).get("at", ""))
-
-
-def within(project: Project) -> dict[str, dict[str, Any]]:
-    """Return the faults that happened in a project, and those of its own handlers, by the files' paths."""
-    folder = f"{paths.project_handlers(project.root)}/"
-    return {
-        path: entry
-        for path, entry in _load(_file()).items()
-        if entry["project"] == project.key or path.startswith(folder)
-    }
-
-
-def forget(project: Project, *, dry: bool = False) -> int:
-    """Forget the faults of a project (`within`).
-
-    Args:
-        project: the project.
-        dry: only count.
-
-    Returns:
-        How many were forgotten, or would be.
-
-    Raises:
-        HoldfastError: another process holds the lock for too long.
-        OSError: the file can't be written.
-    """
-    count = len(within(project))
-    if count and not dry:
-        with _locked():
-            forgotten = within(project)
-            _store({path: entry for path, entry in _load(_file()).items() if path not in forgotten})
-            count = len(forgotten)
-    return count
-
-
-def _entry(file: HandlerFile) -> dict[str, Any]:
-    entry = _memory.get(_file()).get(str(file.path), {})
-    return entry if entry.get("digest") == file.digest else {}
-
-
-def _load(file: Path) -> dict[str, dict[str, Any]]:
-    """Return the remembered faults by path; malformed entries are left out."""
-    try:
-        content = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    entries = content.items() if isinstance(content, dict) else ()
-    return {path: entry for path, entry in entries if isinstance(entry, dict) and entry.keys() >= _FIELDS}
-
-
-def _store(entries: dict[str, dict[str, Any]]) -> None:
-    atomic.write(_file(), json.dumps(entries, indent=2).encode(), mode=0o600)
-
-
-def _file() -> Path:
-    return paths.state_dir() / "faults.json"
-
-
-_memory: Kept[dict[str, dict[str, Any]]] = Kept(_load)
+    root = file.path.parents[2] if file.place == "project" else None
+    line = re.compile(rf"(\S+) (?:error|warning) (\w+): {re.escape(f'{file.place}/{file.path.name}')}(?:: \w+)? (.*)")
+    found = [match for each in log.tail(_LOG_LINES, project=root) if (match := line.match(log.without_project(each)))]
+    changed = clock.stamp(clock.from_mtime(file.path.stat().st_mtime)) if file.path.exists() else ""
+    found = [match for match in found if match[1] >= changed]
+    if not found:
+        return "", ""
+    at, event, text = found[-1].groups()
+    text = beginning(re.sub(r" session=[^ ]+$", "", text), _FAULT_LIMIT_CHARS)
+    times = "once" if len(found) == 1 else f"{len(found)} times"
+    return f"{event}: {text} ({times}, last at {clock.minute(at)})", at
 
 
 def untold(session: str, messages: Mapping[str, str], *, now: bool) -> list[str]:
     """Return the messages that a session's user wasn't told yet and mark them as told; or queue them for later.
 
     Args:
-        session: the session's id, or a project's root.
+        session: the session's id.
         messages: the messages of this event, by what each is about: for a handler file its `key`.
         now: whether the user can be told with this event; if not, the result is empty.
     """
@@ -158,9 +76,9 @@ def waiting(session: object) -> bool:
     return isinstance(session, str) and bool(_messages(_messages_file(session))[1])
 
 
-def was_told(session: object, file: HandlerFile) -> bool:
-    """Return whether a session's user was told about a handler file with its present content."""
-    return isinstance(session, str) and key(file) in _messages(_messages_file(session))[0]
+def is_known(session: object, file: HandlerFile) -> bool:
+    """Return whether a session's user was or will be told about a handler file with its present content."""
+    return isinstance(session, str) and any(key(file) in known for known in _messages(_messages_file(session)))
 
 
 def _messages(file: Path) -> tuple[dict[str, str], dict[str, str]]:

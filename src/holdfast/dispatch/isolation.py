@@ -152,7 +152,7 @@ class Isolated:
             return answer
         self._child = None
         self.state.children.remove(child)
-        self._faults[running] = Answer(running, fault=child.end(), moments=(since, time.monotonic()))
+        self._faults[running] = Answer(running, fault=child.end(), seconds=time.monotonic() - since)
         return None
 
 
@@ -239,7 +239,7 @@ def _answer_to_json(answer: Answer) -> dict[str, Any]:
         "outcomes": [outcomes.to_json(outcome) for outcome in answer.outcomes],
         "fault": answer.fault,
         "ran": answer.ran,
-        "moments": answer.moments,
+        "seconds": answer.seconds,
         "dropped": answer.dropped,
     }
 
@@ -248,4 +248,4 @@ def _answer_from_json(message: dict[str, Any]) -> Answer:
     """Return the answer that a message (`_answer_to_json`) holds. Raises KeyError, TypeError for any other."""
     returned = tuple(outcomes.from_json(values) for values in message["outcomes"])
     dropped = tuple((kind, reason) for kind, reason in message["dropped"])
-    return Answer(message["answer"], returned, message["fault"], message["ran"], tuple(message["moments"]), dropped)
+    return Answer(message["answer"], returned, message["fault"], message["ran"], message["seconds"], dropped)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast import log, paths
+from holdfast import log
 from holdfast.dispatch import faults
 from holdfast.dispatch.calls import Answer
 from holdfast.errors import command_line
-from holdfast.files.redact import beginning
 from holdfast.plugins import activity, discovery, strict_memory
 from holdfast.plugins.outcomes import tell_user
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.discovery import HandlerFile
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import Call
     from holdfast.project import Project
 
-_EXCERPT_CHARS = 80  # of what a handler printed
 _MESSAGES_AT_ONCE = 5
 
 
@@ -33,8 +30,7 @@ class Notice(NamedTuple):
         level: the level of its line in the log.
         label: the call's or file's name in messages.
         text: what it did, as a sentence without a subject.
-        file: the handler file for which it is remembered; None if it isn't.
-        for_user: whether the user is told.
+        file: the handler file about which the user is told; None if the log is enough.
         detail: more for the log.
         about: what tells its message from others about the same file, which the user gets once each.
     """
@@ -43,7 +39,6 @@ class Notice(NamedTuple):
     label: str
     text: str
     file: HandlerFile | None = None
-    for_user: bool = False
     detail: str = ""
     about: str = ""
 
@@ -51,14 +46,14 @@ class Notice(NamedTuple):
 def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping[str, bytearray]) -> list[Notice]:
     """Return what there is to say of an event's handlers.
 
-    | what | logged as | remembered | user told |
-    |---|---|---|---|
-    | an outcome was dropped | info | no | no |
-    | it printed, which would break the reply | warning | yes | yes |
-    | it failed | error | yes | yes |
-    | no time was left for it, which is another's fault | error | no | no |
-    | it has failed so often that it is left out | warning | yes | yes |
-    | it overrides what another one answered | warning | yes | no |
+    | what | logged as | user told |
+    |---|---|---|
+    | it was called | debug, with its time | no |
+    | an outcome was dropped | info | no |
+    | it printed, which would break the reply | warning | yes |
+    | it failed | error | yes |
+    | no time was left for it, which is another's fault | error | no |
+    | it has failed so often that it is left out | warning | yes |
 
     Args:
         plan: the event's calls.
@@ -67,40 +62,23 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
     """
     files = {call.label: call.file for call in plan}
     found: list[Notice] = []
-    for answer in answers:
-        for kind, reason in answer.dropped:
-            found.append(Notice("info", answer.label, f"returned {kind}, which is dropped: {reason}"))
     for label, raw in printed.items():
         if label in files and (text := raw.decode(errors="replace").strip()):
-            found.append(Notice("warning", label, "printed, which nobody reads", files[label], True, text))
+            found.append(Notice("warning", label, "printed, which nobody reads", files[label], text))
     for answer in answers:
+        if answer.seconds is not None:
+            found.append(Notice("debug", answer.label, f"took {answer.seconds * 1000:.0f} ms"))
+        for kind, reason in answer.dropped:
+            found.append(Notice("info", answer.label, f"returned {kind}, which is dropped: {reason}"))
         if answer.fault:
-            file = files[answer.label] if answer.ran else None
-            found.append(Notice("error", answer.label, answer.fault, file, for_user=answer.ran))
+            found.append(Notice("error", answer.label, answer.fault, files[answer.label] if answer.ran else None))
     for call in plan:
         failed = any(answer.fault and answer.ran and answer.label == call.label for answer in answers)
         if failed and call.route.on_failure == "skip" and activity.begins_to_rest(call.file) and not call.route.strict:
             rest = f"has failed {activity.FAILURES_IN_A_ROW} times in a row, so it is left out for"
             text = f"{rest} {activity.REST_S / 60:.0f} minutes"
-            found.append(Notice("warning", call.label, text, call.file, for_user=True, about="rest"))
-    first: dict[str, tuple[str, object]] = {}
-    for label, what, value in _single_values(answers):
-        earlier, known = first.setdefault(what, (label, value))
-        if earlier != label and known != value:
-            text = f"answers {what}, as {earlier} does with another value; the last one counts"
-            found.append(Notice("warning", label, text, files[label]))
+            found.append(Notice("warning", call.label, text, call.file, about="rest"))
     return found
-
-
-def _single_values(answers: Sequence[Answer]) -> Iterator[tuple[str, str, object]]:
-    """Yield (label, description, value) for each value that later handlers don't see and that only one can set."""
-    for answer in answers:
-        for outcome in answer.outcomes:
-            if outcome.kind == "environment":
-                for name, value in outcome.value["variables"].items():
-                    yield answer.label, f"environment() for {name}", value
-            elif outcome.kind == "worktree":
-                yield answer.label, "worktree()", outcome.text
 
 
 def is_left_out(call: Call) -> bool:
@@ -118,21 +96,11 @@ def note_activity(plan: Sequence[Call], answers: Sequence[Answer]) -> None:
     activity.note(called.values(), [file for path, file in called.items() if path in failed])
 
 
-def record(event: str, found: Iterable[Notice], project: Project, **fields: object) -> None:
-    """Log and remember what there is to say of an event's handlers.
-
-    Args:
-        event: the event's name.
-        found: what `of_answers` returned.
-        project: where it happened.
-        fields: more fields of the lines in the log.
-    """
+def record(event: str, found: Iterable[Notice], **fields: object) -> None:
+    """Log what there is to say of an event's handlers; `fields` are more fields of the lines."""
     for notice in found:
         detail = f": {notice.detail}" if notice.detail else ""
         log.write(notice.level, f"{event}: {notice.label} {notice.text}{detail}", **fields)
-        if notice.file:
-            excerpt = f": {beginning(notice.detail, _EXCERPT_CHARS)!r}" if notice.detail else ""
-            faults.remember(event, notice.file, notice.text + excerpt, project)
 
 
 def tell(client: Client, event: Event, found: Iterable[Notice]) -> list[Answer]:
@@ -146,11 +114,7 @@ def tell(client: Client, event: Event, found: Iterable[Notice]) -> list[Answer]:
         event: the event that was answered.
         found: what `of_answers` returned.
     """
-    messages = {
-        f"{faults.key(each.file)}{each.about}": f"{each.label} {each.text}"
-        for each in found
-        if each.file and each.for_user
-    }
+    messages = {f"{faults.key(each.file)}{each.about}": f"{each.label} {each.text}" for each in found if each.file}
     lines = faults.untold(event.session_id, messages, now="tell_user" in client.EVENTS[event.hook_event_name].accepts)
     if not lines:
         return []
@@ -179,11 +143,11 @@ def note_unusable(
     """
     messages: dict[str, str] = {}
     for file in files:
-        if file.active and file.faults and not faults.of(file):
+        if file.active and file.faults and not faults.is_known(session, file):
             label = f"{file.place}/{file.path.name}"
-            record(event, [Notice("error", label, "; ".join(file.faults), file)], project)
+            record(event, [Notice("error", label, "; ".join(file.faults))])
             messages[faults.key(file)] = f"{label}: {file.faults[0]}"
-        elif file.changed and not file.active and not faults.was_told(session, file):
+        elif file.changed and not file.active and not faults.is_known(session, file):
             routes = discovery.trusted_routes(hooks, file)
             if any(strict_memory.selects(hooks, route, event, value) for route in routes):
                 command = command_line("handlers", "trust", "--project", str(file.path.parents[2]), file.path.name)
@@ -192,23 +156,3 @@ def note_unusable(
                 )
     if isinstance(session, str):
         faults.untold(session, messages, now=False)
-
-
-def note_unguarded(
-    client: Client, event: str | None, payload: Mapping[str, Any], environ: Mapping[str, str], reason: str
-) -> None:
-    """Queue a message for the project's user if a strict handler would have been asked about an ignored event.
-
-    Args:
-        client: the client that Holdfast answers.
-        event: the event's name; None if nothing names one.
-        payload: what came on stdin.
-        environ: the hook's environment.
-        reason: why the event is ignored.
-    """
-    if event is None or event not in client.STRICT_EVENTS:
-        return
-    root = paths.real_root(environ.get(client.ROOT_VARIABLE) or str(Path.cwd()))
-    for guard in strict_memory.guarding(client, event, client.matched(event, payload), root):
-        message = f"{guard} doesn't guard other clients, and one was used here ({reason})"
-        faults.untold(root, {guard: message}, now=False)

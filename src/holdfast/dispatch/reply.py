@@ -118,7 +118,7 @@ def _outcomes(
 def _rows(plan: Sequence[Call], answers: Sequence[Answer], decisions: Iterable[_Decision]) -> list[dict[str, Any]]:
     """Return decisions as rows, in planned order; the same decision of a handler that was called twice is one."""
     calls, order = {call.label: call for call in plan}, _positions(plan)
-    durations = {each.label: round((each.moments[-1] - each.moments[-2]) * 1000, 1) for each in answers if each.moments}
+    durations = {each.label: round(each.seconds * 1000, 1) for each in answers if each.seconds is not None}
     return [
         {
             "handler": _name(each.label),

@@ -44,7 +44,8 @@ def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple
     for file in files:
         told = [*file.faults, *_load(project, file)] if file.active else [*file.faults]
         found += [(file, each) for each in dict.fromkeys(told)]
-        if not file.refuses and (fault := faults.of(file)):  # otherwise its faults say already why it can't be called
+        fault, _ = faults.of(file)
+        if fault and not file.refuses:  # otherwise its faults say already why it can't be called
             found.append((file, fault))
     return found
 

@@ -39,8 +39,7 @@ def upkeep(project: Project, session: str) -> list[str]:
     lines = [*_keep_registered(project, files), *distrusted(project, files), *unguarded(project), *faulty(files)]
     lines += unmet
     named = {faults.key(file): "" for file in files if file.changed or file.faults}
-    elsewhere = faults.untold(paths.real_root(str(project.root)), {}, now=True)
-    return [*lines, *elsewhere, *filter(None, faults.untold(session, named, now=True))]
+    return [*lines, *filter(None, faults.untold(session, named, now=True))]
 
 
 def keep_registered(project: Project) -> list[str]:

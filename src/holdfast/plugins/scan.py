@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from holdfast.plugins.deadlines import longest_timeout
 
@@ -28,17 +28,8 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
-_COMPOUND: tuple[tuple[tuple[type[ast.AST], ...], str], ...] = (
-    ((ast.If,), "an if"),
-    ((ast.Try, ast.TryStar), "a try"),
-    ((ast.For, ast.While, ast.AsyncFor), "a loop"),
-    ((ast.With, ast.AsyncWith), "a with"),
-    ((ast.Match,), "a match"),
-)
-_MOVE = "handlers are found without running the file, so move it to the top level"
-_WRITE = "handlers are found without running the file, so write the function in it, once"
+_WRITE = "handlers are found without running the file, so write the function at its top level, once"
 
 OnFailure = Literal["skip", "ask", "deny"]
 Once = Literal["turn", "session"]
@@ -99,22 +90,6 @@ class Scan:
     helpers: tuple[str, ...] = ()
 
 
-class _Bound(NamedTuple):
-    """A statement that binds or deletes a name of the module.
-
-    Attributes:
-        line: its line number.
-        how: what it does, for a message.
-        node: the function, if it defines one.
-        inside: the statement around it, for a message; empty at the top level.
-    """
-
-    line: int
-    how: str
-    node: _Function | None
-    inside: str
-
-
 class Fault(Exception):
     """Something in a handler file that makes one of its handlers unusable."""
 
@@ -136,16 +111,17 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
         return Scan(faults={"": f"{where}cannot be read as Python ({_reason(error)})"})
     found: list[Route] = []
     faults: dict[str, str] = {}
-    bound, hidden = _names(tree, hooks)
-    for name, bindings in bound.items():
+    bound, nested = _names(tree)
+    for name, nodes in bound.items():
         try:
-            found += _routes(bindings, hooks)
+            if name in hooks.HOOK_NAMES or any(map(_marker, nodes)):
+                found += _route(_function(nodes), hooks)
         except Fault as fault:
-            first = next((each for each in bindings if each.node), bindings[0])
-            faults[name] = f"line {first.line}: {name} {fault}"
-    for owner, node in hidden:
-        key = node.name if node.name not in bound else f"{owner}: {node.name}"
-        faults[key] = f"line {node.lineno}: {node.name} stands inside {owner}, so it never runs; {_MOVE}"
+            first = next((each for each in nodes if isinstance(each, _FUNCTIONS)), nodes[0])
+            faults[name] = f"line {_line(first)}: {name} {fault}"
+    for node in nested:
+        key = node.name if node.name not in bound else f"line {node.lineno}: {node.name}"
+        faults[key] = f"line {node.lineno}: {node.name} isn't at the top level, so it never runs; {_WRITE}"
     try:
         conditions = _conditions(tree.body)
     except Fault as fault:
@@ -169,72 +145,57 @@ def _helpers(tree: ast.Module) -> list[str]:
     return sorted({f"{name.partition('.')[0]}.py" for found in names for name in found})
 
 
-def _names(tree: ast.Module, hooks: Hooks) -> tuple[dict[str, list[_Bound]], list[tuple[str, _Function]]]:
-    """Find the statements that bind handlers' names, and marked functions that pluggy would never find.
+def _names(tree: ast.Module) -> tuple[dict[str, list[ast.AST]], list[_Function]]:
+    """Find what binds the names of the module, and marked functions elsewhere, which pluggy would never find.
 
     Returns:
-        Name → its bindings in the order of the text, for names of hooks and of functions marked with hookimpl; and the
-        marked functions inside a class or another function, each with a description of what it is in.
+        Name → the nodes that bind or delete it, in the order of the text; and the marked functions that stand inside a
+        class, another function or a compound statement.
     """
-    bound: dict[str, list[_Bound]] = {}
-    hidden: list[tuple[str, _Function]] = []
-    left: list[tuple[ast.AST, str, str]] = [(node, "", "") for node in reversed(tree.body)]
+    bound: dict[str, list[ast.AST]] = {}
+    nested: list[_Function] = []
+    left: list[tuple[ast.AST, bool]] = [(node, True) for node in reversed(tree.body)]
     while left:
-        node, inside, owner = left.pop()
-        marked = isinstance(node, _FUNCTIONS) and any(map(_is_marker, node.decorator_list))
-        if owner:
-            if marked and isinstance(node, _FUNCTIONS):
-                hidden.append((owner, node))
-        else:
-            for name, binding in _bindings(node, inside):
-                bound.setdefault(name, []).append(binding)
-        if isinstance(node, _SCOPES):
-            owner = f"{'class' if isinstance(node, ast.ClassDef) else 'function'} {node.name}"
-        elif isinstance(node, _COMPREHENSIONS) or (isinstance(node, ast.AnnAssign) and node.value is None):
+        node, of_module = left.pop()
+        if isinstance(node, _FUNCTIONS) and node not in tree.body and _marker(node):
+            nested.append(node)
+        elif of_module:
+            for name in _bound(node):
+                bound.setdefault(name, []).append(node)
+        if isinstance(node, _COMPREHENSIONS) or (isinstance(node, ast.AnnAssign) and node.value is None):
             continue  # names in a comprehension are local to it; an annotation alone binds none
-        inner = inside or next((words for kinds, words in _COMPOUND if isinstance(node, kinds)), "")
-        left += [(child, inner, owner) for child in reversed(list(ast.iter_child_nodes(node)))]
-    return {name: found for name, found in bound.items() if name in hooks.HOOK_NAMES or _any_marked(found)}, hidden
+        inner = of_module and not isinstance(node, (*_FUNCTIONS, ast.ClassDef))
+        left += [(child, inner) for child in reversed(list(ast.iter_child_nodes(node)))]
+    return bound, nested
 
 
-def _bindings(node: ast.AST, inside: str) -> Iterator[tuple[str, _Bound]]:
-    """Yield the names that a node itself binds, without those that its child nodes bind."""
-    if isinstance(node, _FUNCTIONS):
-        yield node.name, _Bound(node.lineno, "defined", node, inside)
-    elif isinstance(node, ast.ClassDef):
-        yield node.name, _Bound(node.lineno, "defined as a class", None, inside)
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        for alias in node.names:
-            yield alias.asname or alias.name.partition(".")[0], _Bound(node.lineno, "imported", None, inside)
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del):
-        yield node.id, _Bound(node.lineno, "deleted", None, inside)
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        yield node.id, _Bound(node.lineno, "assigned", None, inside)
-    elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)) and node.name:
-        yield node.name, _Bound(node.lineno, "assigned", None, inside)
+def _bound(node: ast.AST) -> list[str]:
+    """Return the names that a node itself binds or deletes, without those of its child nodes."""
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        return [node.id]
+    named = (*_FUNCTIONS, ast.ClassDef, ast.MatchAs, ast.MatchStar, ast.ExceptHandler)
+    return [node.name] if isinstance(node, named) and node.name else []
 
 
-def _any_marked(found: Sequence[_Bound]) -> bool:
-    return any(each.node is not None and any(map(_is_marker, each.node.decorator_list)) for each in found)
+def _line(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 0))
 
 
-def _routes(bindings: Sequence[_Bound], hooks: Hooks) -> list[Route]:
-    """Return the route of a name. Raises Fault unless the file binds it once, to a function at the top level."""
-    functions = [each for each in bindings if each.node is not None]
-    if not functions:
-        raise Fault(f"is {bindings[0].how}, so it never runs; {_WRITE}")
-    if nested := next((each for each in functions if each.inside), None):
-        raise Fault(f"stands inside {nested.inside} in line {nested.line}, so it never runs; {_MOVE}")
+def _function(nodes: Sequence[ast.AST]) -> _Function:
+    """Return the function that binds a name. Raises Fault unless there is one, and nothing binds the name after it."""
+    functions = [each for each in nodes if isinstance(each, _FUNCTIONS)]
     if len(functions) > 1:
-        lines = " and ".join(str(each.line) for each in functions)
+        lines = " and ".join(str(each.lineno) for each in functions)
         raise Fault(
             f"is defined in lines {lines}, and Python would keep only the last one; make them one function, or move one"
             " to a file of its own"
         )
-    (function,) = functions
-    if after := next((each for each in bindings[bindings.index(function) + 1 :]), None):
-        raise Fault(f"is {after.how} in line {after.line}, so the function never runs; {_WRITE}")
-    return _route(function.node, hooks) if function.node else []
+    last = nodes[-1]
+    if not isinstance(last, _FUNCTIONS):
+        raise Fault(f"is bound by line {_line(last)}, not by a function, so it never runs; {_WRITE}")
+    return last
 
 
 def _doubts(found: Sequence[Route], hooks: Hooks) -> Iterator[str]:
@@ -249,8 +210,8 @@ def _reason(error: BaseException) -> str:
     return error.msg if isinstance(error, SyntaxError) else f"{type(error).__name__}: {error}"
 
 
-def _route(node: ast.FunctionDef | ast.AsyncFunctionDef, hooks: Hooks) -> list[Route]:
-    marker = next((found for found in node.decorator_list if _is_marker(found)), None)
+def _route(node: _Function, hooks: Hooks) -> list[Route]:
+    marker = _marker(node)
     if marker is None:
         if node.name in hooks.HOOK_NAMES:
             raise Fault("is named like a handler but has no @hookimpl, so it never runs")
@@ -321,10 +282,13 @@ def _acts(node: ast.AST) -> bool:
     return isinstance(node, ast.Raise | ast.Assert | ast.Pass)
 
 
-def _is_marker(node: ast.expr) -> bool:
-    target = node.func if isinstance(node, ast.Call) else node
-    name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
-    return name == "hookimpl"
+def _marker(node: ast.AST) -> ast.expr | None:
+    """Return the decorator that marks a function as a handler, or None."""
+    for each in node.decorator_list if isinstance(node, _FUNCTIONS) else ():
+        target = each.func if isinstance(each, ast.Call) else each
+        if "hookimpl" in (getattr(target, "attr", ""), getattr(target, "id", "")):
+            return each
+    return None
 
 
 def _check_arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast import config, paths
+from holdfast import paths
 from holdfast.errors import MissingError, StateError, because
-from holdfast.files import access, atomic, document, lock
+from holdfast.files import atomic, document, lock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tomlkit import TOMLDocument
-
-# Beside the file and by a relative path: an editor finds it without a network, and it moves with your dotfiles.
-SCHEMA_LINE = "#:schema ./holdfast.schema.json"
-"""The first line of a `holdfast.toml` whose schema lies beside it, as taplo, Even Better TOML and tombi read it."""
 
 
 def set_listed(name: str, **lists: bool) -> bool:
@@ -47,28 +42,7 @@ def set_listed(name: str, **lists: bool) -> bool:
         text = tomlkit.dumps(content)
         if text != before:
             atomic.write(file, text.encode(), mode=0o600, follow=True)
-            if text.startswith(SCHEMA_LINE):
-                write_schema()
     return text != before
-
-
-def schema_file() -> Path:
-    """Return where the copy of the schema beside the user's file lies."""
-    return paths.config_dir() / "holdfast.schema.json"
-
-
-def write_schema() -> None:
-    """Write the schema beside the user's file. Where that can't be written, an editor only lacks its help."""
-    with suppress(StateError, OSError):
-        made = config.schema().encode()
-        if not access.is_there(schema_file()) or document.read(schema_file())[0] != made:
-            atomic.write(schema_file(), made)
-
-
-def refresh_schema() -> None:
-    """Write the copy of the schema again, if there is one: the installed formats may have changed."""
-    if access.is_there(schema_file()):
-        write_schema()
 
 
 def _read(file: Path) -> TOMLDocument:
@@ -78,7 +52,7 @@ def _read(file: Path) -> TOMLDocument:
     try:
         return tomlkit.parse(document.read(file)[0].decode("utf-8-sig"))
     except MissingError:
-        return tomlkit.parse(f"{SCHEMA_LINE}\n\n")
+        return tomlkit.document()
     except (TOMLKitError, ValueError, RecursionError) as error:
         raise StateError(file, f"is not TOML: {error}; correct it, then try again") from error
 

@@ -37,32 +37,3 @@ class SessionClient(Protocol):
 
     def agent_runs(self) -> AgentRuns:
         """Return the reader of what agents returned that a script started."""
-
-
-class NoClient:
-    """The client of a project that was opened without one."""
-
-    NAME = START_EVENT = PROMPT_EVENT = CALL_EVENT = ""
-
-    def process(self, environ: Mapping[str, str]) -> None:
-        """Return None."""
-
-    def attended(self, environ: Mapping[str, str]) -> bool:
-        """Return True."""
-        return True
-
-    def marks_agents(self, environ: Mapping[str, str]) -> bool:
-        """Return False."""
-        return False
-
-    def reader(self) -> Transcripts:
-        """Return a reader that reads nothing."""
-        from holdfast.files.transcript import Unread
-
-        return Unread()
-
-    def agent_runs(self) -> AgentRuns:
-        """Return a reader that reads nothing."""
-        from holdfast.files.agent_runs import NoRuns
-
-        return NoRuns()

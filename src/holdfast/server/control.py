@@ -28,7 +28,7 @@ _KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ"
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A running server; what it doesn't tell is 0. `memory` is in bytes, with shared memory counted once (PSS)."""
+    """A running server; what it doesn't tell is 0."""
 
     address: Path
     pid: int
@@ -36,7 +36,6 @@ class Running:
     started: float = 0.0
     answered: int = 0
     entry: str = ""
-    memory: int = 0
 
 
 def folder() -> Path:
@@ -168,27 +167,7 @@ def _look(address: Path) -> Running:
     if said is None:
         return Running(address, pid)
     known = {name: said[name] for name in ("started", "answered", "entry") if name in said}
-    return Running(address, pid, answers=True, memory=memory(family(pid)), **known)
-
-
-def family(pid: int) -> list[int]:
-    """Return the ids of a process and all its descendants (Linux: proc(5)); elsewhere only the process."""
-    found = [pid]
-    with suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in (task / "children").read_text("ascii").split():
-                found += family(int(child))
-    return found
-
-
-def memory(pids: list[int]) -> int:
-    """Return the memory of processes in bytes, with shared memory counted once (Linux: PSS)."""
-    total = 0
-    for pid in pids:
-        with suppress(OSError):
-            lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
-            total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
-    return total
+    return Running(address, pid, answers=True, **known)
 
 
 def ask(address: Path, patience: float = ANSWER_TIMEOUT_S) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import engine, log, paths
 from holdfast.config import Config
-from holdfast.dispatch import intake, trace
+from holdfast.dispatch import intake
 from holdfast.dispatch.interrupts import EventEnded
 from holdfast.dispatch.output import Streams
 from holdfast.files import status_file
@@ -225,9 +225,7 @@ def _answer(connection: socket.socket, argument: str, started: float) -> None:
     if argument == status_file.ARGUMENT:
         connection.sendall(protocol.frame(protocol.REPLY, 0, status_file.text(), b""))
         return
-    trace.mark("accepted", at=started)
     engine.dispatch(argument or None, partial(Relayed, connection), started)
-    trace.mark("over")
 
 
 @cache

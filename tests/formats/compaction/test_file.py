@@ -41,8 +41,9 @@ def test_no_content_of_known_keys_ever_crashes_the_view(data: dict[str, Any]) ->
 
     from holdfast.config import Config
     from holdfast.sessions.workspace import Workspace
+    from tests.noclient import NoClient
 
-    project = Workspace(Path("/p"), Config())
+    project = Workspace(Path("/p"), Config(), client=NoClient())
     file = StateFile(Document(Path("/p/state-x.json"), {"workflow": "X", **data}, b"{}", 1.0))
     workflow = files.view(project, file)
     assert workflow.current is not None

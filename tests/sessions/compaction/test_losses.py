@@ -12,6 +12,7 @@ from holdfast.config import Config
 from holdfast.sessions.compaction import losses
 from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, workflow
+from tests.noclient import NoClient
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +73,7 @@ def test_what_is_excluded_is_not_kept(project: Workspace) -> None:
         "reminders": ["Call [excluded] now"],
     }
     whole = replace(made, path=project.root / "private" / "state.json")
-    losses.note(Workspace(project.root, closed), ME, whole, "")
+    losses.note(Workspace(project.root, closed, client=NoClient()), ME, whole, "")
     (found,) = losses.recent(project, 5)
     assert found.lost == {}
     assert found.counts["reminders"] == (0, 1)

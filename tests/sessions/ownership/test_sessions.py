@@ -62,7 +62,7 @@ def test_a_process_on_another_machine_is_not_looked_for(project: Workspace) -> N
     """Process numbers mean nothing on another host: there the silence alone decides."""
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    sessions.note_event(_Elsewhere(project.root, project.config), OTHER, str(gone.pid))
+    sessions.note_event(_Elsewhere(project.root, project.config, client=project.client), OTHER, str(gone.pid))
 
     assert sessions.live_others(project, ME) == {OTHER}
 
@@ -149,7 +149,7 @@ def test_an_ambiguous_beginning_names_some_of_the_sessions(project: Workspace, k
 def test_crash_is_only_seen_of_processes_of_this_machine(project: Workspace) -> None:
     """Whether another machine's process runs nobody here knows; a session that ended did not break off."""
     gone = str(2**22 + 1)  # above every pid_max
-    sessions.note_event(_Elsewhere(project.root, project.config), OTHER, gone)
+    sessions.note_event(_Elsewhere(project.root, project.config, client=project.client), OTHER, gone)
     sessions.note_event(project, ME, gone)
     assert [sessions.has_crashed(project, each) for each in (ME, OTHER, THIRD)] == [True, False, False]
     assert [sessions.process_gone(project, each) for each in (ME, OTHER, THIRD)] == [True, False, False]

@@ -7,7 +7,6 @@ import signal
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
-from holdfast.server import control
 from tools.bench import place as places
 from tools.bench import server
 from tools.bench.client import ways
@@ -67,7 +66,7 @@ def _refused(driven: Driven, place: Place) -> bool:
 
 
 def _mcp(driven: Driven) -> list[int]:
-    return [pid for pid in control.family(driven.pid) if b"tools.bench.alternatives.over_mcp" in server.command(pid)]
+    return [pid for pid in server.family(driven.pid) if b"tools.bench.alternatives.over_mcp" in server.command(pid)]
 
 
 def _kill(pids: Iterable[int]) -> None:

@@ -1,1 +1,0 @@
-"""Replay events in a throw-away copy of a project, and say where the time went."""
