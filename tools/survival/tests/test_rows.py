@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SMALL = Job(cycles=1, adverse=1, facts=trials.LEAST, instants=3)
 TWICE = {"fork", "new session id", "reply lost", "in a subagent"}  # whose second compaction is another than the first
 IN_CI = [name for name, row in ROWS.items() if row.quick and name != "warm"]
-"""One row for each kind of trouble; `test_formats.py` plays "warm" in every format. `make nightly` plays the others too."""
+"""A row for each kind of trouble; `test_formats.py` plays "warm" in every format, and `make nightly` the others."""
 # A row is played in one of the formats here, in all by `make simulate`.
 HYBRID = {
     "warm",
