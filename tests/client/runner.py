@@ -51,6 +51,7 @@ class Ran:
             "session_state_changed",
             "task_updated",
             "background_tasks_changed",
+            "commands_changed",
         }
         return [
             json.dumps(line, ensure_ascii=False)

@@ -80,7 +80,7 @@ def rounds(world: World) -> None:
 
 
 @pytest.mark.scenario(14)
-@pytest.mark.parametrize("form", ["compaction", "hybrid"])
+@pytest.mark.parametrize("form", ["compaction", pytest.param("hybrid", marks=pytest.mark.nightly)])
 def test_ten_compactions(world: World, form: str) -> None:
     """30 facts at first, and each time what is left of them with the present phase; each delivery is confirmed."""
     begin(world, form)
