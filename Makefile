@@ -7,31 +7,35 @@ INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
-# The clients that Holdfast is tested with, newest first. CI runs the first, `make nightly` the others.
+# The clients that Holdfast is tested with, newest first. CI runs the first, `make nightly` all.
 SUPPORTED_CLIENTS := 2.1.332 2.1.197
 CLIENTS := $(firstword $(SUPPORTED_CLIENTS))
 # Without compiled files, every process of every run would compile all tests anew, 18 seconds each. Empty counts as unset.
 export PYTHONDONTWRITEBYTECODE :=
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test pytest lint nightly long matrix hooks simulate score mutants bench client clients sdk-types requirements plugin browser reference picture docs wheels release clean
+.PHONY: demo test pytest coverage lint nightly long matrix hooks simulate score mutants bench client clients sdk-types requirements plugin browser reference picture docs wheels release clean
 
 demo: $(INSTALLED)
 	@$(BIN)/holdfast demo
 
-# The tests, with ruff and mypy beside them. `make test ALL=1` adds the tests marked `slow`, which start many processes,
-# and prints how much of the code runs in the tests' own processes. Each test runs once.
+# The tests, with ruff and mypy beside them. `make test ALL=1` adds the tests marked `slow`, which start many processes.
+# Each test runs once.
 test: $(READY)
 	@$(MAKE) --no-print-directory -j2 lint pytest
 
 pytest: $(READY)
-	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(ALL),--cov -m "not nightly",-m "not slow and not nightly")
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not $(if $(ALL),,slow and not )nightly"
+
+# How much of the code the quick tests run in their own processes. Counting takes a third more time.
+coverage: $(READY)
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov -m "not slow and not nightly"
 
 # What takes too long for each push: see .ci/nightly.
 nightly: $(READY)
-	@OTHER_CLIENTS="$(wordlist 2,99,$(SUPPORTED_CLIENTS))" .ci/nightly
+	@SUPPORTED_CLIENTS="$(SUPPORTED_CLIENTS)" .ci/nightly
 
-# The tests marked `nightly`, which take minutes each.
+# The tests marked `nightly`.
 long: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m nightly
 
@@ -139,10 +143,11 @@ plugin: $(READY) .release/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python plugin/lock.py
 
-# The real client, the newest one and under its Python SDK, against a scripted model on loopback. To try other versions:
-# make client CLIENTS="2.1.400 2.1.401"
+# The real client, the newest one and under its Python SDK, against a scripted model on loopback. `make client ALL=1` adds
+# the tests marked `nightly`. To try other versions: make client CLIENTS="2.1.400 2.1.401"
 client: $(READY) clients
-	HOLDFAST_CLIENT_VERSIONS="$(CLIENTS)" tests/client/alone $(BIN)/python -m pytest tests/client -n 2 --timeout 200 -W default
+	HOLDFAST_CLIENT_VERSIONS="$(CLIENTS)" tests/client/alone $(BIN)/python -m pytest tests/client -n 2 \
+		--dist worksteal --timeout 200 -W default $(if $(ALL),,-m "not nightly")
 
 # Fetches them from the package registries; needs npm.
 clients: $(CLIENTS:%=.clients/%/package/claude) .clients/sdk/.ready sdk-types

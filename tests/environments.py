@@ -20,8 +20,8 @@ def run(command: list[str], home: Path) -> str:
 
 
 def fresh_environment(folder: Path) -> Path:
-    """Make a virtual environment that has our dependencies but not us; return its bin folder."""
-    run([sys.executable, "-m", "venv", str(folder / "venv")], folder)
+    """Make a virtual environment that has our dependencies, pip among them, but not us; return its bin folder."""
+    run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], folder)
     bin_folder = folder / "venv" / "bin"
     site = Path(
         run(

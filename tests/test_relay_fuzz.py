@@ -29,7 +29,7 @@ def target() -> Path:
     ("rounds", "seed"),
     [
         (2_000, 1),
-        pytest.param(100_000, 2, marks=pytest.mark.nightly),
+        pytest.param(20_000, 2, marks=pytest.mark.slow),
         *(pytest.param(500_000, seed, marks=pytest.mark.nightly) for seed in (3, 4)),
     ],
 )

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
@@ -29,15 +30,23 @@ VERSIONS = tuple(os.environ.get("HOLDFAST_CLIENT_VERSIONS", "2.1.332 2.1.197").s
 """The versions to test; `make client CLIENTS=…` names others, such as one that just came out."""
 
 
+@pytest.fixture(scope="session")
+def worker_folder() -> Iterator[Path]:
+    """A folder whose path is short enough for a socket to lie in it, for all tests of this process."""
+    with tempfile.TemporaryDirectory(prefix="hf-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder).resolve()
+
+
 @pytest.fixture(params=VERSIONS)
-def bare(request: pytest.FixtureRequest, tmp_path: Path, short_folder: Path) -> Iterator[World]:
-    """A world in which Holdfast is not installed yet."""
+def bare(request: pytest.FixtureRequest, worker_folder: Path) -> Iterator[World]:
+    """A world in which Holdfast is not installed yet. Each has the same paths, so an install can be copied."""
     binary = CLIENTS / request.param / "package" / "claude"
     if not binary.exists():
         pytest.fail(f"no client {request.param} in {CLIENTS}; make client fetches it")
-    home = short_folder / "home"
+    folder = worker_folder / "world"
+    home = folder / "home"
     with serve(Model()) as model, warmth.murderer(home) if SERVER == "killed" else nullcontext():
-        client = Client(binary, model.url, home, tmp_path / "project")
+        client = Client(binary, model.url, home, folder / "project")
         client.prepare()
         world = World(client, model, PROGRAM, request.param)
         try:
@@ -47,12 +56,22 @@ def bare(request: pytest.FixtureRequest, tmp_path: Path, short_folder: Path) -> 
             warmth.end(home)
             request.node.user_properties.append(("seen", _seen(world)))
             _keep(world, request.node.name)
+            shutil.rmtree(folder)
 
 
 @pytest.fixture
-def world(bare: World) -> World:
-    """A world in which Holdfast is installed for the user, who lets the model call it."""
+def world(bare: World, worker_folder: Path) -> World:
+    """A world in which Holdfast is installed for the user, who lets the model call it.
+
+    The first test of a process installs it, the others get a copy: an install takes a second of work.
+    """
+    home, installed = bare.client.home, worker_folder / "installed"
+    if installed.exists():
+        shutil.copytree(installed, home, symlinks=True, dirs_exist_ok=True)
+        return bare
     bare.holdfast("install", "--scope", "user", "--allow-cli")
+    # The server's folder has sockets, and when a start was tried last.
+    shutil.copytree(home, installed, symlinks=True, ignore=shutil.ignore_patterns("server"))
     return bare
 
 

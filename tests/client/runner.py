@@ -51,6 +51,7 @@ class Ran:
             "session_state_changed",
             "task_updated",
             "background_tasks_changed",
+            "commands_changed",
         }
         return [
             json.dumps(line, ensure_ascii=False)
@@ -130,9 +131,9 @@ class Client:
         return session
 
     def close(self) -> None:
-        """End everything that was started."""
+        """Kill everything that was started: a session whose agent gets no answer would not end for 20 seconds."""
         for session in self.sessions:
-            session.close()
+            session.kill()
 
 
 class Session:
@@ -191,22 +192,25 @@ class Session:
 
     def kill(self) -> None:
         """End it as a crash does."""
-        os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._end_input()
 
     def close(self) -> int:
         """End the session as a user does, by closing its input; then kill what is left of it."""
-        if self._process.stdin and not self._process.stdin.closed:
-            with suppress(BrokenPipeError):
-                self._process.stdin.close()
+        self._end_input()
         try:
             code = self._process.wait(20)
         except subprocess.TimeoutExpired:
             code = -1
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        self.kill()
         return code
+
+    def _end_input(self) -> None:
+        if self._process.stdin and not self._process.stdin.closed:
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
 
     def _read(self) -> None:
         assert self._process.stdout is not None

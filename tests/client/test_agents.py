@@ -142,8 +142,15 @@ def test_a_background_agents_end_completes_its_phase(hybrid: World) -> None:
 
 
 @pytest.mark.scenario(4)
-@pytest.mark.parametrize("status", [400, 529])
-@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize(
+    ("background", "status"),
+    [
+        (False, 529),
+        (True, 400),
+        pytest.param(False, 400, marks=pytest.mark.nightly),
+        pytest.param(True, 529, marks=pytest.mark.nightly),
+    ],
+)
 def test_an_api_error_in_an_agent_fails_its_phase(hybrid: World, status: int, background: bool) -> None:
     """An API error in the agent fails its phase; never does it complete it."""
     kind = "invalid_request_error" if status == 400 else "overloaded_error"

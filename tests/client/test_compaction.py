@@ -61,8 +61,17 @@ def test_slash_compact_in_mid_workflow_restores_it(world: World, form: str) -> N
 
 
 @pytest.mark.scenario(2)
-@pytest.mark.parametrize("form", ["compaction", "hybrid", "wfs"])
-@pytest.mark.parametrize("when", ["between turns", "mid-turn"])
+@pytest.mark.parametrize(
+    ("when", "form"),
+    [
+        ("between turns", "compaction"),
+        ("mid-turn", "hybrid"),
+        ("mid-turn", "wfs"),
+        pytest.param("between turns", "hybrid", marks=pytest.mark.nightly),
+        pytest.param("between turns", "wfs", marks=pytest.mark.nightly),
+        pytest.param("mid-turn", "compaction", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_full_context_restores_the_workflow(world: World, form: str, when: str) -> None:
     """The context is full, between two turns or while a turn still calls tools."""
     begin(world, form)
@@ -85,7 +94,9 @@ def test_a_full_context_restores_the_workflow(world: World, form: str, when: str
 
 
 @pytest.mark.scenario(2)
-@pytest.mark.parametrize("form", ["compaction", "hybrid", "wfs"])
+@pytest.mark.parametrize(
+    "form", ["wfs", *(pytest.param(each, marks=pytest.mark.nightly) for each in ("compaction", "hybrid"))]
+)
 def test_prompt_too_long(world: World, form: str) -> None:
     """The API refuses the request as too long; the client compacts and goes on in the same turn."""
     begin(world, form)

@@ -81,7 +81,7 @@ def test_an_agent_that_is_continued_completes_its_phase(fleet: Fleet, kind: str)
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("alone", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_over_eight_cuts_no_finished_agent_runs_again(bare: World, alone: bool) -> None:
     """Each time the session is killed, resumed, and the model launches all six again; the client alone repeats them."""
     if bare.version == "2.1.197":

@@ -46,8 +46,14 @@ HANDLERS = {
 
 
 @pytest.mark.scenario(6)
-@pytest.mark.parametrize("handlers", HANDLERS)
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("mode", "handlers"),
+    [
+        *(("default", each) for each in HANDLERS),
+        ("bypass", "shell"),
+        *(pytest.param("bypass", each, marks=pytest.mark.nightly) for each in HANDLERS if each != "shell"),
+    ],
+)
 def test_a_guard_at_every_door(world: World, mode: str, handlers: str) -> None:
     """In the conversation, in a foreground and a background agent; the event for skills is registered on its own."""
     version = tuple(map(int, world.version.split(".")))

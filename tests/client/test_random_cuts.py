@@ -139,7 +139,14 @@ def cut_again_and_again(fleet: Fleet, folder: Path, kind: str, items: int, ways:
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize(("kind", "items", "part"), [("parallel", 24, 0), ("sequence", 24, 1), ("pipeline", 8, 2)])
+@pytest.mark.parametrize(
+    ("kind", "items", "part"),
+    [
+        ("parallel", 24, 0),
+        pytest.param("sequence", 24, 1, marks=pytest.mark.nightly),
+        pytest.param("pipeline", 8, 2, marks=pytest.mark.nightly),
+    ],
+)
 def test_an_unchanged_script(fleet: Fleet, tmp_path: Path, kind: str, items: int, part: int) -> None:
     """No finished agent runs again, however it is launched, in whichever session."""
     made = cut_again_and_again(fleet, tmp_path, kind, items, WAYS[part::3])

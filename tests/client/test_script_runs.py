@@ -160,7 +160,7 @@ def told(fleet: Fleet, *names: str) -> list[str]:
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize("stuck", [("3",), ("6",), ("5", "6")])
+@pytest.mark.parametrize("stuck", [("5", "6"), *(pytest.param((each,), marks=pytest.mark.nightly) for each in "36")])
 def test_a_new_session_runs_only_what_was_interrupted(fleet: Fleet, stuck: tuple[str, ...]) -> None:
     """After kill -9, the same script in a new session starts only the agents that had not finished."""
     cut(fleet, *stuck, done=6 - len(stuck), script=SIX)
@@ -205,7 +205,7 @@ def test_a_killed_resume(fleet: Fleet) -> None:
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize("status", [400, 429])
+@pytest.mark.parametrize("status", [400, pytest.param(429, marks=pytest.mark.nightly)])
 def test_named_run_restarts_only_the_failed_agent(fleet: Fleet, status: int) -> None:
     """One agent fails, by an error or a usage limit; the named run starts that one alone."""
     fleet.failing, fleet.status = {"2"}, status
@@ -245,13 +245,24 @@ def test_a_twin_in_flight_after_a_compaction(fleet: Fleet) -> None:
 @pytest.mark.parametrize(
     ("edit", "anew"),
     [
-        (SIX.replace("' do item'", "' do item' + (i === 1 ? ' well' : '')"), dict.fromkeys(ALL, 1)),
-        (SIX.replace("' do item'", "' do item' + (i === 6 ? ' well' : '')"), {"3": 1, "6": 1}),
-        (SIX.replace("[1, 2", "['0', 1, 2"), dict.fromkeys(["0", *ALL], 1)),
-        (SIX.replace("5, 6]", "5, 6, 7]"), {"3": 1, "7": 1}),
-        (SIX.replace("label: 'a'", "model: 'opus', label: 'a'"), dict.fromkeys(ALL, 1)),
+        pytest.param(
+            SIX.replace("' do item'", "' do item' + (i === 1 ? ' well' : '')"),
+            dict.fromkeys(ALL, 1),
+            id="first edited",
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            SIX.replace("' do item'", "' do item' + (i === 6 ? ' well' : '')"), {"3": 1, "6": 1}, id="last edited"
+        ),
+        pytest.param(
+            SIX.replace("[1, 2", "['0', 1, 2"),
+            dict.fromkeys(["0", *ALL], 1),
+            id="inserted",
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(SIX.replace("5, 6]", "5, 6, 7]"), {"3": 1, "7": 1}, id="appended", marks=pytest.mark.nightly),
+        pytest.param(SIX.replace("label: 'a'", "model: 'opus', label: 'a'"), dict.fromkeys(ALL, 1), id="another model"),
     ],
-    ids=["first edited", "last edited", "inserted", "appended", "another model"],
 )
 def test_a_changed_script(fleet: Fleet, edit: str, anew: dict[str, int]) -> None:
     """Calls before the first changed one are served; those after it run again."""
@@ -280,7 +291,7 @@ def test_identical_voters(fleet: Fleet) -> None:
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("changed", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_schema_results(fleet: Fleet, changed: bool) -> None:
     """Objects that agents return by a schema come back as they were."""
     cut(fleet, "3", done=2, script=SCHEMA)

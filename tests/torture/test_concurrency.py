@@ -210,7 +210,8 @@ PAIRS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-def test_installs_at_once_end_as_if_one_came_after_the_other(desk: Desk) -> None:
+@pytest.mark.parametrize("rounds", [1, pytest.param(5, marks=pytest.mark.nightly)])
+def test_installs_at_once_end_as_if_one_came_after_the_other(desk: Desk, rounds: int) -> None:
     """In one order or the other; nothing is registered twice, and what you wrote yourself stays as it is."""
     settings = desk.with_settings()
     found = []
@@ -221,7 +222,7 @@ def test_installs_at_once_end_as_if_one_came_after_the_other(desk: Desk) -> None
                 desk.reset(place)
                 ends = [desk.strike(desk.command(*words), 20, 0)["code"] for words in order]
                 wanted.append((sorted(ends), desk.installed()))
-            for _ in range(3):
+            for _ in range(rounds):
                 desk.reset(place)
                 answers = desk.run_at_once(*(desk.command(*words) for words in pair))
                 now = (sorted(each["code"] for each in answers), desk.installed())

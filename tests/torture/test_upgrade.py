@@ -86,6 +86,8 @@ LONG_S = 300.0
 
 
 LAYOUTS = [(revision, layout) for revision in earlier_trees.REVISIONS for layout in ("wheel", "checkout")]
+EVERY = pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["some", "all"])
+"""Whether a checkout gets every row of a test as well, or only one: there only the launcher differs."""
 DONE = Ended(0, "", "", 0.0)
 
 
@@ -469,13 +471,14 @@ def answers(world: World, later: float, phase: str) -> Iterator[tuple[str, Ended
     yield "SessionStart", world.event("SessionStart-compact", later), advises("Calculator", f"{done + 2}/5", title)
 
 
-def test_guards_refuse_and_events_are_answered_after_an_upgrade(world: World) -> None:
+@EVERY
+def test_guards_refuse_and_events_are_answered_after_an_upgrade(world: World, every: bool) -> None:
     """By a new server or by none; the session and its agents go on with the workflow of the file."""
     faults = []
-    for server, act in SERVERS.items():
+    for server in SERVERS if every or world.layout == "wheel" else ("alive",):
         world.restore()
         world.warm()
-        act(world)
+        SERVERS[server](world)
         world.upgrade()
         for when, (later, phase) in MOMENTS.items():
             world.pass_time(later)
@@ -615,10 +618,11 @@ def test_a_guard_that_the_earlier_version_knew_stays_known(world: World) -> None
     assert not faults, "\n".join(faults)
 
 
-def test_install_and_uninstall_after_an_upgrade_leave_nothing(world: World) -> None:
+@EVERY
+def test_install_and_uninstall_after_an_upgrade_leave_nothing(world: World, every: bool) -> None:
     """With a server that hangs, and also without an install of the new version. The memory stays until `forget`."""
     faults = []
-    for install in (True, False):
+    for install in (True, False) if every or world.layout == "wheel" else (True,):
         world.restore()
         world.warm()
         world.signal(signal.SIGSTOP)

@@ -31,7 +31,9 @@ def test_facts_survive_a_compaction_in_each_format(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", ["warm", "two sessions", "broken files"])
+@pytest.mark.parametrize(
+    "row", ["warm", *(pytest.param(row, marks=pytest.mark.nightly) for row in ("two sessions", "broken files"))]
+)
 def test_facts_survive_a_compaction_in_a_described_format(tmp_path: Path, row: str) -> None:
     """The same for a format without code."""
     described.use(tmp_path, "progress")

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 SMALL = Job(cycles=1, adverse=1, facts=trials.LEAST, instants=3)
 TWICE = {"fork", "new session id", "reply lost", "in a subagent"}  # whose second compaction is another than the first
-LONG = {"kill -9", "1,000 to-dos"}  # take half a minute
+IN_CI = [name for name, row in ROWS.items() if row.quick and name != "warm"]
+"""A row for each kind of trouble; `test_formats.py` plays "warm" in every format, and `make nightly` the others."""
 # A row is played in one of the formats here, in all by `make simulate`.
 HYBRID = {
     "warm",
@@ -45,7 +46,7 @@ def play(name: str, format_name: str = "", job: Job = SMALL) -> Result:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.nightly if name in LONG else ()) for name in ROWS]
+    "name", [pytest.param(name, marks=() if name in IN_CI else pytest.mark.nightly) for name in ROWS]
 )
 def test_a_row_holds(name: str) -> None:
     """Nothing lost, nothing false, once each, within the budget, in the same bytes."""
@@ -152,7 +153,13 @@ def test_the_row_without_a_workflow_does_not_hold_where_the_newest_transcript_wi
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("choice", "said"), [("off", "nothing was said of wf_"), ("tell", "would have run twice")])
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ("off", "nothing was said of wf_"),
+        pytest.param("tell", "would have run twice", marks=pytest.mark.nightly),
+    ],
+)
 def test_the_row_of_agents_does_not_hold_where_they_are_launched_again(choice: str, said: str) -> None:
     """A user left them to the client, or wants only to be told."""
     paths.user_config().parent.mkdir(parents=True, exist_ok=True)
