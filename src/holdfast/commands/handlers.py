@@ -68,13 +68,11 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
     for event, rows in listed.items():
         if shown := [row for row in rows if not row["off"]]:
             terminal.put(console, [Text(event, "bold")])
-            terminal.put_table(console, _table(shown))
+            terminal.put_wrapped(console, _table(shown))
     for path, remark in (*unused, *remarks):
-        terminal.put_hanging(console, _text(f"{_file_name(path)}: {remark}"), Text(), hang=2)
+        terminal.put_wrapped(console, _text(f"{_file_name(path)}: {remark}"))
     if any(file.path.parent == paths.shipped("handlers") for file in files):
-        terminal.put_hanging(
-            console, _text(f"The shipped handlers are in {paths.shipped('handlers')}."), Text(), hang=2
-        )
+        terminal.put_wrapped(console, _text(f"The shipped handlers are in {paths.shipped('handlers')}."))
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:

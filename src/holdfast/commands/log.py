@@ -6,8 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+from rich.table import Column, Table
+from rich.text import Text
 
-from holdfast.commands import layout, options
+from holdfast.commands import options, terminal
 from holdfast.sessions.history import rewind, timeline
 from holdfast.sessions.ownership import selection, sessions
 from holdfast.workflow import wording
@@ -75,13 +77,13 @@ def command(
         options.print_json([timeline.as_json(each) for each in found])
         return
     names = timeline.phase_names(project)
-    lines = []
+    table = Table.grid(*(Column(overflow="fold") for _ in range(3)), padding=(0, 2, 0, 0))
     for each in found:
-        session = each.session[:8] or "-"
         where = "" if each.worktree in ("", project.worktree) else f" (in {wording.one_line(each.worktree)})"
-        lines.append(f"{each.at[:10]} {each.at[11:19]}  {session:<8}  {timeline.sentence(each, names)}{where}")
-    if lines:
-        layout.tell(lines)
+        cells = f"{each.at[:10]} {each.at[11:19]}", each.session[:8] or "-", f"{timeline.sentence(each, names)}{where}"
+        table.add_row(*(Text(wording.clean(cell)) for cell in cells))
+    if found:
+        terminal.put_wrapped(terminal.console(), table)
     else:
         what = "nothing like that" if since or session_id or workflow else "nothing"
         options.note(f"{what} has happened in this project yet; `holdfast start TITLE` starts a workflow")
