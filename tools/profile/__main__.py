@@ -32,12 +32,26 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@options.number_option("--rounds", 3, "How often each event is replayed.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="How often each event is replayed.",
+)
 @click.option(
     "--event", type=click.Choice(tuple(events.EVENTS)), metavar="NAME", help="Replay only events of this name."
 )
 @click.option("--cold", is_flag=True, help="Do without the warm server: each event is a cold start.")
-@options.number_option("--limit", 100, "Replay only the newest N events.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Replay only the newest N events.",
+)
 @options.json_option
 @options.project_option
 def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: bool, project_dir: str | None) -> None:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from holdfast import clock, paths
 from holdfast.commands import options
+from holdfast.commands.verb import Yes, verb
 from holdfast.dispatch import faults
 from holdfast.errors import HoldfastError
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.sessions.ownership import selection, sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import outlook
 from holdfast.workflow.wording import count, one_line, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
     from holdfast.sessions.forget.erasure import Forgotten
-    from holdfast.sessions.workspace import Workspace
 
 _FILES = 10  # how many files are named
 _ID_CHARS = 32  # the shortest session id
@@ -58,24 +59,28 @@ WORDS: Mapping[str, str] = {
 }
 
 
-@click.command(name="forget")
-@click.option("--session", "session_id", metavar="ID", help="Forget this session. The beginning of its id will do.")
-@options.workflow_option("--workflow", help="Forget this workflow. It may be in the archive.")
-@click.option("--since", type=options.Moment(), metavar="TIME", help="Forget what last changed at this time or later.")
-@click.option("--before", type=options.Moment(), metavar="TIME", help="Forget what last changed before this time.")
-@click.option("--everything", is_flag=True, help="Forget all of this project, in all of its worktrees.")
-@click.option("--dry-run", is_flag=True, help="Print what would go, and change nothing.")
-@options.yes_option
-@options.project_option
+@verb("forget")
 def command(
-    session_id: str | None,
-    wanted: str | None,
-    since: datetime | None,
-    before: datetime | None,
-    everything: bool,
-    dry_run: bool,
-    yes: bool,
-    project_dir: str | None,
+    project: Workspace,
+    *,
+    session_id: Annotated[
+        str | None, "--session", {"metavar": "ID"}, "Forget this session. The beginning of its id will do."
+    ] = None,
+    wanted: Annotated[
+        str | None,
+        "--workflow",
+        {"metavar": "WORKFLOW", "shell_complete": options.workflow_names},
+        "Forget this workflow. It may be in the archive.",
+    ] = None,
+    since: Annotated[
+        datetime | None, options.Moment(), {"metavar": "TIME"}, "Forget what last changed at this time or later."
+    ] = None,
+    before: Annotated[
+        datetime | None, options.Moment(), {"metavar": "TIME"}, "Forget what last changed before this time."
+    ] = None,
+    everything: Annotated[bool, "Forget all of this project, in all of its worktrees."] = False,
+    dry_run: Annotated[bool, "Print what would go, and change nothing."] = False,
+    yes: Yes = False,
 ) -> None:
     """Delete what Holdfast knows of a session, a workflow, a span of time or the whole project.
 
@@ -97,7 +102,6 @@ def command(
     given = [bool(session_id), bool(wanted), bool(since or before), everything]
     if sum(given) != 1:
         raise click.UsageError("choose what to forget: --session, --workflow, --since and --before, or --everything")
-    project = options.open_project(project_dir)
     erasure.insist_on_ledger(project)
     scope = _scope(project, session_id, wanted, since, before, everything=everything)
     planned, faulty = erasure.plan(project, scope), faults.forget(project, dry=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 from rich.table import Column, Table
@@ -10,25 +10,28 @@ from rich.text import Text
 
 from holdfast import clock, paths
 from holdfast.commands import options, terminal
+from holdfast.commands.verb import Json, verb
 from holdfast.sessions import templates
 from holdfast.sessions.compaction import save
 from holdfast.sessions.history import archive
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, views
 from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 
-@click.command(name="list")
-@click.option("--archive", "archived", is_flag=True, help="List completed workflows, even if their files are gone.")
-@click.option("--templates", "patterns", is_flag=True, help="List the templates for `holdfast start`.")
-@options.json_option
-@options.project_option
-def command(archived: bool, patterns: bool, as_json: bool, project_dir: str | None) -> None:
+@verb("list")
+def command(
+    project: Workspace,
+    *,
+    archived: Annotated[bool, "--archive", "List completed workflows, even if their files are gone."] = False,
+    patterns: Annotated[bool, "--templates", "List the templates for `holdfast start`."] = False,
+    as_json: Json = False,
+) -> None:
     """List the workflows of all formats, the newest first.
 
     Files that can't be read are named on stderr.
@@ -37,9 +40,7 @@ def command(archived: bool, patterns: bool, as_json: bool, project_dir: str | No
     Example:
       holdfast list --archive
     """
-    project = options.open_project(project_dir)
-    if archived and patterns:
-        raise click.UsageError("--archive and --templates are two lists; choose one")
+    options.at_most_one({"--archive": archived, "--templates": patterns})
     if archived:
         _archive(project, as_json)
     elif patterns:

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
 from rich.text import Text
 
 from holdfast import clock
 from holdfast.commands import options, terminal, workflow_page
+from holdfast.commands.verb import Json, Name, verb
 from holdfast.errors import HoldfastError
 from holdfast.sessions.compaction import save
 from holdfast.sessions.history import archive, history, overview
 from holdfast.sessions.ownership import selection
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 
 if TYPE_CHECKING:
-    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 
-@click.command(name="show")
-@options.workflow_argument
-@options.json_option
-@options.project_option
-def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> None:
+@verb("show")
+def command(project: Workspace, workflow_id: Name = None, *, as_json: Json = False) -> None:
     """Show the current workflow, or WORKFLOW: phases, agents, to-do list, saves and restores.
 
     WORKFLOW may be completed and in the archive. If no workflow is in progress, the last completed one is shown.
@@ -34,7 +31,6 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
       holdfast show
       holdfast show payments
     """
-    project = options.open_project(project_dir)
     workflow = find(project, workflow_id)
     seen = overview.gather(project, workflow, registry.all_found(project))
     if as_json:

@@ -7,12 +7,12 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import click
 from rich.live import Live
 from rich.text import Text
 
 from holdfast import clock
 from holdfast.commands import options, show, terminal, workflow_page
+from holdfast.commands.verb import Name, ProjectDir, verb
 from holdfast.errors import ChoiceError, HoldfastError
 from holdfast.sessions.history import overview
 from holdfast.workflow import registry
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 _PAUSE_S = 1.0  # durations are shown in seconds
 
 
-@click.command(name="watch")
-@options.workflow_argument
-@options.project_option
-def command(workflow_id: str | None, project_dir: str | None) -> None:
+@verb("watch")
+def command(workflow_id: Name = None, *, project_dir: ProjectDir = None) -> None:
     """Show every second what `holdfast show` prints, until Ctrl-C.
 
     What doesn't fit on the terminal is left out.
