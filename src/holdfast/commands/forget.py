@@ -16,47 +16,13 @@ from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.sessions.ownership import selection, sessions
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import outlook
-from holdfast.workflow.wording import count, one_line, quoted
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from holdfast.sessions.forget.erasure import Forgotten
 
 _FILES = 10  # how many files are named
 _ID_CHARS = 32  # the shortest session id
-# What a person calls the rows of each of the ledger's tables.
-WORDS: Mapping[str, str] = {
-    "sessions": "session",
-    "owners": "owner",
-    "ownings": "owner change",
-    "seals": "snapshot",
-    "deliveries": "restore",
-    "losses": "loss report",
-    "hints": "hint",
-    "summaries": "compaction recap",
-    "launches": "agent",
-    "runs": "agent result",
-    "agent_calls": "agent prompt",
-    "agent_heirs": "session change",
-    "script_runs": "script run",
-    "script_agents": "script agent",
-    "askings": "prompt",
-    "todo_lists": "to-do list",
-    "todo_tasks": "to-do item",
-    "reads": "read file",
-    "readers": "reading position",
-    "phases_seen": "phase list",
-    "attempts": "phase attempt",
-    "step_runs": "step result",
-    "generations": "earlier content",
-    "archive": "archived workflow",
-    "extracts": "memory file extract",
-    "tombstones": "completion mark",
-    "costs": "context cost",
-    "events": "decision",
-}
 
 
 @verb("forget")
@@ -111,7 +77,7 @@ def command(
         click.echo("There is nothing of that kind to forget in this project.")
         return
     lines = _lines(planned, faulty, "These would go" if dry_run else "These go")
-    options.say(paths.shown("\n".join([*lines, *(_reviving(project) if everything else [])])))
+    options.say(paths.shown("\n".join(lines)))
     if dry_run:
         return
     if not yes:
@@ -161,20 +127,9 @@ def _session(project: Workspace, beginning: str) -> str:
         return beginning
 
 
-def _reviving(project: Workspace) -> list[str]:
-    """Return a warning for each workflow that a memory file or plan would bring back once its tombstone is erased."""
-    reviving = (each.detected for each in outlook.outlooks(project) if each.action in ("buried", "created"))
-    lines = []
-    for found in filter(None, reviving):
-        lines.append(f"{one_line(found['source'])} still describes the workflow {quoted(found['name'])}.")
-        lines.append("  The next compaction saves it again, unless you delete it there.")
-    return lines
-
-
 def _lines(told: Forgotten, faulty: int, heading: str) -> list[str]:
-    tables = dict.fromkeys([*WORDS, *told.rows])  # those of most interest first
-    counted = [(told.rows.get(table, 0), WORDS.get(table, table)) for table in tables]
-    counted += [(told.recorded, "recorded event"), (told.logged, "log line"), (faulty, "handler fault")]
+    counted = [(sum(told.rows.values()), "ledger row"), (told.recorded, "recorded event")]
+    counted += [(told.logged, "log line"), (faulty, "handler fault")]
     known = ", ".join(count(number, one) for number, one in counted if number)
     lines = [f"{heading}:"]
     lines += [f"  {known}"] if known else []

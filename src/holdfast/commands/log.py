@@ -37,7 +37,7 @@ def _file(project: Workspace, wanted: str | None, *numbers: str | None) -> Path:
 def command() -> None:
     """Print what happened here, and show or restore earlier contents of state files.
 
-    Without a command it lists: `holdfast log --since 2h` is `holdfast log list --since 2h`.
+    Without a command it lists, so `list` can be left out.
 
     \b
     Examples:

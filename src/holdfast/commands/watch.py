@@ -34,9 +34,9 @@ def command(workflow_id: Name = None, *, project_dir: ProjectDir = None) -> None
       holdfast watch payments
     """
     console = terminal.console()
+    page = _page(console, project_dir, workflow_id, waits=workflow_id is None)
     if not console.is_terminal or console.is_dumb_terminal:
         raise HoldfastError("this needs a terminal; `holdfast show` prints the workflow once")
-    page = _page(console, project_dir, workflow_id, waits=workflow_id is None)
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that the terminal is restored
     try:
         with Live(console=console, screen=True, auto_refresh=False) as live:
