@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import subprocess
@@ -14,7 +13,6 @@ import click
 import pytest
 
 from holdfast import cli
-from holdfast.errors import StateError
 from tests import processes
 from tests.commandline import holdfast
 from tests.tables import each_row
@@ -59,53 +57,6 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(monkeypatch: pytest.Monke
     monkeypatch.setattr(cli, "holdfast", refuse)
 
     assert holdfast("list", root=tmp_path, code=1).err == "holdfast: /somewhere: permission denied\n"
-
-
-@each_row(
-    "number, way_out",
-    [
-        (errno.EROFS, "; make its folder writable, then run the command again"),
-        (errno.ENOSPC, "; free some space, then run the command again"),
-        (errno.EDQUOT, "; free some space, then run the command again"),
-        (errno.EACCES, "; give yourself access, then run the command again"),
-        (errno.EIO, ""),
-    ],
-)
-def test_a_file_that_cannot_be_written_is_named_with_a_way_out(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: int, way_out: str
-) -> None:
-    """The system knows only what is wrong."""
-
-    def refuse(**options: object) -> None:
-        try:
-            raise OSError(number, os.strerror(number))
-        except OSError as error:
-            raise StateError(tmp_path / "state.json", f"cannot be written: {error.strerror}") from error
-
-    monkeypatch.setattr(cli, "holdfast", refuse)
-
-    said = holdfast("list", root=tmp_path, code=1).err
-    assert said.endswith(f"/state.json: cannot be written: {os.strerror(number)}{way_out}\n")
-
-
-def test_access_that_is_missing_is_named_with_the_command_that_gives_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """What belongs to you can be opened by you."""
-    shut = tmp_path / "shut"
-    shut.mkdir(mode=0o500)
-
-    def refuse(**options: object) -> None:
-        try:
-            raise PermissionError(errno.EACCES, "Permission denied")
-        except OSError as error:
-            raise StateError(shut / "state.json", "cannot be written: Permission denied") from error
-
-    monkeypatch.setattr(cli, "holdfast", refuse)
-    monkeypatch.setattr(os, "access", lambda path, mode: path != shut)
-
-    said = holdfast("list", root=tmp_path, code=1).err
-    assert said.endswith(f"give yourself access with `chmod u+rwx {shut}`, then run the command again\n")
 
 
 def test_an_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

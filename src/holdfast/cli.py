@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from difflib import get_close_matches
@@ -14,8 +13,7 @@ import click
 
 from holdfast import formats, paths
 from holdfast.commands import choices
-from holdfast.errors import ChoiceError, HoldfastError, StateError, because, command_line
-from holdfast.files import access
+from holdfast.errors import ChoiceError, HoldfastError, because, command_line
 from holdfast.formats import RECORDS
 from holdfast.process import reset_signals
 from holdfast.process.terminal_text import guarded, nobody_reads
@@ -201,20 +199,5 @@ def _run(given: list[str]) -> Any:
         said = str(error)
         if isinstance(error, OSError) and error.filename is not None:
             said = f"{os.fsdecode(error.filename)}: {because(error)}"
-        click.echo(f"holdfast: {paths.shown(said)}{_way_out(error)}", err=True)
+        click.echo(f"holdfast: {paths.shown(said)}", err=True)
         sys.exit(1)
-
-
-def _way_out(error: Exception) -> str:
-    """Return what to do about a file that the system doesn't let a command read or write; empty for other errors."""
-    cause = error.__cause__
-    if not isinstance(error, StateError) or not isinstance(cause, OSError):
-        return ""
-    if cause.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "; free some space, then run the command again"
-    if cause.errno == errno.EROFS:
-        return "; make its folder writable, then run the command again"
-    if cause.errno in (errno.EACCES, errno.EPERM):
-        found = access.remedy(error.path, write=True) or access.remedy(error.path.parent, write=True)
-        return f"; give yourself access{f' with `{paths.shown(found)}`' if found else ''}, then run the command again"
-    return ""

@@ -129,10 +129,7 @@ def test_every_file_that_is_not_used_is_named_with_the_reason(tmp_path: Path) ->
     reasons = {
         **{folder / "notes.md": "its name doesn't end in .py" for folder in (mine, theirs)},
         **{folder / ".hidden.py": "hidden, because its name begins with a dot" for folder in (mine, theirs)},
-        **{
-            folder / "_help.py": "a helper file, because its name begins with _"
-            for folder in (mine, theirs)
-        },
+        **{folder / "_help.py": "a helper file, because its name begins with _" for folder in (mine, theirs)},
         **{folder / "more": "a folder, and handlers in it don't run" for folder in (mine, theirs)},
         theirs / "none.py": "answers no event, because none of its functions is marked with @hookimpl",
         theirs / "new.py": "not trusted",

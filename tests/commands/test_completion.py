@@ -40,7 +40,12 @@ def test_unfinished_ones_complete_where_one_moves_them(root: Path, verb: str) ->
 
 def test_archived_ones_complete_where_one_looks_at_them(root: Path) -> None:
     """And where one forgets them."""
-    for words in (("show",), ("forget", "--workflow"), ("log", "--workflow"), ("log", "show", "1", "--workflow")):
+    for words in (
+        ("show",),
+        ("forget", "--workflow"),
+        ("log", "list", "--workflow"),
+        ("log", "show", "1", "--workflow"),
+    ):
         assert sorted(completed(*words, "")) == ["old-one", "payments", "user-auth"]
     holdfast("show", completed("show", "o")[0], root=root)
 

@@ -16,14 +16,13 @@ import pytest
 
 from holdfast import log, paths
 from holdfast.clients import claude
-from holdfast.commands import forget
 from holdfast.dispatch import notices
 from holdfast.sessions.compaction import deliveries, hints, snapshots
 from holdfast.sessions.forget import ledger_rows
 from holdfast.sessions.history import generations, recordings
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry, wording
+from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
 from tests.signals import Agent
@@ -285,9 +284,7 @@ def test_a_dry_run_says_it_and_changes_nothing(planted: HoldfastProject) -> None
 
     assert contents(planted) == before
     assert table_counts(planted) == counts
-    told = [wording.count(number, forget.WORDS[table]) for table, number in counts.items() if number]
-    assert [each for each in told if each not in said.out] == []
-    assert not any(table in said.out for table in counts if "_" in table), "the ledger's own words"
+    assert f"{sum(counts.values())} ledger rows" in said.out
 
 
 def test_it_asks_first(planted: HoldfastProject) -> None:

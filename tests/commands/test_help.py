@@ -17,7 +17,6 @@ from tests.test_docs import fault
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pytest
 
 # Numbers of requirements, names and marks that only the source has.
 INTERNAL = re.compile(r"\b[RID]\d{3}-\d|\b(?:Args|Raises|Returns):|``|\bNone\b|\b_\w|\w_\w+\(|[a-z]+\.[a-z]+\(")
@@ -107,17 +106,3 @@ def test_no_line_of_a_list_of_commands_is_cut(words: tuple[str, ...]) -> None:
     assert listed
     assert [line for line in listed.splitlines() if line.strip() and not line.endswith(".")] == []
     assert "..." not in listed
-
-
-def test_the_formats_that_are_installed_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another package's too, with where it stores workflows and what moves them."""
-    from holdfast.commands import start
-    from holdfast.formats import RECORDS
-    from holdfast.formats.record import completed
-
-    monkeypatch.setitem(RECORDS, "board", completed({"NAME": "board", "TOP": ".board", "AGENTS": True, "UNIT": "card"}))
-
-    said = start._help()
-    assert re.search(r"^  board +\.board/; agents move its cards$", said, re.MULTILINE)
-    for name, record in RECORDS.items():
-        assert re.search(rf"^  {name} +{re.escape(record.TOP)}/; ", said, re.MULTILINE)

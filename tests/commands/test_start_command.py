@@ -5,13 +5,11 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import formats, paths
 from holdfast.errors import StateError
 from holdfast.files import atomic
 from holdfast.sessions.workspace import Workspace
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.model import Workflow
 
-UNKNOWN = "neither built in nor in .claude/agents/ or ~/.claude/agents/; create it, or name another"
+UNKNOWN = "neither built in nor in .claude/agents/ or ~/.claude/agents/"
 
 
 def only(root: Path) -> Workflow:
@@ -36,40 +34,6 @@ def only(root: Path) -> Workflow:
 def state(root: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(only(root).path.read_bytes())
     return content
-
-
-def test_a_faulty_configuration_is_told(tmp_path: Path) -> None:
-    """Its format doesn't count, so the workflow may not be of the format that you meant."""
-    file = paths.user_config()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("format = \n")
-
-    said = holdfast("start", "Tool", root=tmp_path)
-
-    assert only(tmp_path).format == "compaction"
-    assert re.fullmatch(r"warning: ~/\S+: is not TOML: .*; to check it: holdfast config --check\n", said.err)
-
-
-@each_row("kind", formats.NAMES)
-def test_an_at_sign_without_a_space_names_no_agent_and_is_said(tmp_path: Path, kind: str) -> None:
-    """It may be meant as one; a mail address and a version are not, and programs get JSON alone on stdout."""
-    for name in ("code-developer", "test-fix-agent", "action-planning-agent"):  # which the wfs format chooses
-        file = tmp_path / ".claude" / "agents" / f"{name}.md"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"---\nname: {name}\n---\n")
-    titles = ("Build@developer", "Test @tester", "Mail bob@example.org", "Go to react@18", "Ask@plug:in @critic", "@x")
-    phases = [argument for title in titles for argument in ("--phase", title)]
-    said = holdfast("start", "Tool", "--format", kind, "--json", *phases, root=tmp_path)
-
-    assert said.json["total"] == 6
-    assert said.err == (
-        f'warning: there is no agent "tester", {UNKNOWN}\n'
-        f'warning: there is no agent "critic", {UNKNOWN}\n'
-        'Note: the phase is called "Build@developer". To name an agent, put a space before its @: "Build @developer".\n'
-    )
-    assert [phase.title for phase in only(tmp_path).phases] == [
-        *("Build@developer", "Test", "Mail bob@example.org", "Go to react@18", "Ask@plug:in", "@x")
-    ]
 
 
 @each_row(
@@ -208,7 +172,7 @@ def test_a_type_is_never_changed_without_a_word(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_the_client_would_not_find_is_named(tmp_path: Path) -> None:
-    """With the places where it looks and what is spelt alike; case is put right, and a plugin's is not looked for."""
+    """With the places where it looks and what is spelt alike, also in another case; a plugin's is not looked for."""
     folder = tmp_path / ".claude" / "agents" / "team"
     folder.mkdir(parents=True)
     (folder / "x.md").write_text("---\ndescription: Reads\nname: code-reviewer\n---\nname: other\n")
@@ -218,11 +182,9 @@ def test_an_agent_that_the_client_would_not_find_is_named(tmp_path: Path) -> Non
 
     said = holdfast("start", "Tool", "--format", "hybrid", *phases, root=tmp_path)
 
-    places = "neither built in nor in .claude/agents/ or ~/.claude/agents/"
     assert said.err.splitlines() == [
-        f'warning: there is no agent "code-reviewr", {places}; did you mean @code-reviewer?',
-        f'warning: there is no agent "nobody", {UNKNOWN}',
-    ]
-    assert [each.agent for each in only(tmp_path).phases] == [
-        *("code-reviewer", "code-reviewr", "nobody", "plugin:it", "Explore", "plain")
+        f'warning: there is no agent "Code-Reviewer", {UNKNOWN}; did you mean @code-reviewer?',
+        f'warning: there is no agent "code-reviewr", {UNKNOWN}; did you mean @code-reviewer?',
+        f'warning: there is no agent "explore", {UNKNOWN}; did you mean @Explore?',
+        f'warning: there is no agent "nobody", {UNKNOWN}; create it, or name another',
     ]

@@ -1,4 +1,4 @@
-"""`holdfast watch` keeps the page up to date, restores the terminal and doesn't touch the project."""
+"""`holdfast watch` keeps the page up to date, and restores the terminal."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.commands import watch
 from tests.commandline import holdfast
 from tests.processes import FOREGROUND
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,50 +39,20 @@ def plain(screen: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen).replace("\r", "")
 
 
-@each_row("interval", ["0", "-1", "x", "nan"])
-def test_an_interval_must_be_one(tmp_path: Path, interval: str) -> None:
-    """No busy loop by accident."""
-    assert "--interval" in holdfast("watch", "--interval", interval, root=tmp_path, code=2).err
-
-
-def test_an_output_that_fails_otherwise_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk under `holdfast watch > file` is no good end."""
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(watch, "tell", full)
-
-    assert "No space left on device" in holdfast("watch", root=tmp_path, code=1).err
-
-
-@pytest.mark.parametrize("number", [5, 32])
-def test_an_output_that_is_gone_is_a_good_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """The reader closed the pipe, or the terminal's window was closed."""
-
-    def gone(*_: object) -> None:
-        raise OSError(number, "gone")
-
-    monkeypatch.setattr(watch, "tell", gone)
-
-    assert holdfast("watch", root=tmp_path).err == ""
-
-
-ON_PIPE = [*FOREGROUND, *WATCH]
-# Its stdin becomes the terminal whose Ctrl-C and Ctrl-Z reach it.
+# Its stdin becomes the terminal whose Ctrl-C reaches it.
 TAKE = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
-ON_TERMINAL = [sys.executable, "-c", TAKE, *ON_PIPE]
+ON_TERMINAL = [sys.executable, "-c", TAKE, *FOREGROUND, *WATCH]
 
 
 class Terminal:
     """A process on a pseudo-terminal."""
 
-    def __init__(self, root: Path, *, size: tuple[int, int] = (40, 80), **environ: str) -> None:
+    def __init__(self, root: Path, *arguments: str, size: tuple[int, int] = (40, 80), **environ: str) -> None:
         self.said = ""
         self._end, other = os.openpty()
         fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         self.process = subprocess.Popen(
-            ON_TERMINAL,
+            [*ON_TERMINAL, *arguments],
             cwd=root,
             env={**os.environ, "TERM": "xterm-256color", **environ},
             stdin=other,
@@ -104,10 +72,6 @@ class Terminal:
         while words not in plain(self.said) and words not in self.said:
             assert time.monotonic() < deadline, f"{words!r} never came: {self.said!r}"
             assert self._read(), f"it ended before {words!r}: {self.said!r}"
-
-    def until_stopped(self) -> None:
-        """Wait until the process was stopped (Ctrl-Z)."""
-        self._until(lambda: os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None)
 
     def ended(self) -> int:
         """Wait for the end and return the exit code."""
@@ -156,92 +120,69 @@ def command(root: Path, *arguments: str) -> None:
 
 @pytest.mark.slow
 def test_on_a_real_terminal(tmp_path: Path, terminals: list[Terminal]) -> None:
-    """It starts, shows, changes with a `holdfast done`, stops and goes on, and ends on Ctrl-C with 0."""
+    """It waits for a workflow, shows it, follows `holdfast done`, and ends on Ctrl-C with 0 and the page."""
     (tmp_path / ".claude").mkdir()
-    command(tmp_path, "start", "Book", "--phase", "Draft", "--phase", "Review")
     terminal = Terminal(tmp_path)
     terminals.append(terminal)
-    terminal.until("[>] 1. Draft")
+    terminal.until("starts one")
     assert terminal.said.count(ENTER) == 1
 
+    command(tmp_path, "start", "Book", "--phase", "Draft", "--phase", "Review")
+    terminal.until("[>] 1. Draft")
     command(tmp_path, "done")
     terminal.until("[>] 2. Review")
-
-    terminal.type(b"\x1a")
-    terminal.until_stopped()
-    assert terminal.said.index(SHOW_CURSOR) < terminal.said.index(LEAVE)
-    terminal.said = ""
-    terminal.process.send_signal(signal.SIGCONT)
-    terminal.until("[>] 2. Review")
-    assert terminal.said.count(ENTER) == 1
-    terminal.until("Ctrl-C ends")
 
     terminal.type(b"\x03")
     assert terminal.ended() == 0
     end = terminal.said.rpartition(LEAVE)
     assert SHOW_CURSOR in end[0]
     assert "[>] 2. Review" in plain(end[2])
-    assert "Ctrl-C ends" not in end[2]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_leaves_a_clean_terminal(tmp_path: Path, terminals: list[Terminal], number: signal.Signals) -> None:
+@pytest.mark.slow
+def test_what_does_not_fit_is_counted(tmp_path: Path, terminals: list[Terminal]) -> None:
+    """A small terminal gets the phases that matter now, and the end of the page is cut off."""
+    (tmp_path / ".claude").mkdir()
+    phases = [word for number in range(1, 20) for word in ("--phase", f"Part {number}")]
+    command(tmp_path, "start", "Book", *phases)
+    command(tmp_path, "done")
+    terminal = Terminal(tmp_path, size=(14, 80))
+    terminals.append(terminal)
+    terminal.until("more lines")
+
+    page = plain(terminal.said)
+    assert "1 completed" in page
+    assert "2. Part 2" in page
+    assert "14 more" in page
+    assert "Part 19" not in page
+
+
+def test_a_signal_leaves_a_clean_terminal(tmp_path: Path, terminals: list[Terminal]) -> None:
     """Whoever ends it, the terminal is as it was; the exit code says which signal it was."""
     terminal = Terminal(tmp_path)
     terminals.append(terminal)
-    terminal.until("Ctrl-C ends")
+    terminal.until("starts one")
 
-    terminal.process.send_signal(number)
+    terminal.process.send_signal(signal.SIGTERM)
 
-    assert terminal.ended() == 128 + number
+    assert terminal.ended() == 128 + signal.SIGTERM
     assert terminal.said.rstrip().endswith(LEAVE)
     assert SHOW_CURSOR in terminal.said
 
 
-def test_a_dumb_terminal_gets_no_sequences(tmp_path: Path, terminals: list[Terminal]) -> None:
-    """TERM=dumb is told the page like a pipe."""
+def test_without_a_terminal_it_names_another_command(tmp_path: Path, terminals: list[Terminal]) -> None:
+    """A pipe and TERM=dumb can't be drawn on."""
+    assert "`holdfast show` prints" in holdfast("watch", root=tmp_path, code=1).err
     terminal = Terminal(tmp_path, TERM="dumb")
     terminals.append(terminal)
-    terminal.until("starts one.")
-    terminal.type(b"\x03")
-
-    assert terminal.ended() == 0
+    terminal.until("`holdfast show` prints")
+    assert terminal.ended() == 1
     assert "\x1b" not in terminal.said
 
 
-def test_on_a_pipe_it_ends_on_an_interrupt(tmp_path: Path) -> None:
-    """With exit code 0 and nothing on stderr; until then the page comes again when something changed."""
-    with subprocess.Popen(ON_PIPE, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
-        assert watching.stdout is not None
-        assert watching.stderr is not None
-        assert watching.stdout.readline() == b"No workflow is in progress here.\n"
-        command(tmp_path, "start", "Book", "--phase", "Draft")
-        while watching.stdout.readline() != b"Book\n":
-            assert watching.poll() is None
-        watching.send_signal(signal.SIGINT)
-        assert watching.wait(PATIENCE) == 0
-        assert watching.stderr.read() == b""
-        assert b"\x1b" not in watching.stdout.read()
-
-
-def test_a_pipe_that_is_closed_ends_it(tmp_path: Path) -> None:
-    """Though nothing changes, so that it has nothing to write."""
-    with subprocess.Popen(ON_PIPE, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
-        assert watching.stdout is not None
-        assert watching.stderr is not None
-        watching.stdout.readline()
-        watching.stdout.close()
-        assert watching.wait(PATIENCE) == 0
-        assert watching.stderr.read() == b""
-
-
-def test_a_pipe_that_is_closed_while_it_writes_ends_it(tmp_path: Path) -> None:
-    """The interpreter has nothing to complain of at its end either."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    watching = subprocess.run(
-        WATCH, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
-    )
-    os.close(writing)
-
-    assert (watching.returncode, watching.stderr) == (0, b"")
+def test_an_unknown_name_ends_it(tmp_path: Path, terminals: list[Terminal]) -> None:
+    """It waits for a first workflow, but not for one with a name that may be misspelt."""
+    terminal = Terminal(tmp_path, "nosuch")
+    terminals.append(terminal)
+    terminal.until("nosuch")
+    assert terminal.ended() == 1

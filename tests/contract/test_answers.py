@@ -215,7 +215,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "done": NO_NEXT,
         "log restore 1 --workflow X": (1, 'no workflow is named "X"'),
         "install --statusline --dry-run": (0, '+ "statusLine": {'),
-        "list --archive --templates": (2, "--archive and --templates are two lists; choose one"),
+        "list --archive --templates": (2, "--archive and --templates can't be used together; choose one"),
     },
     at_work: {
         "list": (0, "active", "1/2 Book - Draft"),

@@ -6,19 +6,14 @@ import json
 import shutil
 import subprocess
 import sys
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.commands import layout
 from holdfast.sessions.compaction import snapshots
-from holdfast.sessions.history import overview, succession
-from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
-from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
 from tests.handmade import ME, OTHER, THIRD
@@ -244,25 +239,3 @@ def test_a_new_agent_gets_the_reminders_of_its_workflow_once(project: HoldfastPr
     assert fired["started"].specific["hookEventName"] == "SubagentStart"
     agent.started().assert_silent()
     Agent(project, "Build it", number=2).started().assert_advised("Never use tabs")
-
-
-# What people see
-
-
-def test_what_ended_is_a_line_where_there_is_little_room(project: HoldfastProject) -> None:
-    """`watch` on a small terminal counts them."""
-    begin(project, "startup")
-    given = [Agent(project, "look", "Explore", number=number) for number in (1, 2, 3)]
-    begun(project, *given, background=True)
-    for agent in given:
-        agent.stopped("Done.")
-    ledger = opened(project)
-    found = registry.all_found(ledger)
-    seen = overview.gather(ledger, found.workflows[0], found)
-    sight = succession.Sight(project.root, seen)
-    lines = [line.plain for line in layout.watched(sight, seen.at + timedelta(seconds=5), 80, 14)]
-
-    (line,) = [line for line in lines if "Unused" in line]
-    assert line.split("Unused")[1].strip().startswith("Explore, finished")
-    assert any("(+2 more)" in line for line in lines)
-    assert owners.owner(ledger, found.workflows[0]) == ME

@@ -41,7 +41,14 @@ QUICK = 1  # compactions of each row of a quick run, before the one that is repe
     metavar="N",
     help=f"How many compactions the long row has. Default: {CYCLES}, or {QUICK} in a quick run.",
 )
-@options.number_option("--facts", 29, "How many facts a workflow gets.", least=trials.LEAST)
+@click.option(
+    "--facts",
+    type=click.IntRange(trials.LEAST),
+    default=29,
+    show_default=True,
+    metavar="N",
+    help="How many facts a workflow gets.",
+)
 @click.option("--kill", is_flag=True, help="Also kill the entrypoint at every write. This takes minutes.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="The seed of the planted words.")
 @click.option("--format", "formats", multiple=True, metavar="FORMAT", help="Play only this format. Repeat it.")

@@ -6,7 +6,6 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.clients.claude.output_schema import LIMIT_UNITS
 from holdfast.dispatch.budget import units
 from holdfast.testkit.client import Client
 from tools.survival.transcript import Transcript
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from holdfast.testkit.agent import Agent
     from holdfast.testkit.reply import Heard
 
+LIMIT_UNITS = 10_000  # UTF-16 units of one string; the client replaces a longer one by a preview (client fact §1.9)
 PREVIEW_CHARS = 2_000  # what the model sees of a text over the client's limit
 _PROJECT = "HOLDFAST_PROJECT_DIR"
 UNTOLD = (

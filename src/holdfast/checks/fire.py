@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import notice, ok, problem
-from holdfast.clients.claude import events, matchers, output_schema
+from holdfast.clients.claude import events, matchers
 from holdfast.errors import StateError
 from holdfast.install import launcher, plugin, registrations
 from holdfast.testkit import place, recorded
@@ -215,8 +216,11 @@ def _faults(event: str, ended: Ended, limit: float) -> Iterator[str]:
         yield f"exit code {ended.exit_code}"
     if ended.stderr.strip():
         yield f"it writes to stderr: {ended.stderr.strip().splitlines()[-1]}"
-    if fault := output_schema.fault(event, ended.stdout):
-        yield f"it prints {fault}"
+    if ended.stdout and events.EVENTS[event].reply != "text":
+        try:
+            json.loads(ended.stdout)
+        except ValueError:
+            yield f"it prints plain text, which goes nowhere: {ended.stdout[:60]!r}"
 
 
 def _noted(root: Path, event: str) -> int:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from holdfast.commands import options
+from holdfast.commands.verb import Json, ListGroup, verb
 from holdfast.errors import HoldfastError
 from holdfast.sessions.agents import agent_book
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count, one_line
 
 if TYPE_CHECKING:
     from holdfast.sessions.agents.agent_book import Entry
 
-_name = click.argument("name")
 
-
-@click.group(name="agents")
+@click.group(name="agents", cls=ListGroup)
 def command() -> None:
     """List agents and runs of scripts, show what they returned, and let them run anew.
 
@@ -27,17 +27,19 @@ def command() -> None:
 
     \b
     Examples:
-      holdfast agents list
+      holdfast agents
       holdfast agents show wf_d604c20b-bc1
       holdfast agents rerun review
     """
 
 
-@command.command(name="list")
-@click.option("--all", "whole", is_flag=True, help=f"Also those before the latest {agent_book.LISTED}.")
-@options.json_option
-@options.project_option
-def list_(whole: bool, as_json: bool, project_dir: str | None) -> None:
+@verb("list", command)
+def list_(
+    project: Workspace,
+    *,
+    everything: Annotated[bool, "--all", f"Also those before the latest {agent_book.LISTED}."] = False,
+    as_json: Json = False,
+) -> None:
     """Print agents and runs of scripts, the latest first.
 
     \b
@@ -45,13 +47,12 @@ def list_(whole: bool, as_json: bool, project_dir: str | None) -> None:
       holdfast agents list
       holdfast agents list --json
     """
-    project = options.open_project(project_dir)
-    found = agent_book.entries(project, -1 if whole else agent_book.LISTED)
+    found = agent_book.entries(project, -1 if everything else agent_book.LISTED)
     left_out = agent_book.count(project) - len(found)
     if left_out:
         click.echo(f"note: {count(left_out, 'earlier one')} left out; `--all` lists them, too.", err=True)
     if as_json:
-        options.print_json([_row(each) for each in found])
+        options.print_json([each._asdict() for each in found])
         return
     for each in found:
         options.say(f"{each.name:<24}  {each.status:<11}  {one_line(each.about, 80)}")
@@ -59,11 +60,8 @@ def list_(whole: bool, as_json: bool, project_dir: str | None) -> None:
         options.say("No agents are known here.")
 
 
-@command.command()
-@_name
-@options.json_option
-@options.project_option
-def show(name: str, as_json: bool, project_dir: str | None) -> None:
+@verb("show", command)
+def show(project: Workspace, name: str, *, as_json: Json = False) -> None:
     """Print what an agent returned, or each agent of a run.
 
     \b
@@ -71,11 +69,10 @@ def show(name: str, as_json: bool, project_dir: str | None) -> None:
       holdfast agents show wf_d604c20b-bc1
       holdfast agents show a5f934ab1770c0194 --json
     """
-    project = options.open_project(project_dir)
     entry = _found(agent_book.find(project, name), name)
     results = agent_book.results(project, entry)
     if as_json:
-        options.print_json(_row(entry) | {"results": [each._asdict() for each in results]})
+        options.print_json(entry._asdict() | {"results": [each._asdict() for each in results]})
         return
     options.say(f"{entry.name}  {entry.status}  {one_line(entry.about)}")
     for each in results:
@@ -84,10 +81,8 @@ def show(name: str, as_json: bool, project_dir: str | None) -> None:
         options.say(f"\nTo use these results in a session, name {entry.name} in your prompt, and ask to resume it.")
 
 
-@command.command()
-@_name
-@options.project_option
-def rerun(name: str, project_dir: str | None) -> None:
+@verb("rerun", command)
+def rerun(project: Workspace, name: str) -> None:
     """Let an agent, or the agents of a run, run anew.
 
     What they returned isn't used when they are launched once more.
@@ -97,17 +92,14 @@ def rerun(name: str, project_dir: str | None) -> None:
       holdfast agents rerun wf_d604c20b-bc1
       holdfast agents rerun review
     """
-    project = options.open_project(project_dir)
     entry = _found(agent_book.find(project, name), name)
     agent_book.rerun(project, entry)
     anew = "all of its agents run" if entry.kind == "run" else "it runs"
     options.say(f"{entry.name} won't be used again: launched once more, {anew}.")
 
 
-@command.command()
-@_name
-@options.project_option
-def forget(name: str, project_dir: str | None) -> None:
+@verb("forget", command)
+def forget(project: Workspace, name: str) -> None:
     """Forget an agent or a run.
 
     What Holdfast knows of it is deleted: rows of the ledger, the file with a long result, and the recorded events and
@@ -117,7 +109,6 @@ def forget(name: str, project_dir: str | None) -> None:
     Examples:
       holdfast agents forget a5f934ab1770c0194
     """
-    project = options.open_project(project_dir)
     entry = _found(agent_book.find(project, name), name)
     done = erasure.forget(project, Scope(agents=agent_book.ids(project, entry)))
     if not done.clean:
@@ -131,7 +122,3 @@ def _found(entry: Entry | None, name: str) -> Entry:
             f"no agent and no run here is called {one_line(name, 80)!r}; `holdfast agents list` shows them"
         )
     return entry
-
-
-def _row(entry: Entry) -> dict[str, Any]:
-    return entry._asdict()

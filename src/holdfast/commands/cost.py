@@ -5,27 +5,22 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from holdfast import clock
 from holdfast.commands import options
+from holdfast.commands.verb import Json, SessionId, Since, verb
 from holdfast.ledger import context_costs
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from holdfast.ledger.context_costs import Cost
 
 
-@click.command(name="cost")
-@options.session_option
-@click.option("--since", type=options.Moment(), metavar="TIME", help="Not before this time or age: 30m, 2h, 3d.")
-@options.json_option
-@options.project_option
-def command(session_id: str | None, since: datetime | None, as_json: bool, project_dir: str | None) -> None:
+@verb("cost")
+def command(project: Workspace, *, session_id: SessionId = None, since: Since = None, as_json: Json = False) -> None:
     """Show what Holdfast put into the model's context, by session, event and handler.
 
     It counts what the model is told: guidance, advice, reasons of refusals,
@@ -36,7 +31,6 @@ def command(session_id: str | None, since: datetime | None, as_json: bool, proje
     Example:
       holdfast cost --since 2h
     """
-    project = options.open_project(project_dir)
     options.insist_on_ledger(project)
     found = context_costs.totals(project, session=session_id or "", since=clock.stamp(since) if since else "")
     if session_id and not found:

@@ -141,7 +141,7 @@ def _print(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]]
 
     def put(text: str, level: str) -> None:
         lead = Text.assemble("  ", (f"{marks[level]} ", _STYLES[level]))
-        terminal.put_hanging(console, Text(_shown(text)), lead)
+        terminal.put_wrapped(console, terminal.row(lead, _shown(text)))
 
     shown = [each for each in found if verbose or each.level != "ok"]
     for name, group in groupby(shown, key=lambda each: each.check):

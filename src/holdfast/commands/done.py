@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import click
-
-from holdfast.commands import options
 from holdfast.commands import verbs as shared
+from holdfast.commands.verb import Json, verb
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
 from holdfast.workflow.wording import count, plural, quoted
 
@@ -17,22 +16,16 @@ if TYPE_CHECKING:
 _NAMED = 5  # phases that the message names
 
 
-@click.command(name="done")
-@shared.phase_argument
-@shared.workflow_option
-@click.option("--note", default="", metavar="TEXT", help="Tell the next phase what it needs to know.")
-@click.option("--again", is_flag=True, help="Complete the current phase even if the last one got the same note.")
-@click.option("--all", "everything", is_flag=True, help="End the workflow. Phases that never began stay as they are.")
-@options.json_option
-@options.project_option
+@verb("done")
 def command(
-    name: str | None,
-    workflow_id: str | None,
-    note: str,
-    again: bool,
-    everything: bool,
-    as_json: bool,
-    project_dir: str | None,
+    project: Workspace,
+    name: shared.PhaseName = None,
+    *,
+    workflow_id: shared.Other = None,
+    note: Annotated[str, {"metavar": "TEXT"}, "Tell the next phase what it needs to know."] = "",
+    again: Annotated[bool, "Complete the current phase even if the last one got the same note."] = False,
+    everything: Annotated[bool, "--all", "End the workflow. Phases that never began stay as they are."] = False,
+    as_json: Json = False,
 ) -> None:
     """Complete the current phase and begin the next one. The last phase completes the workflow.
 
@@ -43,7 +36,6 @@ def command(
       holdfast done "Design the API" --note "The API is in src/api.py"
       holdfast done --all payments
     """
-    project = options.open_project(project_dir)
     workflow, phase = shared.find_phase(project, name, workflow_id)
     if not everything:
         phase = verbs.to_complete(workflow, phase, note="" if again else note)

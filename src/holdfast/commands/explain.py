@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import click
 
 from holdfast import paths
 from holdfast.commands import options
+from holdfast.commands.verb import Json, ProjectDir, verb
 from holdfast.install import skill
 from holdfast.sessions.explain import explain, text
 
 
-@click.command(name="explain")
-@click.option("--protocol", is_flag=True, help="Print how a model keeps a workflow, as a section for a CLAUDE.md.")
-@click.option("--all", "everything", is_flag=True, help="Give a reason for every plan, however many there are.")
-@options.json_option
-@options.project_option
-def command(protocol: bool, everything: bool, as_json: bool, project_dir: str | None) -> None:
+@verb("explain")
+def command(
+    *,
+    protocol: Annotated[bool, "Print how a model keeps a workflow, as a section for a CLAUDE.md."] = False,
+    everything: Annotated[bool, "--all", "Give a reason for every plan, however many there are."] = False,
+    as_json: Json = False,
+    project_dir: ProjectDir = None,
+) -> None:
     """Explain which workflows a compaction would save and restore here, and why.
 
     \b

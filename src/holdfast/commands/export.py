@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from holdfast import paths
 from holdfast.commands import options
+from holdfast.commands.verb import Output, verb
 from holdfast.files import atomic
 from holdfast.sessions.history import export
+from holdfast.sessions.workspace import Workspace
 
 
-@click.command(name="export")
-@options.output_argument
-@click.option("--verbatim", is_flag=True, help="Leave secrets in. Otherwise they are masked.")
-@options.project_option
-def command(output: Path | None, verbatim: bool, project_dir: str | None) -> None:
+@verb("export")
+def command(
+    project: Workspace,
+    output: Output = None,
+    *,
+    verbatim: Annotated[bool, "Leave secrets in. Otherwise they are masked."] = False,
+) -> None:
     """Print all that Holdfast knows of this project as one JSON document, or write it to FILE.
 
     The document has the ledger with earlier contents and the archive, recorded events, lines of the log, and sidecars.
@@ -27,7 +32,6 @@ def command(output: Path | None, verbatim: bool, project_dir: str | None) -> Non
     Example:
       holdfast export project.json
     """
-    project = options.open_project(project_dir)
     options.insist_on_ledger(project)
     whole = export.document(project, verbatim=verbatim)
     for said in whole["unread"]:

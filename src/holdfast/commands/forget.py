@@ -2,80 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from holdfast import clock, paths
 from holdfast.commands import options
+from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.sessions.ownership import selection, sessions
-from holdfast.workflow import outlook
-from holdfast.workflow.wording import count, one_line, quoted
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
     from holdfast.sessions.forget.erasure import Forgotten
-    from holdfast.sessions.workspace import Workspace
 
 _FILES = 10  # how many files are named
 _ID_CHARS = 32  # the shortest session id
-# What a person calls the rows of each of the ledger's tables.
-WORDS: Mapping[str, str] = {
-    "sessions": "session",
-    "owners": "owner",
-    "ownings": "owner change",
-    "seals": "snapshot",
-    "deliveries": "restore",
-    "losses": "loss report",
-    "hints": "hint",
-    "summaries": "compaction recap",
-    "launches": "agent",
-    "runs": "agent result",
-    "agent_calls": "agent prompt",
-    "agent_heirs": "session change",
-    "script_runs": "script run",
-    "script_agents": "script agent",
-    "askings": "prompt",
-    "todo_lists": "to-do list",
-    "todo_tasks": "to-do item",
-    "reads": "read file",
-    "readers": "reading position",
-    "phases_seen": "phase list",
-    "attempts": "phase attempt",
-    "step_runs": "step result",
-    "generations": "earlier content",
-    "archive": "archived workflow",
-    "extracts": "memory file extract",
-    "tombstones": "completion mark",
-    "costs": "context cost",
-    "events": "decision",
-    "handler_state": "handler's memory",
-}
 
 
-@click.command(name="forget")
-@click.option("--session", "session_id", metavar="ID", help="Forget this session. The beginning of its id will do.")
-@options.workflow_option("--workflow", help="Forget this workflow. It may be in the archive.")
-@click.option("--since", type=options.Moment(), metavar="TIME", help="Forget what last changed at this time or later.")
-@click.option("--before", type=options.Moment(), metavar="TIME", help="Forget what last changed before this time.")
-@click.option("--everything", is_flag=True, help="Forget all of this project, in all of its worktrees.")
-@click.option("--dry-run", is_flag=True, help="Print what would go, and change nothing.")
-@options.yes_option
-@options.project_option
+@verb("forget")
 def command(
-    session_id: str | None,
-    wanted: str | None,
-    since: datetime | None,
-    before: datetime | None,
-    everything: bool,
-    dry_run: bool,
-    yes: bool,
-    project_dir: str | None,
+    project: Workspace,
+    *,
+    session_id: Annotated[
+        str | None, "--session", {"metavar": "ID"}, "Forget this session. The beginning of its id will do."
+    ] = None,
+    wanted: Annotated[
+        str | None,
+        "--workflow",
+        {"metavar": "WORKFLOW", "shell_complete": options.workflow_names},
+        "Forget this workflow. It may be in the archive.",
+    ] = None,
+    since: Annotated[
+        datetime | None, options.Moment(), {"metavar": "TIME"}, "Forget what last changed at this time or later."
+    ] = None,
+    before: Annotated[
+        datetime | None, options.Moment(), {"metavar": "TIME"}, "Forget what last changed before this time."
+    ] = None,
+    everything: Annotated[bool, "Forget all of this project, in all of its worktrees."] = False,
+    dry_run: Annotated[bool, "Print what would go, and change nothing."] = False,
+    yes: Yes = False,
 ) -> None:
     """Delete what Holdfast knows of a session, a workflow, a span of time or the whole project.
 
@@ -96,7 +66,6 @@ def command(
     given = [bool(session_id), bool(wanted), bool(since or before), everything]
     if sum(given) != 1:
         raise click.UsageError("choose what to forget: --session, --workflow, --since and --before, or --everything")
-    project = options.open_project(project_dir)
     erasure.insist_on_ledger(project)
     scope = _scope(project, session_id, wanted, since, before, everything=everything)
     planned = erasure.plan(project, scope)
@@ -106,7 +75,7 @@ def command(
         click.echo("There is nothing of that kind to forget in this project.")
         return
     lines = _lines(planned, "These would go" if dry_run else "These go")
-    options.say(paths.shown("\n".join([*lines, *(_reviving(project) if everything else [])])))
+    options.say(paths.shown("\n".join(lines)))
     if dry_run:
         return
     if not yes:
@@ -155,20 +124,8 @@ def _session(project: Workspace, beginning: str) -> str:
         return beginning
 
 
-def _reviving(project: Workspace) -> list[str]:
-    """Return a warning for each workflow that a memory file or plan would bring back once its tombstone is erased."""
-    reviving = (each.detected for each in outlook.outlooks(project) if each.action in ("buried", "created"))
-    lines = []
-    for found in filter(None, reviving):
-        lines.append(f"{one_line(found['source'])} still describes the workflow {quoted(found['name'])}.")
-        lines.append("  The next compaction saves it again, unless you delete it there.")
-    return lines
-
-
 def _lines(told: Forgotten, heading: str) -> list[str]:
-    tables = dict.fromkeys([*WORDS, *told.rows])  # those of most interest first
-    counted = [(told.rows.get(table, 0), WORDS.get(table, table)) for table in tables]
-    counted += [(told.recorded, "recorded event"), (told.logged, "log line")]
+    counted = [(sum(told.rows.values()), "ledger row"), (told.recorded, "recorded event"), (told.logged, "log line")]
     known = ", ".join(count(number, one) for number, one in counted if number)
     lines = [f"{heading}:"]
     lines += [f"  {known}"] if known else []

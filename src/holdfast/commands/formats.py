@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from holdfast import formats, paths
 from holdfast.commands import definition_trust, options
+from holdfast.commands.verb import InProject, Json, ListGroup, Yes, verb
 from holdfast.errors import HoldfastError, StateError, because, command_line
 from holdfast.files import atomic, trust
 from holdfast.formats.described import catalog, store, view
 from holdfast.formats.described.description import NAME
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import definitions, registry, statefile, wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.formats.described.description import Description
-    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.definitions import Listed
 
 _ROW_LIMIT_CHARS = 8_000
@@ -60,22 +61,20 @@ blocked = ["blocked"]
 """
 
 
-@click.group(name="formats")
+@click.group(name="formats", cls=ListGroup)
 def command() -> None:
     """List the formats that workflows can be stored in, and describe your own without code.
 
     \b
     Examples:
-      holdfast formats list
+      holdfast formats
       holdfast formats new checklist
       holdfast formats check checklist
     """
 
 
-@command.command(name="list")
-@options.json_option
-@options.project_option
-def list_(as_json: bool, project_dir: str | None) -> None:
+@verb("list", command)
+def list_(project: Workspace, *, as_json: Json = False) -> None:
     """List the formats, also those without code.
 
     What isn't used has the reason. A project's format counts once you trusted it.
@@ -85,7 +84,6 @@ def list_(as_json: bool, project_dir: str | None) -> None:
       holdfast formats list
       holdfast formats list --json
     """
-    project = options.open_project(project_dir)
     rows = [*_known(), *map(_row, catalog.listed(project.root))]
     if as_json:
         options.print_json(rows)
@@ -102,11 +100,8 @@ def list_(as_json: bool, project_dir: str | None) -> None:
             options.note(_to_trust(each))
 
 
-@command.command()
-@click.argument("names", metavar="[NAME]...", nargs=-1)
-@options.json_option
-@options.project_option
-def check(names: tuple[str, ...], as_json: bool, project_dir: str | None) -> None:
+@verb("check", command)
+def check(project: Workspace, *names: Annotated[str, {"metavar": "[NAME]..."}], as_json: Json = False) -> None:
     """Say what Holdfast makes of your formats.
 
     It names the files that they describe. Without NAME, it checks all. The exit code is 1 if one can't be used.
@@ -116,7 +111,6 @@ def check(names: tuple[str, ...], as_json: bool, project_dir: str | None) -> Non
       holdfast formats check
       holdfast formats check checklist
     """
-    project = options.open_project(project_dir)
     found = [each for each in catalog.listed(project.root) if not names or each.name in names]
     if missing := [name for name in names if name not in {each.name for each in found}]:
         raise HoldfastError(f"there is no format without code {missing[0]!r}; `holdfast formats list` lists them")
@@ -129,11 +123,8 @@ def check(names: tuple[str, ...], as_json: bool, project_dir: str | None) -> Non
         sys.exit(1)
 
 
-@command.command()
-@click.argument("name")
-@options.in_project_option
-@options.project_option
-def new(name: str, in_project: bool, project_dir: str | None) -> None:
+@verb("new", command)
+def new(project: Workspace, name: str, *, in_project: InProject = False) -> None:
     """Write the description of a format.
 
     The file is NAME.toml in your formats folder, with everything that a description can say.
@@ -143,7 +134,6 @@ def new(name: str, in_project: bool, project_dir: str | None) -> None:
       holdfast formats new checklist
       holdfast formats new checklist --in-project
     """
-    project = options.open_project(project_dir)
     if not NAME.fullmatch(name):
         raise click.BadParameter(f"{name!r}: use small letters, digits, - and _, 40 at most", param_hint="NAME")
     folders = definitions.user_folder(catalog.KIND), definitions.project_folder(project.root, catalog.KIND)
@@ -167,12 +157,8 @@ def new(name: str, in_project: bool, project_dir: str | None) -> None:
         options.say(f"Trust it again after each edit: {command_line('formats', 'trust', name)}")
 
 
-@command.command(name="trust")
-@click.argument("name")
-@options.yes_option
-@options.json_option
-@options.project_option
-def trust_(name: str, yes: bool, as_json: bool, project_dir: str | None) -> None:
+@verb("trust", command)
+def trust_(project: Workspace, name: str, *, yes: Yes = False, as_json: Json = False) -> None:
     """Trust a format of the project.
 
     Trust holds for exactly the content that the file has now. It is for people, not for a model.
@@ -181,7 +167,7 @@ def trust_(name: str, yes: bool, as_json: bool, project_dir: str | None) -> None
     Examples:
       holdfast formats trust checklist
     """
-    definition_trust.grant(options.open_project(project_dir), catalog.KIND, name, yes=yes, as_json=as_json)
+    definition_trust.grant(project, catalog.KIND, name, yes=yes, as_json=as_json)
 
 
 def _known() -> Iterator[dict[str, Any]]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
-from click.shell_completion import CompletionItem
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -73,13 +72,11 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
     for event, rows in listed.items():
         if shown := [row for row in rows if not row["off"]]:
             terminal.put(console, [Text(event, "bold")])
-            terminal.put_table(console, _table(shown))
+            terminal.put_wrapped(console, _table(shown))
     for path, remark in (*unused, *remarks):
-        terminal.put_hanging(console, _text(f"{_file_name(path)}: {remark}"), Text(), hang=2)
+        terminal.put_wrapped(console, _text(f"{_file_name(path)}: {remark}"))
     if any(file.path.parent == paths.shipped("handlers") for file in files):
-        terminal.put_hanging(
-            console, _text(f"The shipped handlers are in {paths.shipped('handlers')}."), Text(), hang=2
-        )
+        terminal.put_wrapped(console, _text(f"The shipped handlers are in {paths.shipped('handlers')}."))
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:
@@ -231,31 +228,17 @@ def check(project: Workspace, *files: Path, as_json: Json = False) -> None:
     sys.exit(1 if complaints else 0)
 
 
-class _EventName(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases of click only
-    """The name of an event, in any case."""
-
-    name = "event"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name in the client's spelling."""
-        known = {name.casefold(): name for name in events.EVENTS}
-        if name := known.get(value.casefold()):
-            return name
-        near = get_close_matches(value.casefold(), known, n=1)
-        hint = f"did you mean {known[near[0]]}?" if near else f"choose one of {', '.join(events.EVENTS)}"
-        raise click.BadParameter(f"there is no event {value!r}; {hint}", ctx, param)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the names that begin with a text."""
-        return [CompletionItem(name) for name in events.EVENTS if name.casefold().startswith(incomplete.casefold())]
-
-
 @verb("new", command)
 def new(
     project: Workspace,
     name: str,
     *,
-    event: Annotated[str, _EventName(), "The event it answers, such as PreToolUse."],
+    event: Annotated[
+        str,
+        click.Choice(tuple(events.EVENTS), case_sensitive=False),
+        {"metavar": "EVENT"},
+        "The event it answers, such as PreToolUse.",
+    ],
     in_project: InProject = False,
 ) -> None:
     """Write a handler that answers an event.

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
-from rich.cells import cell_len
+from rich.table import Column, Table
 from rich.text import Text
 
 from holdfast import clock, paths
-from holdfast.commands import layout, options, terminal
+from holdfast.commands import options, terminal
+from holdfast.commands.verb import Json, verb
 from holdfast.sessions import templates
 from holdfast.sessions.compaction import save
 from holdfast.sessions.history import archive
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, views
 from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 
-@click.command(name="list")
-@click.option("--archive", "archived", is_flag=True, help="List completed workflows, even if their files are gone.")
-@click.option("--templates", "patterns", is_flag=True, help="List the templates for `holdfast start`.")
-@options.json_option
-@options.project_option
-def command(archived: bool, patterns: bool, as_json: bool, project_dir: str | None) -> None:
+@verb("list")
+def command(
+    project: Workspace,
+    *,
+    archived: Annotated[bool, "--archive", "List completed workflows, even if their files are gone."] = False,
+    patterns: Annotated[bool, "--templates", "List the templates for `holdfast start`."] = False,
+    as_json: Json = False,
+) -> None:
     """List the workflows of all formats, the newest first.
 
     Files that can't be read are named on stderr.
@@ -37,9 +40,7 @@ def command(archived: bool, patterns: bool, as_json: bool, project_dir: str | No
     Example:
       holdfast list --archive
     """
-    project = options.open_project(project_dir)
-    if archived and patterns:
-        raise click.UsageError("--archive and --templates are two lists; choose one")
+    options.at_most_one({"--archive": archived, "--templates": patterns})
     if archived:
         _archive(project, as_json)
     elif patterns:
@@ -58,7 +59,7 @@ def _present(project: Workspace, as_json: bool) -> None:
     if as_json:
         options.print_json([views.row(workflow) for workflow in found.workflows])
     elif found.workflows:
-        _put([((each.word, each.position), _told(each)) for each in found.workflows])
+        _put([(each.word, each.position, _told(each)) for each in found.workflows])
     else:
         click.echo(views.NONE)
 
@@ -70,11 +71,13 @@ def _archive(project: Workspace, as_json: bool) -> None:
         rows = [{"completed_at": each.completed_at, "worktree": each.worktree} for each in kept]
         options.print_json([views.row(each.workflow) | row for each, row in zip(kept, rows, strict=True)])
     elif kept:
-        here = project.worktree
-        places = ["" if each.worktree == here else f", in {each.worktree}" for each in kept]
-        cells = [(clock.minute(each.completed_at), each.workflow.position) for each in kept]
-        told = [_told(each.workflow, place) for each, place in zip(kept, places, strict=True)]
-        _put(list(zip(cells, told, strict=True)))
+        places = ["" if each.worktree == project.worktree else f", in {each.worktree}" for each in kept]
+        _put(
+            [
+                (clock.minute(each.completed_at), each.workflow.position, _told(each.workflow, place))
+                for each, place in zip(kept, places, strict=True)
+            ]
+        )
     else:
         click.echo("No workflow of this project has been completed yet.")
 
@@ -86,35 +89,22 @@ def _templates(project: Workspace, as_json: bool) -> None:
     if as_json:
         options.print_json([templates.row(template) for template in found])
     else:
-        told = [", ".join(map(one_line, templates.row(each)["phases"])) for each in found]
-        _put([((one_line(each.name),), (text, "")) for each, text in zip(found, told, strict=True)])
+        _put([(one_line(each.name), ", ".join(map(one_line, templates.row(each)["phases"]))) for each in found])
         click.echo(
             "Each workflow is a template too, by its title. Write your own in .claude/templates/NAME.toml or "
             f"{paths.shown(str(paths.user_templates() / 'NAME.toml'))}."
         )
 
 
-def _told(workflow: Workflow, place: str = "") -> tuple[str, str]:
+def _told(workflow: Workflow, place: str = "") -> str:
     phase = f" - {one_line(workflow.current_name)}" if workflow.phase else ""
-    return f"{one_line(workflow.title)}{phase}", one_line(f"({workflow.format} {workflow.id}{place})", limit=1_000)
+    name = one_line(f"({workflow.format} {workflow.id}{place})", limit=1_000)
+    return f"{one_line(workflow.title)}{phase}  {name}"
 
 
-def _put(rows: Sequence[tuple[tuple[str, ...], tuple[str, str]]]) -> None:
-    """Print rows, each made of cells in columns, a text and a name.
-
-    On a narrow terminal the text wraps under its beginning, and the name gets its own line: it is never split, so that
-    people can copy it. Without a terminal or COLUMNS each row stays on one line, for programs that search lines.
-    """
-    console = terminal.console()
-    page = layout.Sheet(console.width)
-    narrow = terminal.wraps(console)
-    widths = [max(map(cell_len, column)) for column in zip(*(cells for cells, _ in rows), strict=True)]
-    for cells, (told, name) in rows:
-        lead = "".join(f"{cell}{' ' * (width - cell_len(cell))}  " for cell, width in zip(cells, widths, strict=True))
-        line = f"{lead}{told}  {name}".rstrip()
-        if narrow and cell_len(line) > console.width:
-            page.put(Text(told), lead)
-            page.lines += [Text(f"  {name}")] if name else []
-        else:
-            page.lines.append(Text(line))
-    terminal.put(console, page.lines)
+def _put(rows: Sequence[tuple[str, ...]]) -> None:
+    """Print rows in columns."""
+    table = Table.grid(*(Column(overflow="fold") for _ in rows[0]), padding=(0, 2, 0, 0))
+    for cells in rows:
+        table.add_row(*map(Text, cells))
+    terminal.put_wrapped(terminal.console(), table)

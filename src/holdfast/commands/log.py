@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from rich.table import Column, Table
+from rich.text import Text
 
-from holdfast.commands import layout, options
+from holdfast.commands import options, terminal
+from holdfast.commands.verb import Json, ListGroup, SessionId, Since, verb
 from holdfast.sessions.history import rewind, timeline
 from holdfast.sessions.ownership import selection, sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from pathlib import Path
 
-    from holdfast.sessions.workspace import Workspace
 
-
-of_option = options.workflow_option("--workflow", help="The workflow, if it isn't the current one.")
+_OPTION = {"metavar": "WORKFLOW", "shell_complete": options.workflow_names}
+Of = Annotated[str | None, "--workflow", _OPTION, "The workflow, if it isn't the current one."]
+Number = Annotated[str, {"metavar": "N"}]
 
 
 def _file(project: Workspace, wanted: str | None, *numbers: str | None) -> Path:
@@ -30,22 +33,31 @@ def _file(project: Workspace, wanted: str | None, *numbers: str | None) -> Path:
     return rewind.find(project, wanted, options.session())
 
 
-@click.group(name="log", invoke_without_command=True)
-@options.session_option
-@options.workflow_option("--workflow", help="Only this workflow.")
-@click.option("--since", type=options.Moment(), metavar="TIME", help="Not before this time or age: 30m, 2h, 3d.")
-@options.number_option("--limit", timeline.LIMIT, "At most this many, the newest.", most=1_000_000)
-@options.json_option
-@options.project_option
-@click.pass_context
-def command(
-    context: click.Context,
-    session_id: str | None,
-    wanted: str | None,
-    since: datetime | None,
-    limit: int,
-    as_json: bool,
-    project_dir: str | None,
+@click.group(name="log", cls=ListGroup)
+def command() -> None:
+    """Print what happened here, and show or restore earlier contents of state files.
+
+    Without a command it lists, so `list` can be left out.
+
+    \b
+    Examples:
+      holdfast log
+      holdfast log diff
+      holdfast log restore 2
+    """
+
+
+@verb("list", command)
+def list_(
+    project: Workspace,
+    *,
+    session_id: SessionId = None,
+    wanted: Annotated[str | None, "--workflow", _OPTION, "Only this workflow."] = None,
+    since: Since = None,
+    limit: Annotated[
+        int, click.IntRange(1, 1_000_000), {"metavar": "N", "show_default": True}, "At most this many, the newest."
+    ] = timeline.LIMIT,
+    as_json: Json = False,
 ) -> None:
     """Print what happened here, the newest first.
 
@@ -57,13 +69,9 @@ def command(
 
     \b
     Examples:
-      holdfast log --since 2h
-      holdfast log --workflow "User auth" --limit 10
+      holdfast log list --since 2h
+      holdfast log list --workflow "User auth" --limit 10
     """
-    context.obj = project_dir
-    if context.invoked_subcommand is not None:
-        return
-    project = options.open_project(project_dir)
     options.insist_on_ledger(project)
     workflow = selection.anywhere(project, wanted)[0] if wanted else None
     # First as a full id: `sessions.resolve` doesn't know a session that only an agent or a claim mentions.
@@ -75,24 +83,20 @@ def command(
         options.print_json([timeline.as_json(each) for each in found])
         return
     names = timeline.phase_names(project)
-    lines = []
+    table = Table.grid(*(Column(overflow="fold") for _ in range(3)), padding=(0, 2, 0, 0))
     for each in found:
-        session = each.session[:8] or "-"
         where = "" if each.worktree in ("", project.worktree) else f" (in {wording.one_line(each.worktree)})"
-        lines.append(f"{each.at[:10]} {each.at[11:19]}  {session:<8}  {timeline.sentence(each, names)}{where}")
-    if lines:
-        layout.tell(lines)
+        cells = f"{each.at[:10]} {each.at[11:19]}", each.session[:8] or "-", f"{timeline.sentence(each, names)}{where}"
+        table.add_row(*(Text(wording.clean(cell)) for cell in cells))
+    if found:
+        terminal.put_wrapped(terminal.console(), table)
     else:
         what = "nothing like that" if since or session_id or workflow else "nothing"
         options.note(f"{what} has happened in this project yet; `holdfast start TITLE` starts a workflow")
 
 
-@command.command()
-@click.argument("number", metavar="N")
-@of_option
-@options.project_option
-@click.pass_obj
-def show(before: str | None, number: str, wanted: str | None, project_dir: str | None) -> None:
+@verb("show", command)
+def show(project: Workspace, number: Number, *, wanted: Of = None) -> None:
     """Print an earlier content of a state file: generation N.
 
     A pipe gets it byte for byte. `holdfast log` lists the generations.
@@ -102,7 +106,6 @@ def show(before: str | None, number: str, wanted: str | None, project_dir: str |
       holdfast log show 2
       holdfast log show 2 --workflow "User auth" > before.json
     """
-    project = options.open_project(project_dir or before)
     content = rewind.read(project, _file(project, wanted, number), number)
     if sys.stdout.isatty():
         options.say(content.raw.decode("utf-8", "replace").removesuffix("\n"))
@@ -110,14 +113,13 @@ def show(before: str | None, number: str, wanted: str | None, project_dir: str |
         sys.stdout.buffer.write(content.raw)
 
 
-@command.command()
-@click.argument("first", metavar="[A]", required=False)
-@click.argument("second", metavar="[B]", required=False)
-@of_option
-@options.project_option
-@click.pass_obj
+@verb("diff", command)
 def diff(
-    before: str | None, first: str | None, second: str | None, wanted: str | None, project_dir: str | None
+    project: Workspace,
+    first: Annotated[str | None, {"metavar": "[A]"}] = None,
+    second: Annotated[str | None, {"metavar": "[B]"}] = None,
+    *,
+    wanted: Of = None,
 ) -> None:
     """Print what changed between two generations of a state file.
 
@@ -130,7 +132,6 @@ def diff(
       holdfast log diff 2 now
       holdfast log diff 1 3 --workflow "User auth"
     """
-    project = options.open_project(project_dir or before)
     path = _file(project, wanted, first, second)
     pair = (first, second or rewind.NOW) if first else rewind.last_two(project, path)
     old, new = (rewind.read(project, path, each) for each in pair)
@@ -140,13 +141,14 @@ def diff(
         options.note(f"No difference between {old.name} and {new.name}.")
 
 
-@command.command()
-@click.argument("number", metavar="N")
-@of_option
-@click.option("--replace", is_flag=True, help="Also over another workflow that is unfinished.")
-@options.project_option
-@click.pass_obj
-def restore(before: str | None, number: str, wanted: str | None, replace: bool, project_dir: str | None) -> None:
+@verb("restore", command)
+def restore(
+    project: Workspace,
+    number: Number,
+    *,
+    wanted: Of = None,
+    replace: Annotated[bool, "Also over another workflow that is unfinished."] = False,
+) -> None:
     """Put generation N of a state file back, byte for byte.
 
     What the file holds now is kept as a generation first.
@@ -156,7 +158,6 @@ def restore(before: str | None, number: str, wanted: str | None, replace: bool, 
       holdfast log restore 2
       holdfast log restore 2 --workflow "User auth"
     """
-    project = options.open_project(project_dir or before)
     path = _file(project, wanted, number)
     put = rewind.restore(project, path, number, replace=replace)
     workflow = put.workflow

@@ -45,14 +45,6 @@ in_project_option = click.option(
 )
 
 
-def number_option(
-    name: str, default: int, help: str, *, least: int = 1, most: int | None = None
-) -> Callable[[Command], Command]:
-    """Return a decorator that adds an option for a number."""
-    kind = click.IntRange(least, most)
-    return click.option(name, type=kind, default=default, show_default=True, metavar="N", help=help)
-
-
 def workflow_names(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the names of workflows that complete a text, each with its title; none if workflows can't be read.
 
@@ -73,11 +65,6 @@ def workflow_names(context: click.Context, param: click.Parameter, incomplete: s
         for name, each in named
         if name.casefold().startswith(incomplete.casefold())
     ]
-
-
-def workflow_option(*names: str, help: str) -> Callable[[Command], Command]:
-    """Return a decorator that adds an option for a workflow, which may be in the archive, as `wanted`."""
-    return click.option(*names, "wanted", metavar="WORKFLOW", shell_complete=workflow_names, help=help)
 
 
 workflow_argument = click.argument("workflow_id", metavar="[WORKFLOW]", required=False, shell_complete=workflow_names)

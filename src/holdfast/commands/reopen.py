@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import click
-
-from holdfast.commands import options
 from holdfast.commands import verbs as shared
+from holdfast.commands.verb import Json, verb
 from holdfast.errors import HoldfastError
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
 from holdfast.workflow.wording import quoted
 
 
-@click.command(name="reopen")
-@shared.phase_argument
-@shared.workflow_option
-@options.json_option
-@options.project_option
-def command(name: str | None, workflow_id: str | None, as_json: bool, project_dir: str | None) -> None:
+@verb("reopen")
+def command(
+    project: Workspace, name: shared.PhaseName = None, *, workflow_id: shared.Other = None, as_json: Json = False
+) -> None:
     """Make a completed or failed phase active again: the last one, or the one with this title, id or number.
 
     Hooks never do this. It also opens a completed workflow again whose file is still there.
@@ -25,7 +22,6 @@ def command(name: str | None, workflow_id: str | None, as_json: bool, project_di
     Example:
       holdfast reopen "Design the API"
     """
-    project = options.open_project(project_dir)
     workflow, phase = shared.find_phase(project, name, workflow_id, finished=True)
     over = [each for each in workflow.phases if each.status in ("completed", "failed")]
     if phase is None and not over:

@@ -4,38 +4,31 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 import click
 
 from holdfast import paths
-from holdfast.commands import options
+from holdfast.commands.verb import Output, SessionId, Since, verb
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import atomic
 from holdfast.report import page, story
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import ownfolder
 
-if TYPE_CHECKING:
-    from datetime import datetime
 
-    from holdfast.sessions.workspace import Workspace
-
-
-@click.command(name="report")
-@options.output_argument
-@click.option("--open", "opens", is_flag=True, help="Open it in the browser.")
-@options.session_option
-@click.option("--since", type=options.Moment(), metavar="TIME", help="Not before this time or age: 30m, 2h, 3d.")
-@options.number_option("--limit", story.LIMIT, "List at most N events, the newest.", most=100_000)
-@options.project_option
+@verb("report")
 def command(
-    output: Path | None,
-    opens: bool,
-    session_id: str | None,
-    since: datetime | None,
-    limit: int,
-    project_dir: str | None,
+    project: Workspace,
+    output: Output = None,
+    *,
+    opens: Annotated[bool, "--open", "Open it in the browser."] = False,
+    session_id: SessionId = None,
+    since: Since = None,
+    limit: Annotated[
+        int, click.IntRange(1, 100_000), {"metavar": "N", "show_default": True}, "List at most N events, the newest."
+    ] = story.LIMIT,
 ) -> None:
     """Write what happened as one HTML page to FILE, or to .claude/holdfast/report.html in the project.
 
@@ -50,7 +43,6 @@ def command(
       holdfast report --open
       holdfast report --since 2d report.html
     """
-    project = options.open_project(project_dir)
     session = sessions.resolve(project, session_id) if session_id else ""
     told = story.gather(project, since=since, session=session, limit=limit)
     text = page.render(told)

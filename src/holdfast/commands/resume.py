@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from holdfast.commands import options
+from holdfast.commands.verb import Json, Name, verb
 from holdfast.errors import command_line
 from holdfast.sessions.compaction import hints, session_guidance
 from holdfast.sessions.ownership import claims, sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import typed_names, views
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from holdfast.sessions.ownership.claims import Claim
-    from holdfast.sessions.workspace import Workspace
 
 
-@click.command(name="resume")
-@options.workflow_argument
-@click.option("--session", "session_id", metavar="ID", help="The session that gets it, if not the one that runs this.")
-@click.option("--anyway", is_flag=True, help="Take it even from another live session.")
-@options.json_option
-@options.project_option
+@verb("resume")
 def command(
-    workflow_id: str | None, session_id: str | None, anyway: bool, as_json: bool, project_dir: str | None
+    project: Workspace,
+    workflow_id: Name = None,
+    *,
+    session_id: Annotated[
+        str | None, "--session", {"metavar": "ID"}, "The session that gets it, if not the one that runs this."
+    ] = None,
+    anyway: Annotated[bool, "Take it even from another live session."] = False,
+    as_json: Json = False,
 ) -> None:
     """Print the guidance of the current workflow, or of WORKFLOW, and claim it for a session.
 
@@ -37,7 +40,6 @@ def command(
       claude "$(holdfast resume)"
       holdfast resume payments --session 1b2c3d4e
     """
-    project = options.open_project(project_dir)
     asking = options.session()
     session = sessions.completed(project, session_id) if session_id else asking
     claim = claims.claim(project, workflow_id, session, asked_by=asking, anyway=anyway)

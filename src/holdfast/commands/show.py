@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
+from rich.text import Text
 
 from holdfast import clock
-from holdfast.commands import layout, options, terminal
+from holdfast.commands import options, terminal, workflow_page
+from holdfast.commands.verb import Json, Name, verb
 from holdfast.errors import HoldfastError
 from holdfast.sessions.compaction import save
 from holdfast.sessions.history import archive, history, overview
 from holdfast.sessions.ownership import selection
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 
 if TYPE_CHECKING:
-    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 
-@click.command(name="show")
-@options.workflow_argument
-@options.json_option
-@options.project_option
-def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> None:
+@verb("show")
+def command(project: Workspace, workflow_id: Name = None, *, as_json: Json = False) -> None:
     """Show the current workflow, or WORKFLOW: phases, agents, to-do list, saves and restores.
 
     WORKFLOW may be completed and in the archive. If no workflow is in progress, the last completed one is shown.
@@ -33,21 +31,22 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
       holdfast show
       holdfast show payments
     """
-    project = options.open_project(project_dir)
-    workflow = _find(project, workflow_id)
+    workflow = find(project, workflow_id)
     seen = overview.gather(project, workflow, registry.all_found(project))
     if as_json:
         options.print_json(overview.as_json(seen))
     else:
         console = terminal.console()
-        over = workflow_id is None and workflow.finished
-        terminal.put(console, layout.full_page(seen, clock.now(), console.width, over=over))
+        if workflow_id is None and workflow.finished:
+            end = {"completed": "is completed", "cancelled": "was cancelled"}.get(workflow.word, "failed")
+            terminal.put_wrapped(console, Text(f"No workflow is in progress here. The last one {end}:\n"))
+        terminal.put_wrapped(console, *workflow_page.page(seen, clock.now()))
 
 
-def _find(project: Workspace, wanted: str | None) -> Workflow:
+def find(project: Workspace, wanted: str | None) -> Workflow:
     """Return the workflow to show: the one named, from the archive too, or the one that was completed last."""
-    save.take_over(project, options.session() or "")
-    if wanted is None and not any(not each.finished for each in registry.all_found(project).workflows):
+    save.take_over(project, options.session() or "")  # a plan in CLAUDE.local.md is a workflow, too
+    if wanted is None and all(each.finished for each in registry.all_found(project).workflows):
         return _last(project)
     try:
         workflow = selection.select(project, wanted, options.session())

@@ -5,22 +5,21 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.commands import options
+from holdfast.commands.verb import Json, verb
 from holdfast.files.redact import redact, redact_value
 from holdfast.install import inspection
 from holdfast.plugins import discovery
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.compaction import deliveries, losses, save, snapshots
 from holdfast.sessions.ownership import former_ledger, owners, sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, views
 from holdfast.workflow.wording import count, one_line, quoted
 
 if TYPE_CHECKING:
-    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Found, Phase, Workflow
 
 COMPACTIONS = 5
@@ -39,10 +38,8 @@ _ARRIVED = {
 }
 
 
-@click.command(name="status")
-@options.json_option
-@options.project_option
-def command(as_json: bool, project_dir: str | None) -> None:
+@verb("status")
+def command(project: Workspace, *, as_json: Json = False) -> None:
     """Show the project's workflows, agents, last compactions and problems.
 
     For each compaction you see what was saved and restored. For each workflow you see which session owns it.
@@ -51,7 +48,6 @@ def command(as_json: bool, project_dir: str | None) -> None:
     Example:
       holdfast status
     """
-    project = options.open_project(project_dir)
     save.take_over(project, options.session() or "")
     found = registry.all_found(project)
     status = redact_value(_status(project, found))

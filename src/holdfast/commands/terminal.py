@@ -8,24 +8,20 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
-from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, Group
 from rich.segment import Segment
+from rich.table import Column, Table
 from rich.text import Text
 
 from holdfast.process.terminal_text import printable, unguarded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from rich.console import ConsoleOptions, RenderableType
-    from rich.table import Table
 
-WIDEST = 100  # columns; longer lines are hard to follow
-_NARROWEST = 10  # columns that text gets at least, however wide its lead is
 _UNLIMITED = 1_000_000  # columns
 NARROW: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "padding": 0}  # tables that fit into 80 columns
-_PLAIN = Console(width=WIDEST, color_system=None)  # rich needs one for wrapping; nothing is printed on it
 
 
 class _Console(Console):
@@ -51,7 +47,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def put(console: Console, lines: Sequence[Text]) -> None:
-    """Print lines. Raises BrokenPipeError if nobody reads them."""
+    """Print whole lines, which only the terminal wraps. Raises BrokenPipeError if nobody reads them."""
     console.print(Text("\n").join(lines), soft_wrap=True)
 
 
@@ -60,36 +56,23 @@ def wraps(console: Console) -> bool:
     return console.is_terminal or "COLUMNS" in os.environ
 
 
-def hanging(text: Text, lead: Text, width: int, hang: int = 0) -> list[Text]:
-    """Return the lines of a text behind its lead; further lines are indented to its beginning plus `hang` columns."""
-    indent = cell_len(lead.plain) + hang
-    room = max(min(width, WIDEST) - indent, _NARROWEST)
-    fits = "\n" not in text.plain and cell_len(text.plain) <= room  # wrapping is slow, and most texts fit
-    lines = []
-    for number, part in enumerate([text] if fits else _wrapped(text, room)):
-        line = Text.assemble(lead if number == 0 else " " * indent, part)
-        line.rstrip()
-        lines.append(line)
-    return lines
+def row(*cells: str | Text) -> Table:
+    """Return a row of cells; the last one wraps under its own beginning."""
+    table = Table.grid(*(Column(no_wrap=True) for _ in cells[1:]), Column(overflow="fold"))
+    table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+    return table
 
 
-def _wrapped(text: Text, room: int) -> Iterator[Text]:
-    """Yield a text's lines, wrapped at `room` columns; a wrapped part doesn't begin with the space before it."""
-    for line in text.split("\n", allow_blank=True):
-        for number, part in enumerate(line.wrap(_PLAIN, room, overflow="fold")):
-            yield part[len(part.plain) - len(part.plain.lstrip(" ")) :] if number and part.plain.strip() else part
-
-
-def put_hanging(console: Console, text: Text, lead: Text, hang: int = 0) -> None:
-    """Print a text as `hanging` does; on one line where lines don't wrap."""
-    put(console, hanging(text, lead, console.width, hang) if wraps(console) else [Text.assemble(lead, text)])
-
-
-def put_table(console: Console, table: Table) -> None:
-    """Print a table. Where lines don't wrap, each row stays on one line, however long it is."""
+def lines(console: Console, *parts: RenderableType) -> list[Text]:
+    """Return the lines of texts and tables. Where lines don't wrap, each row stays on one line, however long it is."""
     width = console.width if wraps(console) else _UNLIMITED
-    lines = []
-    for segments in console.render_lines(table, console.options.update(width=width), pad=False):
-        lines.append(Text.assemble(*((each.text, each.style or "") for each in segments)))
-        lines[-1].rstrip()
-    put(console, lines)
+    found = []
+    for segments in console.render_lines(Group(*parts), console.options.update(width=width), pad=False):
+        found.append(Text.assemble(*((each.text, each.style or "") for each in segments)))
+        found[-1].rstrip()
+    return found
+
+
+def put_wrapped(console: Console, *parts: RenderableType) -> None:
+    """Print texts and tables as `lines` returns them."""
+    put(console, lines(console, *parts))

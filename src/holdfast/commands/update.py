@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from holdfast.commands import options
 from holdfast.commands import verbs as shared
+from holdfast.commands.verb import Assignments, Json, Name, Reading, Reminders, verb
 from holdfast.errors import HoldfastError, command_line
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, verbs
 from holdfast.workflow.model import Changes
 from holdfast.workflow.wording import one_line, quoted
@@ -29,39 +31,32 @@ STATUSES: dict[str, Status] = {
 """The words `--status` accepts: the neutral ones, and those of document 001 (R001-07)."""
 
 
-@click.command(name="update")
-@options.workflow_argument
-@click.option("--phase", metavar="N|NAME", help="Go to the phase with this number, id or title.")
-@click.option("--rename", metavar="TITLE", help="Give the current phase, or that of --phase, another title.")
-@click.option("--total", type=click.IntRange(min=1), metavar="N", help="How many phases there are.")
-@click.option(
-    "--status",
-    type=click.Choice(tuple(STATUSES), case_sensitive=False),
-    metavar="STATUS",
-    help="The phase's status: pending, active, completed, failed or blocked.",
-)
-@click.option("--deliverable", "deliverables", multiple=True, metavar="D", help="What the phase delivered. Repeat it.")
-@click.option("--context", "handover", metavar="TEXT", help="What the phase hands over to the next.")
-@click.option("--note", default="", metavar="TEXT", help="A note on the phase. See above for where it goes.")
-@click.option("--error", default="", metavar="TEXT", help="Why the phase failed, or what blocks it.")
-@options.content_options
-@options.json_option
-@options.project_option
+@verb("update")
 def command(
-    workflow_id: str | None,
-    phase: str | None,
-    rename: str | None,
-    total: int | None,
-    status: str | None,
-    deliverables: tuple[str, ...],
-    handover: str | None,
-    note: str,
-    error: str,
-    reading: tuple[str, ...],
-    reminders: tuple[str, ...],
-    assignments: tuple[str, ...],
-    as_json: bool,
-    project_dir: str | None,
+    project: Workspace,
+    workflow_id: Name = None,
+    *,
+    phase: Annotated[str | None, {"metavar": "N|NAME"}, "Go to the phase with this number, id or title."] = None,
+    rename: Annotated[
+        str | None, {"metavar": "TITLE"}, "Give the current phase, or that of --phase, another title."
+    ] = None,
+    total: Annotated[int | None, click.IntRange(min=1), {"metavar": "N"}, "How many phases there are."] = None,
+    status: Annotated[
+        str | None,
+        click.Choice(tuple(STATUSES), case_sensitive=False),
+        {"metavar": "STATUS"},
+        "The phase's status: pending, active, completed, failed or blocked.",
+    ] = None,
+    deliverables: Annotated[
+        tuple[str, ...], "--deliverable", {"metavar": "D"}, "What the phase delivered. Repeat it."
+    ] = (),
+    handover: Annotated[str | None, "--context", {"metavar": "TEXT"}, "What the phase hands over to the next."] = None,
+    note: Annotated[str, {"metavar": "TEXT"}, "A note on the phase. See above for where it goes."] = "",
+    error: Annotated[str, {"metavar": "TEXT"}, "Why the phase failed, or what blocks it."] = "",
+    reading: Reading = (),
+    reminders: Reminders = (),
+    assignments: Assignments = (),
+    as_json: Json = False,
 ) -> None:
     """Change a workflow and its current phase.
 
@@ -89,7 +84,6 @@ def command(
     )
     if changes == Changes() and not note.strip() and phase is None:
         raise HoldfastError("nothing to change; `holdfast update --help` lists what you can change")
-    project = options.open_project(project_dir)
     workflow = shared.find(project, workflow_id)
     if phase is not None and changes.current is None:
         changes = replace(changes, current=shared.named_phase(workflow, phase).number)

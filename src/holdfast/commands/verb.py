@@ -8,16 +8,19 @@ The docstring is the command's help. The parameters, in their order:
 
 - one of type `Workspace` is the project, opened; it adds `--project`,
 - another positional one is an argument, and `*files` takes any number of them,
-- one by keyword is an option: `in_project` is `--in-project`, and a bool is a flag. Without a default it is required.
+- one by keyword is an option: `in_project` is `--in-project`, a bool is a flag, and a `tuple[str, ...]` may be
+  repeated. Without a default it is required.
 
-The text in `Annotated` is an option's help. Other notes there are: another name of an option, such as "-v"; a type of
-click, such as `click.Path(exists=True)`; or an option that commands share, such as `options.json_option`.
+The text in `Annotated` is an option's help. Other notes there are: another name of an option, such as "-v", or a long
+one such as "--read" in place of the parameter's own; a type of click, such as `click.Path(exists=True)`; further
+settings, such as `{"metavar": "N"}`; or an option that commands share, such as `options.json_option`.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -32,6 +35,13 @@ Json = Annotated[bool, options.json_option]
 Yes = Annotated[bool, options.yes_option]
 InProject = Annotated[bool, options.in_project_option]
 ProjectDir = Annotated[str | None, options.project_option]
+SessionId = Annotated[str | None, options.session_option]
+Name = Annotated[str | None, options.workflow_argument]
+Output = Annotated[Path | None, options.output_argument]
+Since = Annotated[datetime | None, options.Moment(), {"metavar": "TIME"}, "Not before this time or age: 30m, 2h, 3d."]
+Reading = Annotated[tuple[str, ...], "--read", {"metavar": "PATH"}, "A file that the model has to read. Repeat it."]
+Reminders = Annotated[tuple[str, ...], "--remind", {"metavar": "TEXT"}, "What the model has to keep in mind."]
+Assignments = Annotated[tuple[str, ...], "--set", {"metavar": "K=V"}, "A context value. V may be JSON."]
 
 
 def verb(name: str, group: click.Group | None = None) -> Callable[[Callable[..., object]], click.Command]:
@@ -82,6 +92,8 @@ def _parameter(parameter: inspect.Parameter, hint: Any) -> Decorator:
     if shared:
         return shared[0]
     settings: dict[str, Any] = {"type": types[0] if types else click.Path(path_type=Path) if kind is Path else None}
+    for each in notes:
+        settings |= each if isinstance(each, dict) else {}
     if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
         return click.argument(parameter.name, nargs=-1, **settings)
     needed = parameter.default is inspect.Parameter.empty
@@ -89,5 +101,7 @@ def _parameter(parameter: inspect.Parameter, hint: Any) -> Decorator:
     if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
         return click.argument(parameter.name, **settings)
     *names, text = texts
-    flag = f"--{parameter.name.replace('_', '-')}"
-    return click.option(*names, flag, parameter.name, is_flag=kind is bool, help=text, **settings)
+    if not any(each.startswith("--") for each in names):
+        names.append(f"--{parameter.name.replace('_', '-')}")
+    settings |= {"is_flag": kind is bool, "multiple": kind == tuple[str, ...], "help": text}
+    return click.option(*names, parameter.name, **settings)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
-
-import click
+from typing import TYPE_CHECKING, Annotated
 
 from holdfast import formats
 from holdfast.commands import options
@@ -21,14 +19,13 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Phase, Step, Workflow
 
-phase_argument = click.argument("name", metavar="[NAME]", required=False, shell_complete=options.workflow_names)
-workflow_option = click.option(
+PhaseName = Annotated[str | None, {"metavar": "[NAME]", "shell_complete": options.workflow_names}]
+Other = Annotated[
+    str | None,
     "--workflow",
-    "workflow_id",
-    metavar="WORKFLOW",
-    shell_complete=options.workflow_names,
-    help="Another workflow than the current one.",
-)
+    {"metavar": "WORKFLOW", "shell_complete": options.workflow_names},
+    "Another workflow than the current one.",
+]
 
 
 def find(project: Workspace, workflow_id: str | None) -> Workflow:

@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from holdfast.clients.claude import transcripts
-from holdfast.clients.claude.output_schema import LIMIT_UNITS
-from tools.survival.conversation import as_delivered
+from tools.survival.conversation import LIMIT_UNITS, as_delivered
 from tools.survival.transcript import Transcript, summary_of
 
 if TYPE_CHECKING:

@@ -567,9 +567,7 @@ def on_worktree_create(event: workspace.WorktreeCreate, context: Context, option
 def on_worktree_remove(event: workspace.WorktreeRemove, context: Context, options: Any, state: State) -> Answer:
     """Fires when a worktree that a handler made is to be removed; a handler for it must remove the folder.
 
-    It replaces the client's own removal, and the client takes silence for success.
-
-    Registering this event replaces the client's own removal: the client takes silence for success.
+    Registering this event replaces the client's own removal. The client takes silence for success.
 
     Example::
 

@@ -33,21 +33,10 @@ REASONED = {
     "deny": frozenset({"PreToolUse", "PreSkillShellCommand", "PermissionRequest"}),
     "block": frozenset({"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop", "TaskCreated"}),
 }
-# The key of `hookSpecificOutput` for each kind of outcome (client fact §1.6). Of some kinds the last value counts, some
-# have no value, and the others are joined or weighed against each other.
+# The key of `hookSpecificOutput` for kinds of which the last value counts, and for those without a value (client fact
+# §1.6).
 _LAST_VALUE = {"change_output": "updatedToolOutput", "title": "sessionTitle", "display": "displayContent"}
 _SWITCHES = {"reload_skills": "reloadSkills", "retry": "retry", "suppress_prompt": "suppressOriginalPrompt"}
-_MERGED = {
-    **dict.fromkeys(PRECEDENCE, "permissionDecision"),
-    "change_input": "updatedInput",
-    "advise": "additionalContext",
-    "force_turn": "additionalContext",
-    "initial_message": "initialUserMessage",
-    "classify": "classifierContext",
-    "answer": "action",
-    "watch": "watchPaths",
-}
-_BESIDE = {"permissionDecision": "permissionDecisionReason", "action": "content"}
 _LIKE_JSON = re.compile(r"[\s\ufeff]*\{")
 
 
@@ -90,15 +79,6 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
         path=path,
         shares=_shares(event, outcomes, dict(zip(positions, advice.shares, strict=True))),
     )
-
-
-def specific_keys(event: str) -> frozenset[str]:
-    """Return the keys that `hookSpecificOutput` may have on an event; none if the client refuses any there."""
-    if event == "PermissionRequest":
-        return frozenset({"decision"})
-    every = _LAST_VALUE | _SWITCHES | _MERGED
-    keys = {every[kind] for kind in EVENTS[event].accepts if kind in every}
-    return frozenset(keys | {_BESIDE[key] for key in keys & _BESIDE.keys()})
 
 
 # The event's field that each kind of outcome replaces.

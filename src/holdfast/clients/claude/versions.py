@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
-import subprocess
-from contextlib import suppress
+from pathlib import Path
 
 from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS, SINCE
+from holdfast.process import trial
 
 _TIMEOUT_S = 5.0
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
@@ -61,20 +60,7 @@ def _read(found: re.Match[str] | None) -> Version | None:
 def _output(call: list[str]) -> str:
     """Return what a program prints, empty if it fails. After the timeout it is killed with its child processes."""
     try:
-        process = subprocess.Popen(
-            call,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        ended = trial.run(call, b"", os.environ, Path("/"), _TIMEOUT_S)
     except OSError:
         return ""
-    with process:
-        try:
-            printed = process.communicate(timeout=_TIMEOUT_S)[0]
-        except subprocess.TimeoutExpired:
-            with suppress(OSError):
-                os.killpg(process.pid, signal.SIGKILL)
-            return ""
-    return printed.decode("utf-8", "replace") if process.returncode == 0 else ""
+    return ended.stdout if ended.exit_code == 0 else ""

@@ -156,13 +156,6 @@ class Overview:
         """The path of its file now: relative to the root, or absolute if it is outside."""
         return replace(self.workflow, path=self.moved).place if self.moved else self.workflow.place
 
-    def at_rest(self) -> Overview:
-        """Return the overview without running times. Two that are equal then differ only in the time that passed."""
-        phases = {name: replace(each, seconds=0.0) for name, each in self.history.phases.items()}
-        stopped = replace(self.history, phases=phases, seconds=0.0)
-        owner = self.owner and replace(self.owner, last_seen="")
-        return replace(self, history=stopped, owner=owner, at=clock.from_mtime(0))
-
 
 def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
     """Return the overview of a workflow; only what its file says if the ledger can't be read. Never writes.

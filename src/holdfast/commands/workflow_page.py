@@ -1,0 +1,264 @@
+"""The page of a workflow, which `holdfast show` prints once and `holdfast watch` repeats."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from holdfast import clock
+from holdfast.commands.moments import duration, when
+from holdfast.commands.terminal import row
+from holdfast.workflow import views
+from holdfast.workflow.wording import clean, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from rich.console import RenderableType
+
+    from holdfast.sessions.agents.agent_status import Agent
+    from holdfast.sessions.history.history import PhaseHistory
+    from holdfast.sessions.history.overview import Overview, Save
+    from holdfast.workflow.model import Phase, Problem, Workflow
+
+_VALUE_LIMIT_CHARS = 2_000  # of one value
+_NEXT = 3  # pending phases that a brief page lists
+_STYLES = {"completed": "green", "active": "bold cyan", "failed": "bold red", "blocked": "bold magenta"}
+_BOXES = {"completed": "completed", "in_progress": "active", "pending": "pending"}
+
+
+def page(overview: Overview, now: datetime, *, brief: bool = False) -> Iterator[RenderableType]:
+    """Yield the parts of a workflow's page.
+
+    Args:
+        overview: the workflow with its agents and history.
+        now: the present time.
+        brief: count finished and later phases, and leave out required reading, reminders and context.
+    """
+    workflow = overview.workflow
+    yield from _head(overview, now)
+    yield from _phases(overview, now, brief=brief)
+    yield from _agents(overview, now)
+    yield from _unused(overview, now)
+    yield from _todos(overview, now)
+    yield from _saves(overview, now)
+    if not brief:
+        context = [f"{_line(name)} = {_value(value)}" for name, value in workflow.context.items()]
+        yield from _section("Required reading", [_reading(overview, entry) for entry in workflow.reading])
+        yield from _section("Reminders", map(_cleaned, workflow.reminders), "- ")
+        yield from _section("Context", map(_cleaned, context))
+    yield from _section("Warnings", map(_cleaned, (*workflow.warnings, *workflow.remarks)), "- ")
+    yield from _section("Not read", _problem_lines(workflow.root, overview.problems))
+
+
+def _heading(words: str) -> Iterator[RenderableType]:
+    yield Text()
+    yield Text(words, "bold")
+
+
+def _section(heading: str, texts: Iterable[Text], bullet: str = "") -> Iterator[RenderableType]:
+    """Yield a heading and an indented line for each text; nothing if there are no texts."""
+    for number, text in enumerate(texts):
+        if number == 0:
+            yield from _heading(heading)
+        yield row(f"  {bullet}", text)
+
+
+def _head(overview: Overview, now: datetime) -> Iterator[RenderableType]:
+    """Yield title, status, position, time and path."""
+    workflow, seen = overview.workflow, overview.history
+    yield Text(_line(workflow.title) or "(no title)", "bold")
+    spent = _spent(overview, seen.seconds, seen.ended_at, now) if seen.started_at else ""
+    place = workflow.position if workflow.finished else workflow.progress_text
+    took = f"took {spent}" if spent and workflow.finished else spent
+    state = Text(", ".join(filter(None, (workflow.word, place, f"{workflow.percent}%", took))))
+    state.stylize(_STYLES.get(workflow.status, ""), 0, len(workflow.word))
+    yield state
+    changed = f"changed {when(workflow.updated_at, now)}"
+    if workflow.finished:
+        archived = ", kept in the archive" if overview.archived else ""
+        changed = f"{workflow.word} {when(seen.ended_at or workflow.updated_at, now)}{archived}"
+    yield Text(changed, "dim")
+    kind = f" ({_line(workflow.kind)})" if workflow.kind else ""
+    named = [_line(workflow.id)] if workflow.id != workflow.path.stem else []
+    yield Text(", ".join([f"{workflow.format}{kind}", *named, _line(overview.place)]), "dim")
+
+
+def _phases(overview: Overview, now: datetime, *, brief: bool) -> Iterator[RenderableType]:
+    """Yield the phases; if `brief`, count finished ones, and pending ones after the next few."""
+    workflow = overview.workflow
+    yield from _heading(f"{workflow.unit.capitalize()}s")
+    finished = [phase.number for phase in workflow.phases if phase.status == "completed"] if brief else []
+    later = [phase.number for phase in workflow.phases if phase.status == "pending"][_NEXT:] if brief else []
+    if finished:
+        yield row(_mark("completed"), Text(f"{len(finished)} completed", "green"))
+    for phase in workflow.phases:
+        if phase.number not in (*finished, *later):
+            yield from _phase(overview, phase, now)
+    if later:
+        yield row(_mark("pending"), Text(f"{len(later)} more", "dim"))
+    if (unnamed := workflow.total - len(workflow.phases)) > 0:
+        yield Text(f"  {unnamed} of {workflow.total} have no title in the file", "dim")
+    elif not workflow.phases:
+        yield Text("  none", "dim")
+
+
+def _phase(overview: Overview, phase: Phase, now: datetime) -> Iterator[RenderableType]:
+    workflow, seen = overview.workflow, overview.history.phases.get(phase.id)
+    width = len(str(workflow.total))
+    lead = _mark(phase.status).append(f"{phase.number:>{width}}. " if workflow.in_order else "")
+    line = Text(_line(phase.title if workflow.in_order else f"{phase.id} {phase.title}"))
+    line.stylize("bold" if phase.status == "active" else "")
+    if phase.agent:
+        line.append(f"  @{_line(phase.agent)}", "cyan")
+    if passed := _passed(overview, phase, seen, now):
+        line.append(f"  {passed}", _STYLES[phase.status] if phase.status in ("failed", "blocked") else "dim")
+    yield row(lead, line)
+    error = {"failed": "error", "blocked": "blocked by"}.get(phase.status, "last error")
+    details = (
+        ("delivered", "dim", ", ".join(map(_line, phase.deliverables))),
+        ("handed over", "dim", phase.handover),
+        (error, "red", seen.error if seen else ""),
+    )
+    for label, style, text in details:
+        if text and text.strip():
+            yield row(" " * len(lead.plain), Text.assemble((f"{label}: ", style), _cleaned(text)))
+
+
+def _passed(overview: Overview, phase: Phase, seen: PhaseHistory | None, now: datetime) -> str:
+    """Return a phase's outcome, duration and attempts, without what its mark shows already."""
+    spent = _spent(overview, seen.seconds, seen.ended_at, now) if seen else ""
+    failed = phase.status if phase.status in ("failed", "blocked") else ""
+    attempts = f"{seen.attempts} attempts" if seen and seen.attempts > 1 else ""
+    return ", ".join(filter(None, (failed, spent, attempts)))
+
+
+def _spent(overview: Overview, seconds: float, ended_at: str | None, now: datetime) -> str:
+    """Return how long something took or has taken so far; empty if its duration is unknown."""
+    if ended_at is None and overview.workflow.finished:
+        return ""  # it was given up, and nobody saw when this ended
+    if ended_at is None:
+        return f"{duration(seconds + (now - overview.at).total_seconds())} so far"
+    return duration(seconds) if seconds > 0 else ""
+
+
+def _agents(overview: Overview, now: datetime) -> Iterator[RenderableType]:
+    """Yield the running agents, also that there are none while the workflow isn't finished."""
+    if overview.agents or not overview.workflow.finished:
+        yield from _heading("Running agents")
+    for each in overview.agents:
+        yield row("  ", _agent(overview.workflow, each))
+        since = clock.parse(each.launched_at)
+        passed = f" for {duration((now - since).total_seconds())}" if since else ""
+        where = "background" if each.background else "foreground"
+        yield row("    ", f"in the {where}{passed}, session {_short(each.session)}")
+    if not overview.agents and not overview.workflow.finished:
+        yield Text("  none", "dim")
+
+
+def _unused(overview: Overview, now: datetime) -> Iterator[RenderableType]:
+    """Yield the agents that ended and whose results, as far as is known, nobody used."""
+    if overview.unused:
+        yield from _heading("Agents whose results were not used")
+    for each in overview.unused:
+        yield row("  ", _agent(overview.workflow, each))
+        ended = f" {when(each.ended_at, now)}" if each.ended_at else ""
+        yield row("    ", f"{each.fate}{ended}, session {_short(each.session)}")
+        for label, text in (("said", one_line(each.words)), ("output", each.output), ("transcript", each.transcript)):
+            if text:
+                yield row("    ", Text.assemble((f"{label}: ", "dim"), _line(text)))
+
+
+def _agent(workflow: Workflow, agent: Agent) -> Text:
+    """Return an agent's type, its id and the phase it works on."""
+    name = Text(_line(agent.agent_type), "bold")
+    name.append(f"  {_line(agent.agent_id)}" if agent.agent_id else "", "dim not bold")
+    phase = next((each for each in workflow.phases if each.id == agent.phase), None)
+    if phase:
+        unit = f"{workflow.unit} {phase.number}" if workflow.in_order else workflow.named(phase)
+        name.append(f"  for {unit}", "not bold")
+    return name
+
+
+def _todos(overview: Overview, now: datetime) -> Iterator[RenderableType]:
+    """Yield the to-do list, and which sessions got it."""
+    if not overview.todos:
+        return
+    yield from _heading("To-do list")
+    for todo in overview.todos:
+        yield row(_mark(_BOXES[todo["status"]]), _line(todo["content"]))
+    for each in overview.recipients:
+        which = "this list" if each.current else "an older one"
+        yield row("  ", Text(f"session {_short(each.session)} was told {which} {when(each.sent_at, now)}", "dim"))
+    if not overview.recipients and not overview.workflow.finished:
+        yield Text("  the model hasn't been given this list yet", "dim")
+
+
+def _saves(overview: Overview, now: datetime) -> Iterator[RenderableType]:
+    """Yield the last save, the last restore, the owner and any problem of the ledger."""
+    restore, owner = overview.last_restore, overview.owner
+    restored = "never"
+    if restore:
+        snapshot = "; PreCompact never fired" if restore.saved_at is None else ""
+        restored = f"{when(restore.at, now)}, in session {_short(restore.session)}{snapshot}"
+    belongs = "none"
+    if owner:
+        alive = "live" if owner.live else "not live"
+        seen = f", last seen {when(owner.last_seen, now)}" if owner.last_seen and not owner.live else ""
+        belongs = f"session {_short(owner.id)}, {alive}{seen}"
+    facts = {"Last save": _saved(overview.last_save, now), "Last restore": restored, "Owner": belongs}
+    yield from _heading("Saved and restored")
+    for label, text in (facts | ({"Ledger": overview.ledger} if overview.ledger else {})).items():
+        yield row(Text(f"  {label:<13} ", "dim"), _cleaned(text))
+
+
+def _saved(save: Save | None, now: datetime) -> str:
+    if save is None:
+        return "never"
+    by = f"by PreCompact ({save.trigger}) of session {_short(save.session)}" if save.session else f'at "{save.reason}"'
+    return f"{when(save.at, now)}, {by}" + ("" if save.current else "; the file has changed since")
+
+
+def _reading(overview: Overview, entry: str) -> Text:
+    line = Text(_line(entry))
+    if entry in overview.outside:
+        return line.append("  outside the project, not to be read", "bold red")
+    return line.append("  missing", "bold red") if entry in overview.missing else line
+
+
+def _problem_lines(root: Path | None, problems: Sequence[Problem]) -> Iterator[Text]:
+    """Yield a line for each file that could not be read."""
+    for each in problems:
+        inside = root is not None and each.path.is_relative_to(root)
+        place = each.path.relative_to(root).as_posix() if root and inside else str(each.path)
+        yield _cleaned(f"{place}: {each.reason}")
+
+
+def _mark(status: str) -> Text:
+    return Text.assemble("  ", (views.MARKS[status], _STYLES.get(status, "dim")), " ")
+
+
+def _cleaned(text: str) -> Text:
+    """Return text from a file, cut, with its line breaks and without control characters."""
+    return Text("\n".join(line.rstrip() for line in _cut(clean(text).strip()).expandtabs(4).split("\n")))
+
+
+def _line(text: str) -> str:
+    """Return text from a file on one line, cut and without control characters."""
+    return _cut(clean(" ".join(clean(text).split())))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _VALUE_LIMIT_CHARS else f"{text[:_VALUE_LIMIT_CHARS]}… (cut; whole with --json)"
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _short(session: str) -> str:
+    return _line(session)[:8]
