@@ -136,7 +136,13 @@ def _plugin_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     """Return a line that names what handlers want beyond the plugin, if nothing but the plugin is registered."""
     if any(edit_of(scopes.target(scope, project.root), files).had_entries for scope in _PERSONAL):
         return []
-    left = register.entries(register.personal_wishes(files), seen_clients.known(), plugin=plugin.own())
+    own = plugin.own()
+    wanted = register.entries(register.personal_wishes(files), seen_clients.known())
+    left = [
+        event
+        for event, each in wanted.items()
+        if not (event in own and register.covers(event, own[event], each.matcher))
+    ]
     if not left:
         return []
     program = paths.plugin_root() / "bin" / "holdfast"
