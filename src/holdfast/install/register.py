@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import config, paths
 from holdfast.clients import claude
-from holdfast.clients.claude import STRICT_EVENTS
-from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
+from holdfast.clients.claude import STRICT_EVENTS, versions
+from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS, SINCE
 from holdfast.clients.claude.matchers import (
     NARROW_EVENTS,
     NO_MATCHER,
@@ -113,6 +113,18 @@ def _entry(event: str, wishes: Sequence[Wish]) -> Entry:
     asked = [wish.timeout_s for wish in wishes if wish.timeout_s]
     limit = needed_client_limit(claude.longest_limit_s(event), EVENTS[event].timeout_s, asked) if asked else None
     return Entry(union(event, [wish.match for wish in wishes]), limit or None)
+
+
+def why_left_out(event: str) -> str:
+    """Return why an event that the oldest client lacks isn't registered, and the command that registers it."""
+    client, since = versions.version(), SINCE[event]
+    if client is not None and client >= since:
+        return "it wasn't when you ran the last install. To register it: holdfast install"
+    here = f"this is {versions.shown(client)}" if client else "there is no claude on PATH to ask for its version"
+    return (
+        f"it needs Claude Code {versions.shown(since)}, and {here}. "
+        "To register it all the same: holdfast install --all-events"
+    )
 
 
 # --- what the handlers want ----------------------------------------------------------------------------------------
