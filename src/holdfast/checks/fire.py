@@ -144,7 +144,7 @@ def _ordered(commands: Iterable[_Command]) -> list[_Command]:
 
 def _prepare(made: Place, commands: Sequence[_Command]) -> None:
     """Put the launcher, a workflow and the recording handler ("witness") where the commands look for them."""
-    for program in (*launcher.programs(), *launcher.companions()):
+    for program in launcher.present():
         beside = made.home / program.relative_to(Path.home())
         beside.parent.mkdir(parents=True, exist_ok=True)
         beside.symlink_to(program)

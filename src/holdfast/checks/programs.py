@@ -81,7 +81,8 @@ def _fallback(script: Path, remedy: str) -> Iterator[Finding]:
 def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Iterator[Finding]:
     """Start a program and yield what is wrong with it; one in another home can't be repaired from here."""
     fix = _write if mendable else None
-    script = program.with_name("run.py") if native.is_native(program) else program  # what the relay starts
+    source = paths.entrypoint() if program == paths.launcher() else program
+    script = source if native.is_native(program) else program  # what the relay starts
     try:
         text = document.read(script)[0].decode("utf-8", "replace")
     except MissingError:
@@ -115,7 +116,7 @@ def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Itera
             f"{sys.executable} with Holdfast in {paths.package_root()}",
             f"{remedy}, with the Holdfast you want",
         )
-    elif launcher.texts(started.interpreter).get(program, text) != text:
+    elif launcher.texts(started.interpreter).get(source, text) != text:
         yield problem(f"{script} was written by another version of Holdfast, or by hand", remedy, fix)
     else:
         yield ok(f"{program} starts {started.interpreter} and answers")
