@@ -65,7 +65,7 @@ def launcher() -> Path:
 
 
 def entrypoint() -> Path:
-    """Return the Python entrypoint that the native relay starts; it is there only if the launcher is that relay."""
+    """Return the Python entrypoint that the native relay starts."""
     return launcher().with_name("run.py")
 
 

@@ -70,7 +70,7 @@ def test_one_that_was_never_built_says_so(made: Copy, root: Path) -> None:
 def test_a_ready_one_answers(made: Copy, root: Path) -> None:
     """Its hooks are really started, in a home of their own."""
     pluginhome.enable(made.root)
-    asked = "without a relay, because HOLDFAST_RELAY asks for it"
+    asked = "each event cold: a session's start puts a relay in place if the plugin brings one that runs"
     said = f"the plugin holdfast@holdfast answers from its environment {made.environment}, {asked}"
     assert healthy("plugin", root) == said
     assert not paths.log_file().exists()

@@ -50,12 +50,16 @@ def forbid(path: Path) -> None:
     path.chmod(0o644)
 
 
+def text_of(program: Path, interpreter: str) -> str:
+    return launcher.texts(interpreter)[paths.entrypoint() if program == paths.launcher() else program]
+
+
 def lose_interpreter(path: Path) -> None:
-    path.write_text(launcher.texts("/gone/bin/python")[path], "utf-8")
+    path.write_text(text_of(path, "/gone/bin/python"), "utf-8")
 
 
 def lose_interpreter_with_blank(path: Path) -> None:
-    path.write_text(launcher.texts("/gone away/bin/python")[path], "utf-8")
+    path.write_text(text_of(path, "/gone away/bin/python"), "utf-8")
 
 
 def change(path: Path) -> None:
@@ -127,7 +131,7 @@ def test_a_package_that_is_gone_is_not_taken_for_one_that_answers(installed: Pat
     """The entrypoint ends with 0 and silence without its package, so it is its log that tells."""
     venv.create(tmp_path / "bare", with_pip=False)
     bare = str(tmp_path / "bare" / "bin" / "python")
-    text = launcher.texts(bare)[installed].replace(str(paths.package_root()), str(tmp_path / "gone"))
+    text = text_of(installed, bare).replace(str(paths.package_root()), str(tmp_path / "gone"))
     installed.write_text(text, "utf-8")
 
     found = only("programs", root, "problem")

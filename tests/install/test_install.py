@@ -103,8 +103,8 @@ def tree(folder: Path) -> dict[str, bytes | None]:
 @pytest.mark.parametrize(
     ("version", "words"),
     [
-        (None, "With claude on PATH: holdfast install"),
-        ((2, 1, 197), "it needs Claude Code 2.1.251, and 2.1.197 was used here in the last 30 days."),
+        (None, "there is no claude on PATH to ask for its version"),
+        ((2, 1, 197), "it needs Claude Code 2.1.251, and this is 2.1.197."),
     ],
 )
 def test_an_event_that_not_every_client_knows_is_named_where_it_is_left_out(
@@ -118,9 +118,6 @@ def test_an_event_that_not_every_client_knows_is_named_where_it_is_left_out(
     assert words in line
     assert "PreModelSwitch" not in events(target)
 
-    monkeypatch.setattr(versions, "version", lambda: (2, 1, 329))
-    if version:  # it may still be in use, until somebody says that it isn't
-        assert line in install.install(target)
     assert not [line for line in install.install(target, Options(all_events=True)) if "not registered" in line]
     assert "PreModelSwitch" in events(target)
 
@@ -247,7 +244,6 @@ def test_a_record_that_may_not_be_read_stops_an_install(target: Target) -> None:
         install.install(target)
     assert target.settings.read_text() == FOREIGN
     assert record.is_dir()
-    assert installs.set_aside() == []
 
 
 def test_uninstall_says_what_stays(target: Target, holdfast: Callable[..., str]) -> None:
@@ -762,11 +758,11 @@ def lose_record(content: str) -> Path:
 
 
 @pytest.mark.parametrize("content", BROKEN)
-def test_an_uninstall_without_its_record_says_what_it_cannot_know(target: Target, content: str) -> None:
-    """What is recognised as ours goes, the skill too; the record stays."""
+def test_an_uninstall_without_its_record_removes_what_it_recognises(target: Target, content: str) -> None:
+    """The skill too; other settings may still name the launcher, and it says so."""
     given(target, '{"model": "x"}')
     install.install(target, Options(allow_cli=True))
-    file = lose_record(content)
+    lose_record(content)
 
     lines = uninstall.uninstall(target)
 
@@ -774,35 +770,7 @@ def test_an_uninstall_without_its_record_says_what_it_cannot_know(target: Target
     assert not target.skill.parent.exists()
     assert f"Skill: {target.skill} removed" in lines
     assert not any(path.exists() for path in launcher.programs())
-    (unknown,) = (line for line in lines if line.startswith("The record of the install can't be read ("))
-    assert str(file) in unknown
-    assert any("Other settings may still name the launcher." in line for line in lines)
-    assert lines[-1] == f"Stays: {file}. Once Holdfast is uninstalled everywhere, delete it: rm {file}"
-    assert file.read_text() == content
-
-
-def test_what_cannot_be_recognised_as_ours_is_left_and_named(target: Target) -> None:
-    """A skill of another version, or a changed one: only the record knew whose it is."""
-    install.install(target, Options(allow_cli=True))
-    target.skill.write_text("another")
-    lose_record("{broken")
-
-    lines = uninstall.uninstall(target)
-
-    assert target.skill.read_text() == "another"
-    assert f"Skill: {target.skill} stays, because it is not this version's and may be yours." in lines
-    assert any(line.startswith("The record of the install can't be read (") for line in lines)
-
-
-@pytest.mark.parametrize("scope", ["project", "local"])
-def test_without_the_record_other_settings_keep_the_programs(root: Path, target: Target, scope: Scope) -> None:
-    """As far as they can be seen from here."""
-    install.install(target)
-    install.install(scopes.target(scope, root))
-    lose_record("{broken")
-    lines = uninstall.uninstall(target)
-    assert stays(scopes.target(scope, root)) in lines
-    assert all(path.exists() for path in launcher.programs())
+    assert "so other settings may still name the launcher." in lines[-1]
 
 
 @pytest.mark.parametrize("act", [install.install, uninstall.uninstall])

@@ -34,7 +34,8 @@ def placed(folder: Path, text: str) -> Path:
 def test_the_programs_are_written_executable_and_only_once() -> None:
     """Launcher, fallback and command lie at their fixed places; unchanged ones are not rewritten."""
     fallback = paths.launcher().with_name("refuse.sh")
-    assert launcher.write() == [paths.launcher(), paths.command_dir() / "holdfast", fallback]
+    command, beside = paths.command_dir() / "holdfast", [paths.relay_conf(), paths.launcher()]
+    assert launcher.write() == [paths.entrypoint(), command, fallback, *beside]
     for path in launcher.programs():
         assert stat.S_IMODE(path.stat().st_mode) == 0o755
     assert launcher.write() == []
@@ -68,7 +69,7 @@ def test_a_damaged_program_is_written_again() -> None:
 
 def test_a_program_starts_with_the_named_interpreter(tmp_path: Path) -> None:
     """The flags are in effect, the arguments arrive and the root is the package's."""
-    done = run(placed(tmp_path, launcher.program(SCRIPT, "-IS", "exit 0")), "Stop")
+    done = run(placed(tmp_path, launcher.program(SCRIPT, "-IS", "exit 0", sys.executable)), "Stop")
     assert done.stdout == f"1 ['Stop'] {paths.package_root()}\n"
 
 
@@ -107,7 +108,7 @@ def test_removing_leaves_nothing_of_ours_and_everything_of_others() -> None:
     """The programs and their folders go, a foreign file and its folder stay, twice is fine."""
     launcher.write()
     (paths.command_dir() / "mine").touch()
-    assert launcher.remove() == [*launcher.programs()]
+    assert launcher.remove() == [*launcher.programs(), paths.entrypoint(), paths.relay_conf()]
     assert [path.name for path in paths.launcher().parent.rglob("*")] == ["bin", "mine"]
     (paths.command_dir() / "mine").unlink()
     assert launcher.remove() == []
@@ -168,7 +169,7 @@ def test_a_deleted_interpreter_costs_no_event(tmp_path: Path, monkeypatch: pytes
 def test_a_moved_home_needs_no_new_settings(tmp_path: Path) -> None:
     """The registered command finds the launcher of whatever home it runs in."""
     moved = tmp_path / "moved"
-    path = placed(moved / ".local/share/holdfast", launcher.program(SCRIPT, "-IS", "exit 0"))
+    path = placed(moved / ".local/share/holdfast", launcher.program(SCRIPT, "-IS", "exit 0", sys.executable))
     path.rename(path.with_name("run"))
     done = run("/bin/sh", "-c", register.command("Stop"), home=moved)
     assert done.stdout.startswith("1 ['Stop']")

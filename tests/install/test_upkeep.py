@@ -74,43 +74,6 @@ def test_a_new_handler_is_registered_and_a_removed_one_is_not(project: Workspace
     assert upkeep.keep_registered(project) == []
 
 
-@pytest.mark.parametrize("scope", ["user", "local"])
-def test_a_session_of_a_newer_client_registers_what_older_ones_lack(
-    project: Workspace, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Once every client that was used in the last 30 days knows an event; one that doesn't has it taken out."""
-    settings = installed(scope, project)
-    handler(paths.user_handlers(), "mine", "directory_added")
-    table = [
-        ("2026-11-01", "2-1-218", ""),
-        ("2026-11-20", "2-1-332", ""),  # the older one was used here
-        ("2026-12-01", "2-1-332", ""),
-        ("2026-12-02", "2-1-332", "registered"),
-        ("2026-12-03", "2-1-219", ""),
-        ("2026-12-04", "2-1-197", "no longer registered"),
-        ("2026-12-05", "2-1-332", ""),
-        ("2027-01-10", "2-1-332", "registered"),
-    ]
-    for day, version, change in table:
-        monkeypatch.setenv("HOLDFAST_NOW", f"{day}T12:00:00Z")
-        monkeypatch.setenv("AI_AGENT", f"claude-code_{version}_harness")
-        said = [line for line in upkeep.upkeep(project, "s") if str(settings) in line]
-        assert said == ([f"{settings}: DirectoryAdded: {change}"] if change else []), day
-
-
-def test_an_older_client_unregisters_no_guard(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A guard on shell commands stays registered for skills' commands, although that client doesn't know the event."""
-    target = scopes.target("user", project.root)
-    paths.user_handlers().mkdir(parents=True, exist_ok=True)
-    (paths.user_handlers() / "guard.py").write_text(GUARD)
-    monkeypatch.setenv("AI_AGENT", "claude-code_2-1-332_harness")
-    install.install(target)
-    assert "PreSkillShellCommand" in target.settings.read_text()
-    monkeypatch.setenv("AI_AGENT", "claude-code_2-1-197_harness")
-    upkeep.upkeep(project, "s")
-    assert "PreSkillShellCommand" in target.settings.read_text()
-
-
 def test_nothing_is_unregistered_while_nobody_knows_the_guards(project: Workspace) -> None:
     """The memory of strict handlers can't be read, and a guard's file is empty: you are told, and its event stays."""
     target = scopes.target("user", project.root)

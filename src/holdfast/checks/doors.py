@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from holdfast.checks import notice, ok
 from holdfast.clients import claude
 from holdfast.clients.claude.events import SINCE
-from holdfast.install import inspection, seen_clients
+from holdfast.install import inspection, register
 from holdfast.plugins import discovery
 
 if TYPE_CHECKING:
@@ -55,5 +55,5 @@ def _row(label: str, doors: dict[str, bool]) -> Finding:
     event = DOORS[missing[-1]][0]
     why = f"{event} isn't registered for that. To register it: holdfast install"
     if event in SINCE:
-        why = f"{event} isn't registered: {seen_clients.why_not_registered(event)}"
+        why = f"{event} isn't registered: {register.why_left_out(event)}"
     return notice(f"{text}. It isn't asked about {', '.join(missing)}, because {why}", why.rpartition(": ")[2])

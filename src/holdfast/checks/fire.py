@@ -115,7 +115,7 @@ def _run(commands: Sequence[_Command], environ: Mapping[str, str]) -> Iterator[F
 def _registered(project: Workspace) -> list[_Command]:
     """Return the commands that settings files register, each once per event, in the order in which to run them."""
     found: dict[tuple[str, str], _Command] = {}
-    for target in registrations.targets(project, everywhere=True):
+    for target in registrations.targets(project):
         try:
             for command in _of_settings(target):
                 found.setdefault((command.event, str(command.hook["command"])), command)
@@ -145,7 +145,7 @@ def _ordered(commands: Iterable[_Command]) -> list[_Command]:
 
 def _prepare(made: Place, commands: Sequence[_Command]) -> None:
     """Put the launcher, a workflow and the recording handler ("witness") where the commands look for them."""
-    for program in (*launcher.programs(), *launcher.companions()):
+    for program in launcher.present():
         beside = made.home / program.relative_to(Path.home())
         beside.parent.mkdir(parents=True, exist_ok=True)
         beside.symlink_to(program)

@@ -6,8 +6,7 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
-from holdfast.checks import folders, notice, ok, problem
-from holdfast.errors import StateError
+from holdfast.checks import folders, ok, problem
 from holdfast.files import access
 from holdfast.install import installs, registrations
 from holdfast.workflow.wording import count
@@ -24,29 +23,15 @@ def findings(project: Workspace) -> Iterator[Finding]:
     file = installs.file()
     if folders.blocked(file):
         return  # the folders check reports that
-    lost = installs.lost()
-    if lost:
-        closed = access.remedy(file)
+    if lost := installs.lost():
+        closed, name = access.remedy(file), shlex.quote(str(file))
         fix = partial(access.open_up, file) if closed and access.can_open(file) else None
         text = f"{lost}, so `holdfast uninstall` can't restore your settings"
-        yield problem(text, closed or _anew(project), fix)
-    for each in installs.set_aside():
-        text = f"{each} is a broken record that was set aside; nothing reads it"
-        yield notice(text, f"rm {shlex.quote(str(each))}")
+        targets = registrations.targets(project)
+        named = [each for each in targets if any(entry.ours for entry in registrations.entries(each))]
+        again = " && ".join(each.redo for each in named) or f"mv {name} {name}.aside"
+        yield problem(text, closed or again, fix)
+        return
     number = len(installs.load())
-    if not lost:
-        into = f"{file} records the installs into {count(number, 'settings file')}"
-        yield ok(into if number else "`holdfast install` hasn't run yet")
-
-
-def _anew(project: Workspace) -> str:
-    """Return the commands that begin a new record, by installing again into the files with Holdfast's entries."""
-    commands = []
-    for target in registrations.targets(project):
-        try:
-            if any(entry.ours for entry in registrations.entries(target)):
-                commands.append(target.redo)
-        except StateError:
-            continue  # the registration check reports that
-    name = shlex.quote(str(installs.file()))
-    return " && ".join(commands) or f"mv {name} {name}.aside"
+    into = f"{file} records the installs into {count(number, 'settings file')}"
+    yield ok(into if number else "`holdfast install` hasn't run yet")

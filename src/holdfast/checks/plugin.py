@@ -40,11 +40,9 @@ def _copy(copy: Copy) -> Finding:
     if copy.ready:
         fault = programs.unreached(["/bin/sh", str(copy.root / "plugin" / "run.sh")], copy.environ)
         if not fault:
-            text = f"{copy} answers from its environment {environment}"
-            try:
-                return ok(f"{text}, {plugin.relay_of(copy)}")
-            except StateError as error:
-                return notice(f"{text}, without a relay, because {error}", _again(copy))
+            cold = "each event cold: a session's start puts a relay in place if the plugin brings one that runs"
+            relay = "through the native relay" if plugin.has_relay(copy) else cold
+            return ok(f"{copy} answers from its environment {environment}, {relay}")
         text = f"{copy} has its environment {environment}, but doesn't answer: {fault}"
         return problem(text, f"rm -r {shlex.quote(str(environment))} && {copy.build}")
     if closed := _closed(copy.data):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from holdfast import paths
 from holdfast.checks import notice, ok, problem
-from holdfast.install import launcher
 from holdfast.server import control, protocol
 from holdfast.workflow.wording import count
 
@@ -29,7 +29,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         yield problem(text, "holdfast server --stop", _stopping(each.address))
     if off:
         yield ok(f"the server is off ({off}), so every event starts cold")
-    elif not protocol.address(str(launcher.entry()), dict(os.environb)):
+    elif not protocol.address(str(paths.entrypoint()), dict(os.environb)):
         text = f"{control.folder()} is too long a path for a socket, so every event starts cold"
         yield notice(text, "set XDG_STATE_HOME to a shorter folder")
     elif not found:

@@ -40,8 +40,8 @@ def command(target: Target, printing: bool, dry_run: bool, **options: bool) -> N
     `holdfast uninstall` undoes all of it. A status line of your own is never replaced.
 
     A client shows a dialog at its start if settings name an event that it doesn't know. So your own settings get the
-    events that every client knows that you used in the last 30 days, and a project's settings those of the oldest
-    supported client. With --all-events only the installed client counts, and a project's settings get all events.
+    events that the installed client knows, and a project's settings those of the oldest supported client. With
+    --all-events both get all events.
 
     \b
     Examples:

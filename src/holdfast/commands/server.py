@@ -9,7 +9,7 @@ from holdfast import clock, paths
 from holdfast.commands import options
 from holdfast.commands.verb import Json, verb
 from holdfast.errors import HoldfastError
-from holdfast.install import launcher, native
+from holdfast.install import native
 from holdfast.server import control, protocol
 from holdfast.workflow import wording
 
@@ -81,7 +81,7 @@ def _stop() -> None:
 
 def _nowhere() -> str:
     """Return why no server can listen on this machine, and what to do; empty if one can."""
-    if protocol.address(str(launcher.entry()), dict(os.environb)):
+    if protocol.address(str(paths.entrypoint()), dict(os.environb)):
         return ""
     return f"{control.folder()} is too long a path for a socket; set XDG_STATE_HOME to a shorter folder"
 

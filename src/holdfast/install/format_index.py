@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 GROUP = "holdfast.formats"
 """The entry point group in which a package names the module of its format's record."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-RECORD_LIMIT_BYTES = 16 * 1024
-"""The largest record as JSON, because events ignore an index over `formats.INDEX_LIMIT_BYTES`."""
-_OF_PATHS = ("PRESENCE", "STATES", "VIEWS", "LISTS", "SOURCES")
 _FUNCTIONS = ("find", "candidates", "start", "change", "parsed", "restore", "written")
 _OF_AGENTS = ("match_phase", "judge", "brief")
 
@@ -104,8 +101,6 @@ def _loaded(entry: EntryPoint) -> Brought:
 def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
     """Yield what is wrong with a package's format, beginning with its record."""
     yield from misshapen(constants)
-    if len(json.dumps(constants)) > RECORD_LIMIT_BYTES:
-        yield f"its record has more than {RECORD_LIMIT_BYTES // 1024} KB"
     record = completed(constants)
     if name != record.NAME or not _NAME.fullmatch(name):
         yield f"its record calls it {record.NAME!r}; a name has small letters, digits, - and _"
@@ -113,9 +108,6 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
         yield "Holdfast has a format or command of this name"
     if record.CHECK in (formats.STATES_CHECK, *paths.modules("checks")):
         yield f"Holdfast has a check {record.CHECK!r} of its own"
-    places = [record.TOP, *(place for key in _OF_PATHS for place in getattr(record, key))]
-    if bad := [each for each in places if _outside(each)]:
-        yield f"{bad[0]!r} isn't a path below a project's root"
     if not record.PRESENCE or not record.STATES:
         yield "its record names no file"
     package = record.ADAPTER.rpartition(".")[0]
@@ -134,8 +126,3 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
             continue
         if missing := [each for each in functions if asked and not callable(getattr(loaded, each, None))]:
             yield f"{module} has no function {missing[0]}"
-
-
-def _outside(place: str) -> bool:
-    """Return whether a text isn't a relative path that stays below a project's root."""
-    return not place or place.startswith("/") or "\0" in place or not {".", ".."}.isdisjoint(place.split("/"))

@@ -14,7 +14,7 @@ from holdfast.clients.claude import events
 from holdfast.dispatch import faults
 from holdfast.dispatch.run import Run
 from holdfast.errors import StateError, command_line
-from holdfast.install import plugin, register, registrations, seen_clients
+from holdfast.install import plugin, register, registrations
 from holdfast.plugins import activity, kinds, loader, packages
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
@@ -60,7 +60,7 @@ def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
     wanted = register.entries(register.wishes_of(files), events.EVENTS.keys() - events.OLDEST_CLIENT_EVENTS)
     present = registered_events(project) if wanted else {}
     names = wanted.keys() - present.keys() if present else ()
-    return {event: f"not registered: {seen_clients.why_not_registered(event)}" for event in names}
+    return {event: f"not registered: {register.why_left_out(event)}" for event in names}
 
 
 def remarks(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:

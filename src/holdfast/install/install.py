@@ -14,7 +14,7 @@ from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.errors import StateError
 from holdfast.files import document, status_file, trust
 from holdfast.formats import OURS, RECORDS
-from holdfast.install import installs, launcher, native, plugin, register, registrations, seen_clients, settings, skill
+from holdfast.install import installs, launcher, native, plugin, register, registrations, settings, skill
 from holdfast.install.installs import Install
 from holdfast.install.settings import Settings
 from holdfast.plugins import discovery
@@ -46,8 +46,7 @@ class Options:
     Attributes:
         allow_cli: whether to add the permission rules for the model, and the skill.
         status_line: whether to make the client's status line Holdfast's, if there is none.
-        all_events: whether to register events although an older client, in a project's settings a teammate's, may not
-            know them; in your own settings only the installed client counts from now on.
+        all_events: whether to register events although a client that reads the settings may not know them.
     """
 
     allow_cli: bool = False
@@ -64,6 +63,7 @@ class Edit:
         file: its present content.
         settings: its edited content.
         entries: event -> the entry that it then has.
+        left_out: the events that handlers want, but that may stop a client that doesn't know them.
         record: the record to keep.
         had_entries: whether it registers Holdfast now, or lets the model call it.
     """
@@ -72,6 +72,7 @@ class Edit:
     file: SettingsFile
     settings: Settings
     entries: Mapping[str, Entry]
+    left_out: Collection[str]
     record: Install
     had_entries: bool
 
@@ -86,20 +87,21 @@ def install(target: Target, options: Options = Options()) -> list[str]:
 
     Raises StateError, ConfigError: the settings are then unchanged.
     """
-    seen_clients.note(versions.version(), alone=options.all_events and target.scope != "project")
     with installs.held():
         files = _files(target)
         edit = edit_of(target, files, options)
         _check_accepted(edit)
-        by_plugin = plugin.registered(target)
-        source = skill.shipped() if options.allow_cli and not by_plugin else b""
+        beside_plugin = plugin.is_enabled(target)
+        source = skill.shipped() if options.allow_cli and not beside_plugin else b""
         if edit.changes:
             settings.check_writable(edit.file)
         if launcher.write():
             control.stop_of(paths.launcher(), paths.entrypoint())
         write(edit)
         discovery.files_changed(target.root, files)
-        lines = [*_registered(edit, by_plugin), *_left_out(edit, files)]
+        lines = [*_registered(edit), *_left_out(edit)]
+        if beside_plugin:
+            lines.append("The plugin is enabled too. It leaves to these settings what they register.")
         if source:
             lines.append(_copy_skill(target, source, edit.record))
         if options.status_line:
@@ -150,7 +152,10 @@ def edit_of(target: Target, files: Sequence[HandlerFile], options: Options = Opt
         allowed = [rule for rule in record.allowed if edited.allows(rule)]
         had_entries = bool(edited.registered or allowed)
         edited.restore_later(record.containers, allowed)
-        entries = _entries(target, files, record, edited.matchers, all_events=options.all_events)
+        entries = _wanted(target, files, record, edited.matchers)
+        left_out = [] if options.all_events else _unknown(target, entries.keys() - edited.matchers.keys())
+        for event in left_out:
+            del entries[event]
         edited.register(entries)
         allowed += [rule for rule in ALLOW_RULES if options.allow_cli and edited.allow(rule)]
         if options.status_line:
@@ -161,7 +166,7 @@ def edit_of(target: Target, files: Sequence[HandlerFile], options: Options = Opt
         allowed=tuple(allowed),
         status_line=options.status_line or record.status_line,
     )
-    return Edit(target, file, edited, entries, record, had_entries)
+    return Edit(target, file, edited, entries, left_out, record, had_entries)
 
 
 def write(edit: Edit) -> None:
@@ -205,28 +210,19 @@ def _is_due(edit: Edit) -> bool:
     return edit.changes or (known is not None and known.projects != edit.record.projects)
 
 
-def _entries(
-    target: Target, files: Sequence[HandlerFile], record: Install, present: Matchers, *, all_events: bool = False
-) -> dict[str, Entry]:
-    """Return event -> the entry that `target` needs, which registers `present` now."""
-    by_plugin, known = plugin.registered(target), _known(target, files, present, all_events=all_events)
-    if target.scope == "project":
-        wishes, keep = register.team_wishes(target.root), register.team_lacks(target.root)
-    else:
-        wishes, keep = register.personal_wishes(files, record.others(target.root)), False
-    return register.entries(wishes, known, plugin=by_plugin, present=present, keep=keep)
-
-
-def _known(
-    target: Target, files: Sequence[HandlerFile], present: Collection[str], *, all_events: bool
-) -> frozenset[str]:
-    """Return the events that may be registered in `target`, because no client that's in use stumbles over them."""
+def _wanted(target: Target, files: Sequence[HandlerFile], record: Install, present: Matchers) -> dict[str, Entry]:
+    """Return event -> the entry that the handlers want in `target`, which registers `present` now."""
     if target.scope != "project":
-        # An older client that was used here again must not open a guard on the newer one.
-        guarded = {route.event for file in files if file.active for route in file.routes if route.strict}
-        return seen_clients.known() | guarded.intersection(present)
-    # Somebody asked for what is there already, and teammates have no record of that.
-    return frozenset(EVENTS) if all_events else OLDEST_CLIENT_EVENTS.union(present)
+        return register.entries(register.personal_wishes(files, record.others(target.root)), EVENTS)
+    keep = present if register.team_lacks(target.root) else register.NOTHING
+    return register.entries(register.team_wishes(target.root), EVENTS, keep=keep)
+
+
+def _unknown(target: Target, added: Collection[str]) -> list[str]:
+    """Return which events, not registered yet, a client may not know: this one, for a team the oldest supported one."""
+    newer = sorted(OLDEST_CLIENT_EVENTS.symmetric_difference(EVENTS).intersection(added))
+    client = None if target.scope == "project" or not newer else versions.version()
+    return [event for event in newer if event not in versions.known_events(client)]
 
 
 def _check_accepted(edit: Edit) -> None:
@@ -255,29 +251,22 @@ def _copy_skill(target: Target, source: bytes, record: Install) -> str:
 # --- what the user is told -----------------------------------------------------------------------------------------
 
 
-def _registered(edit: Edit, by_plugin: Matchers) -> list[str]:
+def _registered(edit: Edit) -> list[str]:
     name = edit.target.settings
-    enabled = [f"The plugin is enabled and registers {', '.join(by_plugin)}."] if by_plugin else []
     if not edit.entries:
-        what = "an event that the plugin does not register" if by_plugin else "an event"
-        return [f"No handler wants {what}, so nothing is registered in {name}.", *enabled]
-    if twice := [event for event in edit.entries if event in by_plugin]:
-        enabled = [f"{enabled[0]} For {', '.join(twice)}, the plugin leaves to these settings what they select."]
+        return [f"No handler wants an event, so nothing is registered in {name}."]
     head = f"Registered in {name}:" if edit.changes else f"Already registered in {name}, nothing changed:"
     width = max(map(len, edit.entries))
     events = [f"  {event:<{width}}  {entry.matcher or '*'}" for event, entry in edit.entries.items()]
     changes = [f"  {change}" for change in edit.settings.changes] if edit.had_entries else []
     silenced = ['Note: "disableAllHooks" is true there, so the client runs no hook.'] if edit.settings.silenced else []
-    return [head, *events, *(["Changed:", *changes] if changes else []), *enabled, *silenced]
+    return [head, *events, *(["Changed:", *changes] if changes else []), *silenced]
 
 
-def _left_out(edit: Edit, files: Sequence[HandlerFile]) -> list[str]:
+def _left_out(edit: Edit) -> list[str]:
     """Return a line for each event that handlers want but that isn't registered, because not every client knows it."""
     team = edit.target.scope == "project"
-    others = edit.record.others(edit.target.root)
-    wishes = register.team_wishes(edit.target.root) if team else register.personal_wishes(files, others)
-    missing = register.entries(wishes, EVENTS).keys() - OLDEST_CLIENT_EVENTS - edit.entries.keys()
-    reasons = {event: _NOT_FOR_TEAMS if team else seen_clients.why_not_registered(event) for event in sorted(missing)}
+    reasons = {event: _NOT_FOR_TEAMS if team else register.why_left_out(event) for event in edit.left_out}
     return [f"{event} is not registered: {why}" for event, why in reasons.items()]
 
 

@@ -71,23 +71,13 @@ def held() -> AbstractContextManager[None]:
 
 
 def load() -> dict[str, Install]:
-    """Return every install by the settings file's real path; without those that can't be read (`lost`)."""
+    """Return every install by the settings file's real path, without those that can't be read (`lost`)."""
     return _read()[0]
 
 
 def lost() -> str:
     """Return why the record, or a part of it, can't be read; empty if it can."""
     return str(_read()[1] or "")
-
-
-def unknown() -> str:
-    """Return why an install may be missing from the record: see `lost`, or one was set aside. Empty if none can."""
-    return lost() or next((f"{each} is broken" for each in set_aside()), "")
-
-
-def set_aside() -> list[Path]:
-    """Return the broken records that were set aside, oldest first."""
-    return sorted(file().parent.glob(f"{file().name}.corrupt-*"))
 
 
 def get(settings: Path) -> Install | None:

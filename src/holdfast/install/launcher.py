@@ -1,7 +1,7 @@
 """The programs that an install writes: the launcher that settings.json names, its fallback, and the command.
 
-The launcher is the native relay, where there is one for this machine (`native`). Then what would be the launcher lies
-beside it, as the entrypoint that the relay starts, and a file that names both.
+The launcher is the native relay, where there is one for this machine (`native`). It starts the entrypoint beside it,
+which the file `run.conf` names. Where there is no relay, the launcher is a copy of that entrypoint.
 """
 
 from __future__ import annotations
@@ -62,47 +62,25 @@ def write() -> list[Path]:
 
     Raises StateError if one can't be written, ConfigError if a program can't name this interpreter.
     """
-    contents = files()
-    changed = [path for path, data in contents.items() if _put(path, data)]
-    for path in companions():
-        if path not in contents:
-            atomic.remove(path)
-    return changed
+    return [path for path, data in files().items() if _put(path, data)]
 
 
-def files(home: Path | None = None, interpreter: str | None = None) -> dict[Path, bytes]:
-    """Return the content of each file that an install writes, by path, in the order in which they are written.
-
-    Args:
-        home: the home to write them for, by default this user's.
-        interpreter: the Python to start, by default the running one.
+def files(home: Path | None = None) -> dict[Path, bytes]:
+    """Return the content of each file that an install writes into a home (default: this user's), in writing order.
 
     Raises as `texts` does.
     """
-    contents = {path: text.encode("utf-8") for path, text in texts(interpreter).items()}
-    relay = native.find().program
-    beside = [(home or Path.home()) / path.relative_to(Path.home()) for path in (paths.entrypoint(), programs()[2])]
-    conf = conf_of(interpreter or sys.executable, *map(str, beside))
-    if relay and conf:
-        entry = contents.pop(paths.launcher())
-        contents |= {paths.entrypoint(): entry, paths.relay_conf(): conf, paths.launcher(): relay}
-    return {(home or Path.home()) / path.relative_to(Path.home()): data for path, data in contents.items()}
+    contents = {path: text.encode("utf-8") for path, text in texts(home=home).items()}
+    contents[paths.launcher()] = native.find().program or contents[paths.entrypoint()]
+    return {_below(home, path): data for path, data in contents.items()}
 
 
-def conf_of(interpreter: str, entry: str, refuse: str) -> bytes:
-    """Return what stands beside a native relay, or nothing if a path can't be written there (`relay.c`)."""
-    names = [os.fsencode(each) for each in (interpreter, entry, refuse)]
-    fits = all(each.startswith(b"/") and b"\n" not in each and len(each) < paths.PATH_LIMIT_BYTES for each in names)
-    return b"\n".join([b"holdfast relay 1", *names, b""]) if fits else b""
+def texts(interpreter: str | None = None, home: Path | None = None) -> dict[Path, str]:
+    """Return the text of each file that an install writes for the launcher, by its path in this user's home.
 
-
-def entry() -> Path:
-    """Return the entrypoint that answers when no server does: the launcher, or what the native relay starts."""
-    return paths.entrypoint() if native.is_native(paths.launcher()) else paths.launcher()
-
-
-def texts(interpreter: str | None = None) -> dict[Path, str]:
-    """Return the text of each program, by path, to be started with `interpreter` (default: the running one).
+    Args:
+        interpreter: the Python that they start, by default the running one.
+        home: the home in which they will lie, by default this user's.
 
     Raises StateError if the shipped entrypoint can't be read, ConfigError if a program can't name the interpreter.
     """
@@ -110,12 +88,23 @@ def texts(interpreter: str | None = None) -> dict[Path, str]:
     entry = document.read(source)[0].decode("utf-8")
     if not _ROOT.search(entry):
         raise StateError(source, 'has no line ROOT = "" to fill in; install holdfast again')
-    held = (
-        program(entry, "-IS", _EVENT_FALLBACK, interpreter),
-        program(_COMMAND, "-I", _COMMAND_FALLBACK, interpreter),
-        fallback(arguments(interpreter, requirement())),
-    )
-    return dict(zip(programs(), held, strict=True))
+    _, command, refuse = programs()
+    start = interpreter or sys.executable
+    return {
+        paths.entrypoint(): program(entry, "-IS", _EVENT_FALLBACK, start),
+        command: program(_COMMAND, "-I", _COMMAND_FALLBACK, start),
+        refuse: fallback(arguments(start, requirement())),
+        paths.relay_conf(): conf_of(start, _below(home, paths.entrypoint()), _below(home, refuse)),
+    }
+
+
+def conf_of(interpreter: str, entry: Path, refuse: Path) -> str:
+    """Return the text of the file beside a native relay that names what it may start (`relay.c`)."""
+    return "\n".join(["holdfast relay 1", interpreter, str(entry), str(refuse), ""])
+
+
+def _below(home: Path | None, path: Path) -> Path:
+    return home / path.relative_to(Path.home()) if home else path
 
 
 def fallback(filled: str = "") -> str:
@@ -128,14 +117,14 @@ def fallback(filled: str = "") -> str:
     return f"{first}\n{filled}\n{rest}"
 
 
-def arguments(interpreter: str | None = None, source: str = "") -> str:
+def arguments(interpreter: str, source: str = "") -> str:
     """Return the line that tells `refuse.sh` what the launcher needs, and what to install if that is gone.
 
     Args:
-        interpreter: the Python that the launcher starts, by default the running one.
+        interpreter: the Python that the launcher starts.
         source: what to install again; empty for a plugin.
     """
-    needs = " ".join(map(shlex.quote, (interpreter or sys.executable, str(paths.package_root()))))
+    needs = " ".join(map(shlex.quote, (interpreter, str(paths.package_root()))))
     again = shlex.quote(shlex.quote(source) if source else "")
     return f'set -- "$1" "${{2-}}" {needs} "${{5-}}" {again} "${{7-}}" # holdfast install wrote this line'
 
@@ -164,12 +153,17 @@ def started(text: str) -> Started | None:
     return Started(words[0], folder) if len(words) == 1 and isinstance(folder, str) else None
 
 
+def installed() -> Started | None:
+    """Return what the installed programs start; None if there are none, or somebody else wrote them."""
+    for path in (paths.entrypoint(), paths.launcher()):  # an earlier version had no entrypoint beside its launcher
+        with suppress(StateError):
+            return started(document.read(path)[0].decode("utf-8", "replace"))
+    return None
+
+
 def starts() -> bool:
     """Return whether the launcher is there, with the interpreter and the package that it starts."""
-    try:
-        known = started(document.read(entry())[0].decode("utf-8", "replace"))
-    except StateError:
-        return False
+    known = installed()
     if known is None or not Path(known.root).is_dir():
         return False
     return os.access(paths.launcher(), os.X_OK) and os.access(known.interpreter, os.X_OK)
@@ -181,23 +175,13 @@ def programs() -> tuple[Path, Path, Path]:
 
 
 def outdated() -> bool:
-    """Return whether an install would write another entrypoint, command or fallback; a native relay isn't looked for.
-
-    Raises as `texts` does.
-    """
-    wanted = texts()
-    wanted[entry()] = wanted.pop(paths.launcher())
-    return any(not path.is_file() or path.read_bytes() != text.encode("utf-8") for path, text in wanted.items())
-
-
-def companions() -> list[Path]:
-    """Return the files that exist beside the launcher because it is the native relay, or was."""
-    return [path for path in (paths.entrypoint(), paths.relay_conf()) if os.path.lexists(path)]
+    """Return whether an install would write another text; a native relay isn't looked for. Raises as `texts` does."""
+    return any(not path.is_file() or path.read_bytes() != text.encode() for path, text in texts().items())
 
 
 def present() -> list[Path]:
-    """Return the programs that exist, with the files beside the launcher."""
-    return [path for path in (*programs(), *companions()) if os.path.lexists(path)]
+    """Return the files of an install that exist."""
+    return [path for path in (*programs(), paths.entrypoint(), paths.relay_conf()) if os.path.lexists(path)]
 
 
 def remove() -> list[Path]:
@@ -211,7 +195,7 @@ def remove() -> list[Path]:
     return removed
 
 
-def program(source: str, flags: str, otherwise: str, interpreter: str | None = None) -> str:
+def program(source: str, flags: str, otherwise: str, start: str) -> str:
     """Return a Python program that starts itself with an interpreter.
 
     A `#!` line of `source` is replaced, and its line `ROOT = ""` is filled in. A shell starts it, which doesn't fail if
@@ -221,12 +205,11 @@ def program(source: str, flags: str, otherwise: str, interpreter: str | None = N
         source: the program's text.
         flags: the interpreter's flags.
         otherwise: the shell command that runs instead if the interpreter is gone.
-        interpreter: its path, by default the running one's.
+        start: the interpreter's path.
 
     Raises:
         ConfigError: the interpreter's path can't be written into a program.
     """
-    start = interpreter or sys.executable
     if not Path(start).is_absolute() or not start.isprintable() or "\\" in start:
         raise ConfigError(f"the path of the interpreter, {start!r}, cannot start a program; use another Python")
     body = source.split("\n", 1)[1] if source.startswith("#!") else source

@@ -1,4 +1,4 @@
-"""The native relay: the program `relay.c` for this machine, shipped in the wheel or compiled here."""
+"""The native relay: the program `relay.c` for this machine, shipped in the package or compiled here."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ CURRENT = "of this version"
 """What `running` says of a native relay that is as it should be."""
 FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
 """What the relay is compiled with everywhere."""
+_NONE = "this package brings none for this platform, and there is no C compiler"
 _MAGIC = (b"\x7fELF", b"\xcf\xfa\xed\xfe")  # of programs for Linux, and for macOS on 64 bits
 _APPLE_TOOLS = ("/Library/Developer/CommandLineTools", "/Applications/Xcode.app")
 
@@ -51,8 +52,12 @@ def digest() -> str:
 
 
 def shipped() -> Path:
-    """Return the program that a wheel for one platform holds; it may not exist."""
-    return Path(__file__).parents[1] / "_shipped" / "relay"
+    """Return the program that this package brings for this platform; it may not exist."""
+    relays = paths.plugin_root() / "plugin" / "relays"  # of a checkout, or of a copy of the plugin
+    if not relays.is_dir():
+        return Path(__file__).parents[1] / "_shipped" / "relay"
+    system = os.uname()
+    return relays / f"{system.sysname}-{system.machine}".lower()
 
 
 def switched_off() -> bool:
@@ -61,7 +66,7 @@ def switched_off() -> bool:
 
 
 def find() -> Relay:
-    """Return the native relay for this machine: the wheel's, the one in place if it is current, or one compiled now."""
+    """Return the native relay for this machine: the package's, the one in place, or one compiled now."""
     if switched_off():
         return Relay(b"", f"{SWITCH}={os.environ[SWITCH]} asks for it")
     for file, origin in ((shipped(), "of this package"), (paths.launcher(), "in place already")):
@@ -100,44 +105,18 @@ def version(program: bytes, place: Path | None = None) -> str:
         return ""
 
 
-def in_place() -> str:
-    """Return which version the installed relay is; empty if the launcher is none."""
-    return _said(paths.launcher()) if is_native(paths.launcher()) else ""
-
-
 def running() -> tuple[str, str]:
     """Return which relay the launcher is, `native` or `none` (empty: there is no launcher), and why, as a clause."""
     if not paths.launcher().exists():
         return "", "holdfast is not installed"
     if is_native(paths.launcher()):
-        found = in_place()
+        found = _said(paths.launcher())
         if found == digest():
-            return "native", _unheard() or CURRENT
+            return "native", CURRENT
         return "native", "of another version; `holdfast install` replaces it" if found else "but it does not run here"
-    if is_native(shipped()):
-        return "none", "`holdfast install` would take the native one of this package"
-    if _compiler():
-        return "none", "`holdfast install` would compile a native one"
-    return "none", "this package brings no native one for this platform, and there is no C compiler"
-
-
-def _unheard() -> str:
-    """Return why no server answers the native relay, as a clause; empty if one can.
-
-    A server's address holds the interpreter's path (`protocol.address`). The relay takes that path from run.conf, the
-    server from `sys.executable`: a program that starts another Python has two.
-    """
-    try:
-        given = paths.relay_conf().read_bytes().split(b"\n")[1]
-        called = _run([os.fsdecode(given), "-IS", "-c", "import os, sys; os.write(1, os.fsencode(sys.executable))"])
-    except (OSError, IndexError, subprocess.SubprocessError):
-        return ""  # what is missing or damaged is told otherwise
-    if called in (given, b""):
-        return ""
-    return (
-        "but no server answers it, so each event starts cold: run.conf names the Python "
-        f"{os.fsdecode(given)}, which calls itself {os.fsdecode(called)}; run holdfast install with that one"
-    )
+    if is_native(shipped()) or _compiler():
+        return "none", "`holdfast install` would put a native one in place"
+    return "none", _NONE
 
 
 def compile_to(
@@ -149,20 +128,16 @@ def compile_to(
 
 
 def _compiled() -> Relay:
-    """Compile the relay with this machine's compiler, if it has one. One without libraries starts sooner."""
+    """Compile the relay with this machine's compiler, if it has one."""
     compiler = _compiler()
     if not compiler:
-        return Relay(b"", "this package brings none for this platform, and there is no C compiler")
-    with tempfile.TemporaryDirectory() as folder:
+        return Relay(b"", _NONE)
+    with tempfile.TemporaryDirectory() as folder, suppress(OSError, subprocess.SubprocessError):
         target = Path(folder) / "relay"
-        for flags in (("-static",), ()):
-            try:
-                compile_to(target, *flags, compiler=(compiler,))
-                program = target.read_bytes()
-            except (OSError, subprocess.SubprocessError):
-                continue
-            if version(program) == digest():
-                return Relay(program, f"compiled with {compiler}")
+        compile_to(target, compiler=(compiler,))
+        program = target.read_bytes()
+        if version(program) == digest():
+            return Relay(program, f"compiled with {compiler}")
     return Relay(b"", f"{compiler} makes none that runs here")
 
 
@@ -175,15 +150,10 @@ def _compiler() -> str:
 
 
 def _said(program: Path) -> str:
+    command = [str(program), "--version"]
     try:
-        words = _run([str(program), "--version"]).decode("utf-8", "replace").split()
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=RUN_TIMEOUT_S, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
+    words = done.stdout.decode("utf-8", "replace").split()
     return words[2] if len(words) == 3 and words[:2] == ["holdfast", "relay"] else ""
-
-
-def _run(command: list[str]) -> bytes:
-    """Return what a program prints. Raises OSError, subprocess.SubprocessError, also if it fails."""
-    return subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=RUN_TIMEOUT_S, check=True
-    ).stdout

@@ -7,7 +7,6 @@ place, and so replaces one that no longer runs.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 import sys
@@ -17,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
 from holdfast.clients.claude import scopes
-from holdfast.errors import ConfigError, HoldfastError, MissingError, StateError
+from holdfast.errors import ConfigError, HoldfastError, StateError
 from holdfast.files import atomic, document
 from holdfast.install import launcher, native
-from holdfast.install.native import Relay
 from holdfast.install.register import PLUGIN_RUNNER, Matchers, union
 
 if TYPE_CHECKING:
@@ -104,17 +102,9 @@ def running() -> bool:
     return (Path(sys.prefix) / "ready").is_file() and paths.plugin_manifest().is_file()
 
 
-def registered(target: Target) -> Matchers:
-    """Return event -> matcher that an enabled plugin registers wherever the settings of `target` apply.
-
-    A plugin counts if the user's settings enable it; for local settings also if the project's do. For a project's
-    shared settings, which are the same on every machine, it counts only if they enable it themselves. Empty if no
-    plugin is enabled and installed.
-    """
-    names = scopes.enabled_plugins(_NAME, target)
-    if target.scope == "project":
-        return _merged([paths.shipped("hooks").parent] if names else [])
-    return _merged([copy.root for name in names for copy in scopes.installed_plugins(name, target)])
+def is_enabled(target: Target) -> bool:
+    """Return whether the settings that apply to `target` enable the plugin."""
+    return bool(scopes.enabled_plugins(_NAME, target))
 
 
 def copies(root: Path) -> list[Copy]:
@@ -156,11 +146,9 @@ def _keep_launcher() -> None:
     launcher.
     """
     try:
-        known = launcher.started(document.read(launcher.entry())[0].decode("utf-8", "replace"))
+        known = launcher.installed()
         if known and Path(known.interpreter).is_relative_to(Path(sys.prefix).parent) and launcher.outdated():
             launcher.write()  # may compile the native relay, which an event should do once
-    except MissingError:
-        pass
     except (StateError, ConfigError) as error:
         log.write("warning", f"the launcher couldn't be updated: {error}")
 
@@ -180,84 +168,47 @@ def _hooks(root: Path) -> list[tuple[str, str | None, Mapping[str, Any]]]:
 
 # --- the native relay -----------------------------------------------------------------------------------------------
 
-_SUMS = "SHA256SUMS"
-
-
-def shipped_relay(root: Path) -> Relay:
-    """Return the program that the plugin at `root` brings for this platform, or why it brings none.
-
-    Raises StateError if its file is missing, or isn't the one whose hash the plugin names.
-    """
-    if native.switched_off():
-        return Relay(b"", f"{native.SWITCH} asks for it")
-    system = os.uname()
-    name = f"{system.sysname}-{system.machine}".lower()
-    folder = root / "plugin" / "relays"
-    lines = document.read(folder / _SUMS)[0].decode("utf-8", "replace").splitlines()
-    wanted = {words[1]: words[0] for words in map(str.split, lines) if len(words) == 2}
-    if name not in wanted:
-        return Relay(b"", f"the plugin brings no native one for {name}")
-    program = document.read(folder / name)[0]
-    if hashlib.sha256(program).hexdigest() != wanted[name]:
-        raise StateError(folder / name, f"isn't the program whose hash {_SUMS} names; install the plugin again")
-    return Relay(program, "of the plugin")
-
 
 def _keep_relay() -> None:
     """Put the relay of the copy that runs now into its data folder, or remove an earlier one; never raises."""
-    interpreter = Path(sys.executable)
     try:
-        _put_relay(Path(sys.prefix).parent / "relay", str(interpreter), paths.plugin_root())
+        _put_relay(Copy(paths.plugin_root(), Path(sys.prefix).parent))
     except (HoldfastError, OSError) as error:
         log.write("warning", f"the plugin's relay couldn't be put in place: {error}")
 
 
-def _put_relay(folder: Path, interpreter: str, root: Path) -> None:
-    run = folder / "run"
-    try:
-        program = shipped_relay(root).program
-    except StateError:
-        atomic.remove(run)  # what the doctor calls damaged is not run
-        raise
-    wanted = _relay_files(folder, interpreter, root, program)
-    if wanted and all(path.is_file() and path.read_bytes() == data for path, data in wanted.items()):
+def _put_relay(copy: Copy) -> None:
+    folder = copy.data / "relay"
+    source = native.shipped()
+    program = b"" if native.switched_off() or not source.is_file() else source.read_bytes()
+    wanted = {**_beside_relay(copy), "run": program}
+    if all((folder / name).is_file() and (folder / name).read_bytes() == data for name, data in wanted.items()):
         return
-    atomic.remove(run)
-    if not wanted:
+    atomic.remove(folder / "run")
+    if not program:
         return
     paths.ensure_private(folder)
     if native.version(program, folder) != native.digest():
-        raise StateError(run, "does not run here, or is of another version")
-    for path, data in wanted.items():
-        atomic.write(path, data, mode=0o755)
+        raise StateError(source, "does not run here, or is of another version")
+    for name, data in wanted.items():
+        atomic.write(folder / name, data, mode=0o755)
 
 
-def _relay_files(folder: Path, interpreter: str, root: Path, program: bytes) -> dict[Path, bytes]:
-    """Return what has to be in the folder, the program last; nothing if there is none that can be started there."""
-    refuse = folder / "refuse.sh"
-    conf = launcher.conf_of(interpreter, str(root / "hooks" / "dispatch.py"), str(refuse))
-    if not (program and conf):
-        return {}
+def _beside_relay(copy: Copy) -> dict[str, bytes]:
+    """Return what has to lie beside a copy's relay, by name. Raises StateError."""
+    interpreter, refuse = str(copy.environment / "bin" / "python"), copy.data / "relay" / "refuse.sh"
     return {
-        refuse: launcher.fallback(launcher.arguments(interpreter)).encode("utf-8"),
-        folder / "run.conf": conf,
-        folder / "run": program,
+        "refuse.sh": launcher.fallback(launcher.arguments(interpreter)).encode(),
+        "run.conf": launcher.conf_of(interpreter, copy.root / "hooks" / "dispatch.py", refuse).encode(),
     }
 
 
-def relay_of(copy: Copy) -> str:
-    """Return which relay a copy with an environment starts, and why, as words for a sentence.
-
-    Raises StateError as `shipped_relay` does.
-    """
-    found = shipped_relay(copy.root)
-    if not found.program:
-        return f"without a relay, because {found.origin}"
+def has_relay(copy: Copy) -> bool:
+    """Return whether the events of a copy go through a native relay."""
     folder = copy.data / "relay"
-    wanted = _relay_files(folder, str(copy.environment / "bin" / "python"), copy.root, found.program)
     try:
-        if wanted and all((folder / name).read_bytes() == wanted[folder / name] for name in ("run.conf", "run")):
-            return "through the native relay"
-    except OSError:
-        pass
-    return "without a relay until a session has started"
+        return (
+            native.is_native(folder / "run") and (folder / "run.conf").read_bytes() == _beside_relay(copy)["run.conf"]
+        )
+    except (OSError, StateError):
+        return False

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import config, paths
 from holdfast.clients import claude
-from holdfast.clients.claude import STRICT_EVENTS
-from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
+from holdfast.clients.claude import STRICT_EVENTS, versions
+from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS, SINCE
 from holdfast.clients.claude.matchers import (
     NARROW_EVENTS,
     NO_MATCHER,
@@ -55,11 +55,6 @@ LEAST_TIMEOUT_S = 5.0
 """The time a handler has by default: a shorter registered timeout would cut off answers that are in time."""
 
 _SAME_TOOL = frozenset({"Task", "Agent"})
-_OURS = re.compile(
-    r"""\s*(?:p=|exec\s+|(?:\[|test)\s+-\S+\s+)?
-        (?P<quote>["']?)(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*)/\.local/share/holdfast/run(?P=quote)(?:[\s;]|$)""",
-    re.VERBOSE,
-)
 # Constructs that JavaScript's regular expressions lack or read differently, and those that number or name groups.
 _UNSAFE_TO_JOIN = re.compile(r"\(\?(?:P|#|\(|>|<(?![=!])|[aiLmsux-])|\\[AZk1-9]|[*+?}]\+")
 
@@ -89,72 +84,42 @@ def entries(
     wishes: Iterable[Wish],
     known: Collection[str],
     *,
-    plugin: Matchers = NOTHING,
-    present: Matchers = NOTHING,
-    keep: bool = False,
+    keep: Matchers = NOTHING,
 ) -> dict[str, Entry]:
     """Return event -> the one entry that settings need so that every wish is met.
 
     Args:
         wishes: what the handlers want.
         known: the events that may be registered.
-        plugin: what an enabled plugin registers. Only what goes beyond it is added.
-        present: what the settings register now. An event that they register by themselves stays registered in full:
-            nothing would be left if the plugin were removed.
-        keep: whether all that's present stays, because a handler that can't be read may want it.
+        keep: what stays registered besides, because a handler that can't be read may want it.
     """
     by_event: dict[str, list[Wish]] = {}
     for wish in wishes:
         by_event.setdefault(wish.event, []).append(wish)
     found = {event: _entry(event, by_event[event]) for event in EVENTS if event in by_event and event in known}
-    for event, matcher in present.items() if keep else ():
+    for event, matcher in keep.items():
         asked = found.get(event, Entry(matcher))
         both = matcher if covers(event, matcher, asked.matcher) else union(event, [matcher, asked.matcher])
         found[event] = asked._replace(matcher=both)
-    return {
-        event: left for event, entry in found.items() if (left := _beyond(event, entry, plugin, present)) is not None
-    }
-
-
-def beyond(event: str, matcher: str | None, plugin: Matchers) -> Entry | None:
-    """Return the entry for what a matcher selects and the plugin's doesn't, None if there is nothing.
-
-    If one of them is a regular expression, that can't be told exactly: the entry may select more.
-    """
-    if event not in plugin:
-        return Entry(matcher)
-    covered = plugin[event]
-    if covered is None or selects_all(covered) or matcher == covered or event in NO_MATCHER:
-        return None
-    if matcher is None or selects_all(matcher):
-        return Entry(None)
-    names, theirs = alternatives(matcher, event), alternatives(covered, event)
-    if names is None or theirs is None:
-        return Entry(matcher)
-    rest = "|".join(name for name in names if name not in theirs)
-    return Entry(rest) if rest else None
-
-
-def _beyond(event: str, entry: Entry, plugin: Matchers, present: Matchers) -> Entry | None:
-    if event in present and not _only_beyond(event, present[event], plugin):
-        return entry
-    rest = beyond(event, entry.matcher, plugin)
-    if rest is None:  # a plugin's hooks can't have a longer time limit
-        return entry if entry.timeout_s else None
-    return rest._replace(timeout_s=entry.timeout_s)
-
-
-def _only_beyond(event: str, matcher: str | None, plugin: Matchers) -> bool:
-    """Return whether a registered matcher is a list of names that the plugin selects none of."""
-    if event not in plugin or matcher is None or selects_all(matcher) or alternatives(matcher, event) is None:
-        return False
-    return beyond(event, matcher, plugin) == Entry(matcher)
+    return found
 
 
 def _entry(event: str, wishes: Sequence[Wish]) -> Entry:
     asked = [wish.timeout_s for wish in wishes if wish.timeout_s]
     limit = needed_client_limit(claude.longest_limit_s(event), EVENTS[event].timeout_s, asked) if asked else None
     return Entry(union(event, [wish.match for wish in wishes]), limit or None)
+
+
+def why_left_out(event: str) -> str:
+    """Return why an event that the oldest client lacks isn't registered, and the command that registers it."""
+    client, since = versions.version(), SINCE[event]
+    if client is not None and client >= since:
+        return "it wasn't when you ran the last install. To register it: holdfast install"
+    here = f"this is {versions.shown(client)}" if client else "there is no claude on PATH to ask for its version"
+    return (
+        f"it needs Claude Code {versions.shown(since)}, and {here}. "
+        "To register it all the same: holdfast install --all-events"
+    )
 
 
 # --- what the handlers want ----------------------------------------------------------------------------------------
@@ -324,11 +289,8 @@ def plugin_command(event: str) -> str:
 
 
 def ours(text: str) -> bool:
-    """Return whether an install wrote a registered command, in this or any earlier form.
-
-    Such a command begins with the launcher's path; one that merely mentions it is somebody else's.
-    """
-    return _OURS.match(text) is not None
+    """Return whether an install wrote a registered command; one that only mentions the launcher is somebody else's."""
+    return text.startswith(f'p="{LAUNCHER}"')
 
 
 def least_timeout_s(event: str) -> float:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.clients.claude import scopes
-from holdfast.errors import StateError
 from holdfast.files import status_file
-from holdfast.install import installs, launcher, registrations, settings, skill
+from holdfast.install import installs, launcher, settings, skill
 from holdfast.install.install import recorded
 from holdfast.install.settings import Settings
 from holdfast.server import control
@@ -27,8 +24,7 @@ def uninstall(target: Target) -> list[str]:
     """Remove Holdfast from one settings file and, with the last one, its programs from this machine.
 
     Only Holdfast's entries are removed. A file that nobody else changed since the install becomes what it was before,
-    byte for byte. If the record of the install was lost, what is recognised as Holdfast's is removed, and the lines
-    say what only the record knew.
+    byte for byte. Without a record of the install, Holdfast's entries are recognised.
 
     Returns:
         Lines that say what was done.
@@ -37,29 +33,22 @@ def uninstall(target: Target) -> list[str]:
         StateError: the file can't be read or written; it is unchanged then.
     """
     with installs.held():
-        unknown = "" if installs.get(target.real) else installs.unknown()
-        had_ours = bool(unknown) and _has_ours(target)
+        lost = installs.lost()
         file = settings.read(target.real)
         edited, record = _without_ours(target, file)
         if edited.text != file.text:
             settings.write(file, edited.text)
         lines = [f"{target.settings}: {_done(file, edited)}"]
-        if had_ours:
-            lines.append(f"The record of the install can't be read ({unknown}), so Holdfast's entries were recognised.")
         if record.skill is not None:
             lines.append(skill.remove(record.skill, record.skill_digest))
-        elif had_ours and os.path.lexists(target.skill):
-            lines.append(f"Skill: {target.skill} stays, because it is not this version's and may be yours.")
         installs.forget(target.real)
         _switch_status_line_off()
-        if others := _named_elsewhere(target, unknown):
-            lines.append(_stays(others))
-        else:
-            removed = [f"Ended: {address}" for address in control.stop_of(paths.launcher(), paths.entrypoint())]
-            removed += [f"Removed: {path}" for path in launcher.remove()]
-            doubt = "Other settings may still name the launcher. If so, install into them again."
-            lines += [*removed, *([doubt] if removed and unknown else [])]
-        return [*lines, *(_left() if had_ours else [])]
+        if others := _others(target):
+            return [*lines, _stays(others)]
+        lines += [f"Ended: {address}" for address in control.stop_of(paths.launcher(), paths.entrypoint())]
+        lines += [f"Removed: {path}" for path in launcher.remove()]
+        doubt = f"{lost}, so other settings may still name the launcher. To find them: holdfast install there"
+        return [*lines, doubt] if lost else lines
 
 
 def preview(target: Target) -> str:
@@ -78,7 +67,7 @@ def outlook(target: Target, *, purging: bool) -> list[str]:
     """
     record = recorded(target)
     lines = [] if record.skill is None else [f"Would be removed: {record.skill}"]
-    if others := _named_elsewhere(target, "" if installs.get(target.real) else installs.unknown()):
+    if others := _others(target):
         return [*lines, _stays(others)]
     lines += [f"Would be removed: {path}" for path in launcher.present()]
     return [*lines, *([f"Would be removed: {paths.state_dir()}"] if purging and paths.state_dir().exists() else [])]
@@ -139,31 +128,11 @@ def _switch_status_line_off() -> None:
             shutil.rmtree(status_file.folder())
 
 
-def _named_elsewhere(target: Target, unknown: str) -> list[Target]:
-    """Return the other settings that name the launcher; `unknown` says why the record can't tell, if it can't."""
-    known = installs.others(target.real).values()
-    others = [scopes.Target(each.scope, each.settings, each.root) for each in known]
-    here = [each for each in registrations.usual(target.root) if each.real != target.real] if unknown else []
-    return others or [each for each in here if _has_ours(each)]
+def _others(target: Target) -> list[Target]:
+    """Return the other settings that Holdfast was installed into."""
+    return [scopes.Target(each.scope, each.settings, each.root) for each in installs.others(target.real).values()]
 
 
 def _stays(others: list[Target]) -> str:
     commands = "".join(f"\n  {each.undo}" for each in others)
     return f"The launcher stays, because other settings still name it. To remove Holdfast there too:{commands}"
-
-
-def _has_ours(target: Target) -> bool:
-    """Return whether a settings file has an entry of Holdfast's; False if it can't be read."""
-    try:
-        return any(entry.ours for entry in registrations.entries(target))
-    except StateError:
-        return False
-
-
-def _left() -> list[str]:
-    """Return a line for each record that couldn't be read, because those files stay."""
-    left = [*([installs.file()] if installs.lost() else []), *installs.set_aside()]
-    return [
-        f"Stays: {each}. Once Holdfast is uninstalled everywhere, delete it: rm {shlex.quote(str(each))}"
-        for each in left
-    ]

@@ -12,7 +12,7 @@ from holdfast.config import Config
 from holdfast.dispatch import faults
 from holdfast.errors import HoldfastError, command_line
 from holdfast.files import trust
-from holdfast.install import plugin, register, seen_clients
+from holdfast.install import plugin, register
 from holdfast.install.install import edit_of, refresh
 from holdfast.plugins import discovery, packages, strict_memory
 from holdfast.project import Project
@@ -33,7 +33,6 @@ def upkeep(project: Project, session: str) -> list[str]:
     Returns:
         Lines for the user: what changed there, what a project's settings lack, and which handlers can't run.
     """
-    seen_clients.note(versions.of_session())
     unmet = _packages(project)
     files = discovery.find(claude, project)
     lines = [*_keep_registered(project, files), *distrusted(project, files), *unguarded(project), *faulty(files)]
@@ -147,7 +146,13 @@ def _plugin_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     """Return a line that names what handlers want beyond the plugin, if nothing but the plugin is registered."""
     if any(edit_of(scopes.target(scope, project.root), files).had_entries for scope in _PERSONAL):
         return []
-    left = register.entries(register.personal_wishes(files), seen_clients.known(), plugin=plugin.own())
+    own = plugin.own()
+    wanted = register.entries(register.personal_wishes(files), versions.known_events(versions.of_session()))
+    left = [
+        event
+        for event, each in wanted.items()
+        if not (event in own and register.covers(event, own[event], each.matcher))
+    ]
     if not left:
         return []
     program = paths.plugin_root() / "bin" / "holdfast"
