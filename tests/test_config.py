@@ -61,6 +61,8 @@ def test_the_project_stands_over_the_user_key_by_key(user_file: Path, project_fi
         "trail": True,
         "exclude": [],
         "exclude_patterns": [],
+        "options": {},
+        "requires": [],
         "server": True,
         "log_level": "info",
     }

@@ -82,15 +82,6 @@ def event(config: Config, payload: dict[str, Any]) -> dict[str, Any]:
     return dict(value(config, payload))
 
 
-def fault(pattern: str) -> str:
-    """Return what is wrong with a pattern of `exclude_patterns`, or an empty string."""
-    try:
-        compiled = re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        return f"{pattern!r} isn't a regular expression: {error}"
-    return f"{pattern!r} matches the empty text, so it would match everywhere" if compiled.search("") else ""
-
-
 def _texts(content: Any) -> Iterator[str]:
     if isinstance(content, str):
         yield content
@@ -151,4 +142,4 @@ def _matches(glob: Sequence[str], name: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=8)
 def _patterns(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern) for pattern in patterns if not fault(pattern))
+    return tuple(re.compile(pattern) for pattern in patterns)

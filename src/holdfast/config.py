@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, ValidationError
 
-from holdfast import capture, paths
+from holdfast import paths
 from holdfast.errors import MissingError, StateError
 from holdfast.files import tomlfile
 
@@ -24,6 +25,7 @@ JOINED = frozenset({"exclude", "exclude_patterns"})
 """The lists that are joined: a project's file can't undo what the user excludes."""
 USER_ONLY = frozenset({"server"})
 """The keys of the user's file alone: one server answers for all of a user's projects."""
+_MOST_UNKNOWN = 5  # how many unknown keys of a file are named
 
 
 def _format(name: str) -> str:
@@ -35,8 +37,12 @@ def _format(name: str) -> str:
 
 
 def _pattern(pattern: str) -> str:
-    if fault := capture.fault(pattern):
-        raise ValueError(fault)
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"{pattern!r} isn't a regular expression: {error}") from None
+    if compiled.search(""):
+        raise ValueError(f"{pattern!r} matches the empty text, so it would match everywhere")
     return pattern
 
 
@@ -189,7 +195,10 @@ def _entries(file: Path, within: Path | None, problems: list[str]) -> dict[str, 
     for name, value in table.items():
         inner = value if name in _TABLES and isinstance(value, dict) else None
         entries |= {name: value} if inner is None else {f"{name}.{key}": each for key, each in inner.items()}
-    for key in entries.keys() - FIELDS.keys():
+    unknown = [key for key in entries if key not in FIELDS]
+    if more := unknown[_MOST_UNKNOWN:]:  # a file can hold thousands
+        problems.append(f"{file}: and {len(more)} more unknown keys")
+    for key in unknown[:_MOST_UNKNOWN]:
         close = difflib.get_close_matches(key, FIELDS, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         problems.append(f"{file}: unknown key {_brief(key)}{hint}")

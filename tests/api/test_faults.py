@@ -141,11 +141,14 @@ def test_faults_of_events_at_once_are_all_counted(place: Place, monkeypatch: pyt
     assert "(8 times," in holdfast("handlers", "check", root=place.root, code=1).out
 
 
-def test_the_log_names_each_fault_on_every_event(author: Authors) -> None:
+def test_the_log_names_each_fault_on_every_event(author: Authors, monkeypatch: pytest.MonkeyPatch) -> None:
     """The latest with event, handler, what it did, and the session. Nothing else is said of it there."""
     made = author({"a": "\n".join(handler("1 / 0", snake(event)) for event in EVENTS)})
     wrong = []
-    for event in EVENTS:
+    for number, event in enumerate(EVENTS):
+        monkeypatch.setenv(
+            "HOLDFAST_NOW", f"2026-01-01T{number // 2:02}:{number % 2 * 30:02}:00Z"
+        )  # it rests meanwhile
         fired = made.fire(event, tool_name="Bash", tool_input={}, prompt="p", task_id="1")
         line = f"error {event}: user/a.py: on_{snake(event)} raised ZeroDivisionError"
         last = [one for one in made.log().splitlines() if line in one]

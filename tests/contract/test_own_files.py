@@ -135,15 +135,6 @@ def test_a_sessions_start_changes_no_settings_of_the_team(holdfast_project: Call
     assert settings.read_bytes() == before
 
 
-def test_install_renews_the_schema_of_an_earlier_version(tmp_path: Path, home: Path) -> None:
-    """It lies beside your configuration, for your editor."""
-    holdfast("handlers", "off", "sync_todos", root=tmp_path)
-    (schema,) = (home / CONFIG).parent.glob("*schema*.json")
-    schema.write_text("{}")
-    holdfast("install", root=tmp_path)
-    assert json.loads(schema.read_text()) == holdfast("config", "--schema", root=tmp_path).json
-
-
 def test_purge_deletes_nothing_without_a_yes(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What Holdfast knows of your workflows stays, and so does the installation; with a yes nothing is left of both."""
     monkeypatch.delenv("HOLDFAST_RELAY")  # the native one, where it can be compiled

@@ -105,6 +105,7 @@ def _values(annotation: Any) -> str:
         list: "list of texts",
         str | None: "text",
         dict[str, config.Price]: "a table for each model",
+        dict[str, dict[str, Any]]: "a table for each handler",
     }
     return words[list if get_origin(annotation) is list else annotation]
 

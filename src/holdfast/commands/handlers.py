@@ -17,9 +17,9 @@ from holdfast.clients.claude import events
 from holdfast.commands import handler_registration, handler_trust, moments, options, terminal
 from holdfast.commands.verb import InProject, Json, ListGroup, verb
 from holdfast.errors import HoldfastError, StateError, because, command_line
-from holdfast.install import inspection
+from holdfast.install import hookify, inspection
 from holdfast.ledger import event_log
-from holdfast.plugins import discovery, hookify, strict_memory, switches
+from holdfast.plugins import discovery, strict_memory, switches
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
 

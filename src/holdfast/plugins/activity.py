@@ -1,4 +1,4 @@
-"""When a handler file last ran, and how often it has failed since then: one small file each, in your state folder."""
+"""When a handler file last ran, and how often it has failed since then: one small file each, among the cache files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast import clock, paths
-from holdfast.files import trust
+from holdfast.files import cache, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,4 +72,4 @@ def _failures(path: Path) -> int:
 def _file(file: HandlerFile) -> Path:
     """Return the file about a handler file with its present content."""
     key = trust.digest(f"{file.path} {file.digest}".encode("utf-8", "surrogateescape"))[:32]
-    return paths.state_dir() / "handlers" / key
+    return cache.folder() / f"{key}.ran"
