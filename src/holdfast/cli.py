@@ -155,7 +155,8 @@ def holdfast(context: click.Context) -> None:
       holdfast start "User auth" --phase Design --phase Build
       holdfast start --help
     """
-    paths.home()  # every command needs one
+    if context.invoked_subcommand != "handlers":  # some of its commands need none
+        paths.home()
     if context.invoked_subcommand not in _REPAIRING and (fault := formats.index_fault()):
         click.echo(f"holdfast: {fault}; to repair it: holdfast doctor --fix", err=True)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from pluggy import HookimplMarker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 PROJECT_NAME = "holdfast"
 Function = TypeVar("Function", bound="Callable[..., Any]")
@@ -24,6 +24,7 @@ def hookimpl(
     strict: bool = False,
     tryfirst: bool = False,
     trylast: bool = False,
+    examples: Mapping[str, str | Mapping[str, Any] | None] | None = None,
 ) -> Callable[[Function], Function]: ...
 def hookimpl(
     function: Function | None = None,
@@ -33,8 +34,9 @@ def hookimpl(
     strict: bool = False,
     tryfirst: bool = False,
     trylast: bool = False,
+    examples: Mapping[str, str | Mapping[str, Any] | None] | None = None,
 ) -> Any:
-    """Mark a function `on_<event>` as an answer to that event: pluggy's marker plus three options of Holdfast.
+    """Mark a function `on_<event>` as an answer to that event: pluggy's marker plus options of Holdfast.
 
     All options must be literals: they are read from the file's text without importing it, so that an event
     nobody wants starts no process and an untrusted file is never run.
@@ -48,11 +50,14 @@ def hookimpl(
         strict: the function's own failure becomes a refusal. Only on events whose hook allows it (`Hook.strict`).
         tryfirst: run before the others (pluggy).
         trylast: run after the others (pluggy).
+        examples: what the function answers, for `holdfast handlers test`: a text, such as a command, and the kind of
+            outcome (`"deny"`), or None for silence.
 
     Returns:
         The function itself, marked.
     """
-    del match, timeout, strict  # read from the source text by `holdfast.plugins.scan`, never from the running function
+    # `holdfast.plugins.scan` reads these from the source text, never from the running function.
+    del match, timeout, strict, examples
 
     def mark(target: Function) -> Function:
         return _marker(target, tryfirst=tryfirst, trylast=trylast)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,17 +11,47 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast.plugins.deadlines import longest_timeout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from holdfast.plugins.hooks import Hooks
 
 ARGUMENTS = ("event", "context")
-_OPTIONS: dict[str, tuple[type, ...]] = {
-    "match": (str, type(None)),
-    "timeout": (int, float, type(None)),
-    "strict": (bool,),
-    "tryfirst": (bool,),
-    "trylast": (bool,),
+"""What a handler's function may ask for, each by its name."""
+
+
+class _Option(NamedTuple):
+    """An option of `hookimpl`.
+
+    Attributes:
+        kinds: the types of its value.
+        fault: says what is wrong with a value of such a type; empty if nothing is.
+    """
+
+    kinds: tuple[type, ...]
+    fault: Callable[[Any], str] = lambda value: ""
+
+
+def _no_time(seconds: float | None) -> str:
+    return "timeout must be more than 0 seconds" if seconds is not None and seconds <= 0 else ""
+
+
+def _no_examples(value: dict[Any, Any]) -> str:
+    """Say why a value isn't `{text: kind of outcome, None or a table}`; whether it comes true is for a test to say."""
+    try:
+        json.dumps(value, allow_nan=False)  # the index keeps it as JSON
+        fits = all(isinstance(key, str) and isinstance(each, (str, dict, type(None))) for key, each in value.items())
+    except (TypeError, ValueError, RecursionError):
+        fits = False
+    return "" if fits else 'examples is a table from texts to outcomes, such as {"cat .env": "deny", "ls": None}'
+
+
+_OPTIONS: dict[str, _Option] = {
+    "match": _Option((str, type(None))),
+    "timeout": _Option((int, float, type(None)), _no_time),
+    "strict": _Option((bool,)),
+    "tryfirst": _Option((bool,)),
+    "trylast": _Option((bool,)),
+    "examples": _Option((dict,), _no_examples),
 }
 
 
@@ -54,6 +85,7 @@ class Route:
         strict: whether its failure becomes a refusal.
         tryfirst: run before the others.
         trylast: run after the others.
+        examples: text → what it answers (`testkit.examples`).
         line: its line number in the file.
         broken: for a strict function that the file had earlier: why it can't be called now; empty if it can.
     """
@@ -65,6 +97,7 @@ class Route:
     strict: bool = False
     tryfirst: bool = False
     trylast: bool = False
+    examples: Mapping[str, Any] = field(default_factory=dict, hash=False)
     line: int = 0
     broken: str = ""
 
@@ -275,7 +308,7 @@ def _check_arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         raise _Fault("takes only the arguments it names, among event and context, without defaults")
     for argument in (*named.posonlyargs, *named.args):
         if argument.arg not in ARGUMENTS:
-            raise _Fault(f"asks for {argument.arg!r}; a handler may ask for event and context")
+            raise _Fault(f"asks for {argument.arg!r}; a handler may ask for {' and '.join(ARGUMENTS)}")
 
 
 def _options(marker: ast.expr) -> dict[str, Any]:
@@ -293,17 +326,17 @@ def _no_unpacking(marker: ast.Call) -> dict[str, Any]:
 
 
 def _literal(keyword: ast.keyword) -> Any:
-    kinds = _OPTIONS.get(str(keyword.arg))
-    if kinds is None:
+    option = _OPTIONS.get(str(keyword.arg))
+    if option is None:
         raise _Fault(f"hookimpl has no option {keyword.arg!r}; it has {', '.join(_OPTIONS)}")
     try:
         value = ast.literal_eval(keyword.value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise _Fault(f"{keyword.arg} must be a literal, it is read without running the file") from None
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+    if not isinstance(value, option.kinds) or (isinstance(value, bool) and bool not in option.kinds):
         raise _Fault(f"{keyword.arg}={value!r} has the wrong type")
-    if keyword.arg == "timeout" and isinstance(value, (int, float)) and value <= 0:
-        raise _Fault("timeout must be more than 0 seconds")
+    if fault := option.fault(value):
+        raise _Fault(fault)
     return value
 
 
