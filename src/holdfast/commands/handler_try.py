@@ -274,7 +274,7 @@ def _row(trial: _Trial, fired: Fired) -> dict[str, Any]:
         | {"ms": _ms(each.moments[-2:])}
         for each in fired.answers
     ]
-    row = {"at": trial.at, "redacted": trial.masked, "verdict": fired.verdict, "handlers": handlers}
+    row: dict[str, Any] = {"at": trial.at, "redacted": trial.masked, "verdict": fired.verdict, "handlers": handlers}
     row |= {"dropped": fired.dropped, "audiences": fired.audiences()}
     row["reply"] = {"stdout": reply.stdout, "stderr": reply.stderr, "exit_code": reply.exit_code}
     return trial.draft._asdict() | row

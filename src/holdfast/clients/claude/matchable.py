@@ -44,7 +44,6 @@ TEXT_FIELDS = {
     "WebFetch": "url",
     "WebSearch": "query",
     "ToolSearch": "query",
-    "Skill": "skill",
 }
 """The field of a tool's input that a handler looks at first."""
 
