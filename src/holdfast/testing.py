@@ -170,7 +170,7 @@ class HoldfastProject:
         from holdfast.testkit import recorded as recordings
 
         if self.checked:
-            payloads.event_name(event)
+            payloads.check_event(event)
             payloads.check_fields(event, changes)
         return self.send(recordings.sent(recorded or event, self.session, self.root, **changes))
 

@@ -38,11 +38,15 @@ class Draft(NamedTuple):
 def event_name(text: str) -> str:
     """Return the event that a text names, in any case. Raises EventError, which names the nearest one."""
     known = {name.casefold(): name for name in events.EVENTS}
-    if name := known.get(text.casefold()):
-        return name
-    near = get_close_matches(text.casefold(), known, n=1)
-    hint = f"did you mean {known[near[0]]}?" if near else f"choose one of {', '.join(events.EVENTS)}"
-    raise EventError(f"there is no event {text!r}; {hint}")
+    name = known.get(text.casefold(), text)
+    check_event(name)
+    return name
+
+
+def check_event(name: str) -> None:
+    """Raise EventError unless an event has exactly this name."""
+    if name not in events.EVENTS:
+        raise EventError(f"there is no event {name!r}{_hint(name, events.EVENTS)}")
 
 
 def check_fields(event: str, names: Iterable[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from shlex import join
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
@@ -46,5 +47,5 @@ def _git(folder: Path, *arguments: str) -> bytes:
         raise HoldfastError(f"git can't be run in {folder}: {error}") from error
     if ended.returncode:
         reason = ended.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
-        raise HoldfastError(f"git in {folder}: {reason or 'failed'}")
+        raise HoldfastError(f"`{join(['git', *arguments])}` failed in {folder}: {reason}")
     return ended.stdout
