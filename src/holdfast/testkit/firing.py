@@ -159,7 +159,9 @@ def alone(path: Path, source: bytes | None = None, place: Place = "user") -> Han
         source, _ = document.read(path, index.SIZE_LIMIT_BYTES)
     found, digest = scan.scan(source, claude), trust.digest(source)
     faults = tuple(found.faults.values())
-    return discovery.HandlerFile(place, path.stem, path, source, digest, True, False, found.routes, faults)
+    return discovery.HandlerFile(
+        place, path.stem, path, source, digest, True, False, found.routes, faults, doubts=found.doubts
+    )
 
 
 def named(paths: Sequence[Path]) -> list[Path]:
