@@ -153,7 +153,12 @@ def holdfast(context: click.Context) -> None:
       holdfast start "User auth" --phase Design --phase Build
       holdfast start --help
     """
-    paths.home()  # every command needs one
+    try:
+        paths.home()
+    except HoldfastError:
+        if context.invoked_subcommand != "handlers":  # some of its commands need none, and the others say so
+            raise
+        return
     if context.invoked_subcommand not in _REPAIRING and (fault := formats.index_fault()):
         click.echo(f"holdfast: {fault}; to repair it: holdfast doctor --fix", err=True)
 

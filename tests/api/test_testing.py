@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import advise, change_input, deny, hookimpl, log, paths
+from holdfast import HoldfastError, advise, change_input, deny, hookimpl, log, paths
 from holdfast.testkit import recorded
 from tests import client_output
 from tests.tables import each_row
@@ -49,13 +50,13 @@ def bash(project: HoldfastProject, command: str) -> Fired:
 def test_a_tree_is_written_trusted_fired_at_and_asserted_about(holdfast_project: Make) -> None:
     """Write a tree, trust it, fire an event, assert the outcome: as the plugin's own text says."""
     project = holdfast_project({".claude/handlers/guard.py": GUARD})
-    bash(project, "printenv").assert_silent()
 
     project.trust()
 
     bash(project, "printenv").assert_denied("secrets", "print")
     bash(project, "ls").assert_silent()
-    project.fire("PreToolUse", tool_name="Read", tool_input={}).assert_silent()
+    bash(project, "ls").assert_silent("guard")
+    project.fire("PreToolUse", tool_name="Read", tool_input={}).assert_not_called()
 
 
 def test_a_function_can_be_the_handler(holdfast_project: Make) -> None:
@@ -182,10 +183,138 @@ def test_what_holdfast_stores_lies_in_the_tests_own_folder(holdfast_project: Mak
 @pytest.mark.slow
 def test_the_fixture_is_there_wherever_holdfast_is_installed(tmp_path: Path) -> None:
     """A handler author's test needs no conftest: installing Holdfast is enough."""
-    text = "def test_it(holdfast_project):\n    holdfast_project({}).fire('Stop').assert_silent()\n"
+    text = "def test_it(holdfast_project):\n    holdfast_project({}).fire('Stop').assert_silent('track_agents')\n"
     (tmp_path / "test_theirs.py").write_text(text)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
 
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500, check=False)
 
     assert done.returncode == 0, done.stdout
+
+
+@each_row(
+    "name, files, trusted, event, fields, words",
+    [
+        (
+            "untrusted",
+            {".claude/handlers/g.py": GUARD},
+            False,
+            "PreToolUse",
+            {},
+            "project/g.py of this project is not trusted",
+        ),
+        ("event", {}, True, "PreToolUze", {}, "no event 'PreToolUze'; did you mean PreToolUse"),
+        ("case", {}, True, "pretooluse", {}, "no event 'pretooluse'"),
+        ("field", {}, True, "PreToolUse", {"tool_nam": "Bash"}, "no field 'tool_nam'; did you mean tool_name"),
+        ("no Python", {".claude/handlers/g.py": "def (:"}, True, "PreToolUse", {}, "cannot be read as Python"),
+        (
+            "function",
+            {".claude/handlers/g.py": GUARD.replace("_use", "_usee")},
+            True,
+            "Stop",
+            {},
+            "did you mean on_pre_tool_use",
+        ),
+        (
+            "edited",
+            {".claude/handlers/g.py": GUARD},
+            "then edited",
+            "PreToolUse",
+            {},
+            "was changed since you trusted it",
+        ),
+    ],
+)
+def test_a_mistake_is_no_silence(
+    holdfast_project: Make, name: str, files: dict[str, str], trusted: object, event: str, fields: Any, words: str
+) -> None:
+    """Whoever asserts that nothing is said learns that nothing could be."""
+    project = holdfast_project(files)
+    if trusted:
+        project.trust()
+    if trusted == "then edited":
+        project.write({path: text + "#" for path, text in files.items()})
+
+    with pytest.raises(HoldfastError, match=words):
+        project.fire(event, **fields)
+
+
+@each_row(
+    "path", ["handlers/guard.py", ".claude/handlers/in/guard.py", ".claude/handlers/guard.txt", ".claude/guard.py"]
+)
+def test_a_handler_that_was_not_called_is_not_silent(holdfast_project: Make, path: str) -> None:
+    """In a wrong folder, off, or with a matcher that selects something else: nothing was shown."""
+    for text in (GUARD, "OFF_BY_DEFAULT = True\n" + GUARD, GUARD.replace("Bash", "Edit")):
+        project = holdfast_project({path if text == GUARD else ".claude/handlers/guard.py": text})
+        project.trust()
+        fired = project.fire("PreToolUse", tool_name="Bash", tool_input={"command": "ls"})
+        with pytest.raises(AssertionError, match="a handler of the project wasn't called"):
+            fired.assert_silent()
+        with pytest.raises(AssertionError, match="guard wasn't called"):
+            fired.assert_called("guard")
+        fired.assert_not_called()
+        fired.assert_not_called("guard")
+        (project.root / ".claude/handlers/guard.py").unlink(missing_ok=True)
+
+
+def test_a_guard_that_failed_denied_nothing(holdfast_project: Make) -> None:
+    """The refusal in its place names its file, which the words of an assertion may be part of."""
+    project = holdfast_project({".claude/handlers/no_secrets.py": GUARD})
+    project.trust()
+
+    fired = project.fire("PreToolUse", tool_name="Bash", tool_input={})
+
+    assert "no_secrets" in fired.specific["permissionDecisionReason"]
+    with pytest.raises(AssertionError):
+        fired.assert_denied("secrets")
+    with pytest.raises(AssertionError):
+        fired.assert_not_called()
+    with pytest.raises(AssertionError, match="nothing was said"):
+        bash(project, "ls").assert_advised()
+
+
+def test_a_compaction_is_two_events(holdfast_project: Make) -> None:
+    """What one saves, the other restores."""
+    text = "from holdfast import *\n@hookimpl\ndef on_pre_compact(event, context):\n"
+    text += "    (context.root / 'notes').write_text('all')\n    return instruct_summary(event.trigger)\n"
+    text += "@hookimpl(match='compact')\ndef on_session_start(context):\n"
+    text += "    return advise((context.root / 'notes').read_text())\n"
+    project = holdfast_project({".claude/handlers/keep.py": text})
+    project.trust()
+
+    before, after = project.compact("auto")
+
+    assert "auto" in before.stdout
+    after.assert_advised("all")
+    assert "manual" in project.compact()[0].stdout
+
+
+def test_time_passes_only_on_request(holdfast_project: Make) -> None:
+    """For handlers and for Holdfast; the test's own clock goes on as it is."""
+    text = "import time\nfrom time import time as now\nfrom holdfast import *\nfrom holdfast import clock\n@hookimpl\n"
+    text += "def on_setup(): return advise(f'{time.time()} {now()} {clock.now().timestamp()}')\n"
+    project = holdfast_project({".claude/handlers/x.py": text})
+    project.trust()
+    real = time.time()
+
+    project.advance(3_600)
+    first = [float(each) for each in project.fire("Setup").context.split()]
+    project.advance(60.5)
+    second = [float(each) for each in project.fire("Setup").context.split()]
+
+    assert max(first) - min(first) < 0.001
+    assert 0 <= first[0] - real - 3_600 < 3_600
+    assert [round(b - a, 3) for a, b in zip(first, second, strict=True)] == [60.5] * 3
+    assert time.time() < first[0]
+
+
+def test_a_handler_has_a_home(holdfast_project: Make, tmp_path: Path) -> None:
+    """As in life, and in the test's own folder."""
+    text = "from holdfast import *\n@hookimpl\ndef on_setup(context): return advise(context.environ['HOME'])\n"
+    project = holdfast_project({".claude/handlers/x.py": text})
+    project.trust()
+
+    home = project.fire("Setup").context
+
+    assert home == str(tmp_path / "home")
+    assert (tmp_path / "home").is_dir()

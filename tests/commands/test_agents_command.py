@@ -111,7 +111,7 @@ def test_a_run_whose_journal_the_client_has_deleted(launches: Launches) -> None:
     shown = holdfast("agents", "show", RUN, root=launches.project.root).out
     assert shown == f"{RUN}  no journal  review: its journal is gone\n"
     assert RUN not in launches.begin(SECOND, str(os.getpid())).context
-    launches.launch().assert_silent()
+    launches.launch().assert_silent("reuse_agents")
 
 
 def test_what_is_left_out_of_a_list_is_said(launches: Launches, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,7 @@ def own_compaction(project: HoldfastProject, agent: Agent, *, marked: bool = Tru
     """Let a subagent be compacted, as a client does that marks its events, or as one that does not."""
     who: dict[str, Any] = {"agent_id": agent.run, "agent_type": agent.kind} if marked else {}
     before = project.fire("PreCompact", "PreCompact-auto-in-subagent" if marked else "PreCompact-auto", **who)
-    before.assert_silent()
+    before.assert_silent("save_workflow", "sync_todos")
     project.fire("SubagentStop", "SubagentStop-compaction")
     source = "compact-in-subagent" if marked else "compact"
     return begin(project, source, transcript_path=transcript, **who)
@@ -105,7 +105,7 @@ def test_a_result_that_came_in_the_middle_of_a_turn_is_consumed(
     transcript = str(TRANSCRIPTS / f"midturn-{version}.jsonl") if version else ""
 
     if moment == "Stop":
-        project.fire("Stop", transcript_path=transcript).assert_silent()
+        project.fire("Stop", transcript_path=transcript).assert_silent("track_agents")
         text = compact(project).context
     else:
         text = compact(project, transcript_path=transcript).context
@@ -237,5 +237,5 @@ def test_a_new_agent_gets_the_reminders_of_its_workflow_once(project: HoldfastPr
         'Workflow: "Tool"', 'phase 1/3 "Build it"', "- Never use tabs", "@docs/plan.md (missing)"
     )
     assert fired["started"].specific["hookEventName"] == "SubagentStart"
-    agent.started().assert_silent()
+    agent.started().assert_silent("track_agents")
     Agent(project, "Build it", number=2).started().assert_advised("Never use tabs")

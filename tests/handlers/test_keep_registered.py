@@ -28,6 +28,7 @@ def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytes
     """A project whose local settings register the shipped handlers, and a client nobody asks."""
     monkeypatch.setattr(versions, "version", lambda: None)
     project = holdfast_project({})
+    project.checked = False  # many tests are about files that nobody trusts
     install.install(scopes.target("local", project.root))
     return project
 

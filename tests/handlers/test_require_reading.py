@@ -166,7 +166,7 @@ def test_what_the_client_attached_again_is_not_reminded_of(
 def test_what_a_subagent_reads_is_not_before_the_main_model(project: HoldfastProject) -> None:
     """It shares the session's id, and nothing else."""
     compact(project)
-    read(project, "docs/a.md", agent_id="a1", agent_type="builder").assert_silent()
+    read(project, "docs/a.md", agent_id="a1", agent_type="builder").assert_silent("require_reading")
     assert "@docs/a.md" in prompt(project)
 
 
@@ -218,7 +218,7 @@ def test_edits_are_asked_about_until_all_is_read(holding: HoldfastProject, tool:
         read(holding, "docs/a.md")
         assert ': "docs/b.md".' in asked(edit(holding, tool=tool))
         read(holding, "docs/b.md")
-        edit(holding, tool=tool).assert_silent()
+        edit(holding, tool=tool).assert_silent("hold_edits")
         compact(holding)
         for name in ("docs/a.md", "docs/b.md"):  # as if the guidance had had no room for them
             reads.put(opened(holding), ME, name, how="read", compaction=reads.GONE)
@@ -226,11 +226,11 @@ def test_edits_are_asked_about_until_all_is_read(holding: HoldfastProject, tool:
 
 def test_nobody_elses_edits_are_held(holding: HoldfastProject) -> None:
     """Not in subagents, not in a session that does not own the workflow, not once it is finished, nor by a Bash."""
-    edit(holding, agent_id="a1", agent_type="builder").assert_silent()
-    edit(holding, session_id=OTHER).assert_silent()
+    edit(holding, agent_id="a1", agent_type="builder").assert_silent("hold_edits")
+    edit(holding, session_id=OTHER).assert_silent("hold_edits")
     assert asked(edit(holding))
     holdfast("done", "--all", "Book", root=holding.root, session=ME)
-    edit(holding).assert_silent()
+    edit(holding).assert_silent("hold_edits")
 
 
 def test_files_outside_the_project_hold_nothing(holding: HoldfastProject, tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_files_outside_the_project_hold_nothing(holding: HoldfastProject, tmp_pa
     mine = required_files.session_workflow(opened(holding), ME, workflows)
     assert mine is not None
     assert mine.title == "Newer"
-    edit(holding).assert_silent()
+    edit(holding).assert_silent("hold_edits")
 
 
 def test_a_read_that_was_not_permitted_holds_nothing(holding: HoldfastProject, tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_a_read_that_was_not_permitted_holds_nothing(holding: HoldfastProject, t
     prompt(holding, transcript_path=str(path))
     assert asked(edit(holding))
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    edit(holding).assert_silent()
+    edit(holding).assert_silent("hold_edits")
 
 
 # What leads out of the project

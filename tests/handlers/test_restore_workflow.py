@@ -156,7 +156,7 @@ def test_an_unmarked_compaction_while_the_main_thread_rests_is_an_agents(project
     agent.about_to()
     agent.launched()
     running = [{"id": agent.run, "type": "subagent", "status": "running"}]
-    project.fire("Stop", "Stop", background_tasks=running).assert_silent()
+    project.fire("Stop", "Stop", background_tasks=running).assert_silent("track_agents")
 
     assert "Book" not in compact(project).context
 

@@ -153,7 +153,7 @@ def changed(fired: Fired) -> dict[str, Any]:
 
 def test_a_first_launch_passes_untouched(launches: Launches) -> None:
     """There is nothing to use."""
-    launches.launch().assert_silent()
+    launches.launch().assert_silent("reuse_agents")
 
 
 def test_a_living_twin_is_refused_with_its_run_and_how_far_it_is(launches: Launches) -> None:
@@ -242,7 +242,7 @@ def test_a_run_whose_script_the_client_hides_is_left_alone(launches: Launches) -
     assert "was interrupted" not in told.stdout
     assert "resumeFromRunId" not in told.stdout
     assert not (launches.transcript.with_suffix("") / "subagents").exists()
-    launches.launch(script=SCRIPT, resumeFromRunId=RUN).assert_silent()
+    launches.launch(script=SCRIPT, resumeFromRunId=RUN).assert_silent("reuse_agents")
     fired = launches.launch()
     assert passed(fired)
     assert f"can't resume run {RUN}: the client hides its script" in fired.reply["systemMessage"]
@@ -308,7 +308,7 @@ def test_an_unknown_version_of_keys_is_said_once(launches: Launches) -> None:
     first, second = launches.launch(), launches.launch()
     assert passed(first)
     assert "its journal has an unknown format" in first.reply["systemMessage"]
-    second.assert_silent()
+    second.assert_silent("reuse_agents")
     assert file.read_bytes() == before
     assert not (launches.transcript.with_suffix("") / "subagents").exists()
 
@@ -369,7 +369,7 @@ def test_another_living_client_keeps_its_run(launches: Launches, given: dict[str
     launches.process = str(os.getppid())
     launches.ran()
     new_session(launches)
-    launches.launch(**given).assert_silent()
+    launches.launch(**given).assert_silent("reuse_agents")
     assert not (launches.transcript.with_suffix("") / "subagents").exists()
 
 
@@ -383,7 +383,7 @@ def test_another_checkouts_run_is_not_this_ones(launches: Launches, tmp_path: Pa
     launches.ran()
     launches.project = other
     assert RUN not in new_session(launches).context
-    launches.launch().assert_silent()
+    launches.launch().assert_silent("reuse_agents")
     assert "review: 5 of 6 agents finished" in holdfast("agents", "list", root=here.root).out
 
 
@@ -448,5 +448,7 @@ def test_a_run_that_a_person_names_is_left_alone(launches: Launches, why: str) -
         launches.project.trust()
     new_session(launches, prompt="")
     named = "wf_ffffffff-fff" if why == "unknown" else RUN
-    launches.fire("UserPromptSubmit", prompt=f"Go on with {named}.", prompt_id="second").assert_silent()
+    launches.fire("UserPromptSubmit", prompt=f"Go on with {named}.", prompt_id="second").assert_silent(
+        "require_reading", "restore_workflow", "sync_todos", "track_agents"
+    )
     assert not (launches.transcript.with_suffix("") / "subagents" / "workflows" / named).exists()

@@ -161,7 +161,7 @@ def test_an_old_plan_is_nobodys_workflow(project: HoldfastProject) -> None:
     """A plan that nobody changed for 90 days is no state file and no session's: it is a line beside the trail."""
     aged(project, 89, *range(1, 13))
     for _ in range(2):
-        compact(project).assert_silent()
+        compact(project).assert_silent("save_workflow")
         given = project.fire("SessionStart", "SessionStart-compact").context
         assert "Tide" not in unfenced(given)
         assert (
@@ -258,7 +258,7 @@ def test_a_subagents_own_compaction_saves_nothing(project: HoldfastProject) -> N
     """Client-rig: it fires PreCompact with the parent's session, marked with `agent_id`."""
     project.write({"CLAUDE.local.md": MEMORY})
 
-    compact(project, "PreCompact-auto-in-subagent").assert_silent()
+    compact(project, "PreCompact-auto-in-subagent").assert_silent("save_workflow")
 
     assert not (project.root / "untracked").exists()
     assert snapshots.recent(opened(project), 1) == []

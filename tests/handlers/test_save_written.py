@@ -32,7 +32,7 @@ def write(project: HoldfastProject, path: str, content: Any, *, tool: str = "Wri
     project.write({path: content})
     given = str(project.root / path) if not changes.pop("relative", False) else path
     fired = project.fire("PostToolUse", f"PostToolUse-{tool}", tool_input={"file_path": given}, **changes)
-    fired.assert_silent()
+    fired.assert_silent("save_written")
 
 
 def only(project: HoldfastProject) -> tuple[Workspace, Any]:
@@ -84,7 +84,7 @@ def test_another_live_sessions_workflow_stays_its_own(project: HoldfastProject) 
 @pytest.mark.parametrize("given", [None, 7, "", [], "\0"])
 def test_a_tool_that_names_no_file_is_passed_over(project: HoldfastProject, given: Any) -> None:
     """Whatever a client sends."""
-    project.fire("PostToolUse", "PostToolUse-Write", tool_input={"file_path": given}).assert_silent()
+    project.fire("PostToolUse", "PostToolUse-Write", tool_input={"file_path": given}).assert_silent("save_written")
 
 
 def test_what_is_broken_or_finished_is_left(project: HoldfastProject) -> None:

@@ -48,7 +48,7 @@ def test_the_model_is_told_the_list_once_when_it_changed(tool: Tool) -> None:
     done.assert_advised(LIST, f"[x] {FIRST}: completed", f"[>] {SECOND}: in_progress", f"[ ] {THIRD}: pending")
     assert done.context.index(FIRST) < done.context.index(SECOND) < done.context.index(THIRD)
     for _ in range(2):
-        prompt(tool).assert_silent()
+        prompt(tool).assert_silent("sync_todos")
 
 
 def test_a_list_that_changed_outside_is_told_at_the_next_event(tool: Tool) -> None:
@@ -57,7 +57,7 @@ def test_a_list_that_changed_outside_is_told_at_the_next_event(tool: Tool) -> No
     functions.update_phase_status(tool.id, "phase_0", "completed", root=tool.project.root)
 
     prompt(tool).assert_advised(LIST, f"[x] {FIRST}: completed", "Next:", SECOND)
-    prompt(tool).assert_silent()
+    prompt(tool).assert_silent("sync_todos")
 
 
 def test_what_comes_next_is_not_started_twice(tool: Tool) -> None:
@@ -90,7 +90,7 @@ def test_advice_that_was_not_delivered_is_told_again(tool: Tool) -> None:
 
     assert f"[>] {SECOND}" not in agent.returned().context
     prompt(tool).assert_advised(f"[>] {SECOND}")
-    prompt(tool).assert_silent()
+    prompt(tool).assert_silent("sync_todos")
 
 
 def test_only_the_status_of_phases_is_corrected(tool: Tool) -> None:
@@ -151,18 +151,20 @@ def test_a_list_that_agrees_is_left_alone(tool: Tool) -> None:
     agent.about_to()
     functions.update_phase_status(tool.id, "phase_0", "completed", root=tool.project.root)
 
-    write(tool, todo(FIRST, "completed"), todo(SECOND, "in_progress"), todo(THIRD, "pending")).assert_silent()
+    write(tool, todo(FIRST, "completed"), todo(SECOND, "in_progress"), todo(THIRD, "pending")).assert_silent(
+        "sync_todos"
+    )
 
-    prompt(tool).assert_silent()
+    prompt(tool).assert_silent("sync_todos")
 
 
 def test_task_ids_are_remembered_and_used(tool: Tool) -> None:
     """TaskCreate gives ids, TaskUpdate changes subjects; the list then names them."""
     for id_, subject in (("41", FIRST), ("42", "Tests"), ("43", "Buy milk")):
         response = {"task": {"id": id_, "subject": subject}}
-        tool.project.fire("PostToolUse", "PostToolUse-TaskCreate", tool_response=response).assert_silent()
+        tool.project.fire("PostToolUse", "PostToolUse-TaskCreate", tool_response=response).assert_silent("sync_todos")
     renamed = {"taskId": "42", "subject": SECOND}
-    tool.project.fire("PostToolUse", "PostToolUse-TaskUpdate-completed", tool_input=renamed).assert_silent()
+    tool.project.fire("PostToolUse", "PostToolUse-TaskUpdate-completed", tool_input=renamed).assert_silent("sync_todos")
 
     fired = Agent(tool.project).about_to()
 
@@ -174,7 +176,7 @@ def test_task_ids_are_remembered_and_used(tool: Tool) -> None:
 @pytest.mark.parametrize("response", [None, "Task #1 created", {}, {"task": None}, {"task": {"id": "1"}}, {"task": []}])
 def test_a_task_that_cannot_be_read_is_not_remembered(tool: Tool, response: object) -> None:
     """Tolerant of whatever a client's TaskCreate returns."""
-    tool.project.fire("PostToolUse", "PostToolUse-TaskCreate", tool_response=response).assert_silent()
+    tool.project.fire("PostToolUse", "PostToolUse-TaskCreate", tool_response=response).assert_silent("sync_todos")
 
     assert todolists.task_ids(Workspace.open(tool.project.root), ME) == {}
 
@@ -184,9 +186,11 @@ def test_subagents_have_lists_of_their_own(tool: Tool) -> None:
     Agent(tool.project).about_to()
     inside: dict[str, Any] = {"agent_id": "a1", "agent_type": "builder"}
 
-    write(tool, todo(FIRST, "completed"), **inside).assert_silent()
+    write(tool, todo(FIRST, "completed"), **inside).assert_silent("sync_todos")
     response = {"task": {"id": "41", "subject": FIRST}}
-    tool.project.fire("PostToolUse", "PostToolUse-TaskCreate", tool_response=response, **inside).assert_silent()
+    tool.project.fire("PostToolUse", "PostToolUse-TaskCreate", tool_response=response, **inside).assert_silent(
+        "sync_todos"
+    )
 
     assert todolists.task_ids(Workspace.open(tool.project.root), ME) == {}
 
@@ -200,9 +204,9 @@ def test_another_live_session_is_not_told_and_not_corrected(tool: Tool) -> None:
     Agent(tool.project).about_to()
 
     theirs: dict[str, Any] = {"session_id": OTHER}
-    write(tool, todo(FIRST, "completed"), **theirs).assert_silent()
-    Agent(tool.project, number=9, session=OTHER).about_to().assert_silent()
-    Agent(tool.project, number=9, session=OTHER).returned().assert_silent()
-    prompt(tool, **theirs).assert_silent()
+    write(tool, todo(FIRST, "completed"), **theirs).assert_silent("sync_todos")
+    Agent(tool.project, number=9, session=OTHER).about_to().assert_silent("sync_todos")
+    Agent(tool.project, number=9, session=OTHER).returned().assert_silent("sync_todos")
+    prompt(tool, **theirs).assert_silent("sync_todos")
 
     assert tool.statuses == ["active", "pending", "pending"]

@@ -136,7 +136,7 @@ def test_a_failed_phase_is_retried_by_a_new_launch(tool: Tool) -> None:
     first.about_to()
     first.failed()
     assert tool.state["status"] == "failed"
-    other.about_to().assert_silent()
+    other.about_to().assert_silent("reuse_agents", "sync_todos")
     assert tool.statuses == FAILED, "by its kind alone no agent is a retry (I000-15)"
 
     second = Agent(tool.project, "phase_0", number=2)
@@ -241,7 +241,7 @@ def stop(tool: Tool, *running: Agent, says: bool = True) -> None:
     payload = recorded.load("Stop", session_id=ME, cwd=str(tool.project.root), background_tasks=listed)
     if not says:
         del payload["background_tasks"]
-    tool.project.send(payload).assert_silent()
+    tool.project.send(payload).assert_silent("track_agents")
 
 
 def test_a_background_agent_that_was_killed_fails_its_phase(tool: Tool) -> None:

@@ -81,7 +81,7 @@ def test_without_a_state_file_the_hook_does_nothing(calculator: Calculator) -> N
     before = sorted(calculator.root.rglob("*"))
     agent = Agent(calculator.project, CREATE)
     for fired in (agent.about_to(), agent.returned(REPORT), agent.failed("boom")):
-        fired.assert_silent()
+        fired.assert_silent("sync_todos")
 
     assert sorted(calculator.root.rglob("*")) == before
 
@@ -233,8 +233,8 @@ def test_the_task_list_tools_complete_no_phase(calculator: Calculator) -> None:
     calculator.create()
     asked = {"subject": CREATE, "description": f"phase_0: {CREATE}", "taskId": "1", "status": "completed"}
     for tool in ("TaskCreate", "TaskUpdate-completed"):
-        calculator.project.fire("PreToolUse", f"PreToolUse-{tool}", tool_input=asked).assert_silent()
-        calculator.project.fire("PostToolUse", f"PostToolUse-{tool}", tool_input=asked).assert_silent()
+        calculator.project.fire("PreToolUse", f"PreToolUse-{tool}", tool_input=asked).assert_not_called("sync_todos")
+        calculator.project.fire("PostToolUse", f"PostToolUse-{tool}", tool_input=asked).assert_silent("sync_todos")
 
     assert calculator.summary() == ("pending", None, ["pending", "pending"])
 
@@ -270,7 +270,7 @@ def test_the_hook_asks_for_the_list_once(calculator: Calculator) -> None:
     assert set(told.reply) == {"hookSpecificOutput"}
     assert set(told.specific) == {"hookEventName", "additionalContext"}
     told.assert_advised("TodoWrite", "TaskCreate", "TaskUpdate", f"[x] {CREATE}: completed")
-    prompt(calculator).assert_silent()
+    prompt(calculator).assert_silent("require_reading", "restore_workflow", "sync_todos", "track_agents")
     printed = calculator.run("hybrid", "todos").out
     assert f"[x] {CREATE}: completed" in printed
     assert "TaskUpdate" in printed
@@ -443,14 +443,16 @@ def test_agent_that_moved_nothing_is_told_once_how_to(calculator: Calculator) ->
     calculator.create()
     first, second = (Agent(calculator.project, "look around", "Explore", number=number) for number in (1, 2))
     for agent in (first, second):
-        agent.about_to().assert_silent()
+        agent.about_to().assert_silent("reuse_agents", "sync_todos")
     said = first.returned(REPORT)
     said.assert_advised(f'Due: phase 1/2 "{CREATE}"', f'holdfast done "{CREATE}"')
-    second.returned(REPORT).assert_silent()
+    second.returned(REPORT).assert_silent("sync_todos", "track_agents")
 
     calculator.run("done")
     calculator.run("done")
-    Agent(calculator.project, "look around", "Explore", number=3).returned(REPORT).assert_silent()
+    Agent(calculator.project, "look around", "Explore", number=3).returned(REPORT).assert_silent(
+        "sync_todos", "track_agents"
+    )
 
 
 def test_a_wrong_completion_is_undone_by_people_only(calculator: Calculator) -> None:

@@ -159,7 +159,7 @@ def test_a_worker_gets_the_hand_over_at_its_start(calculator: Calculator) -> Non
     calculator.create()
     first, second = Agent(calculator.project, CREATE), Agent(calculator.project, TEST, number=2)
     first.about_to()
-    first.started().assert_silent()
+    first.started().assert_silent("track_agents")
     first.returned(REPORT)
     second.about_to()
     second.started().assert_advised(f'phase 2/2 "{TEST}"', f"Handed over by the phase before: {HANDOVER}")

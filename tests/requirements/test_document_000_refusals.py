@@ -99,8 +99,8 @@ def test_a_file_of_another_schema_is_refused(calculator: Calculator, foreign: di
         calculator.create()
     assert "left alone" in calculator.run("start", "X", "--format", "hybrid", "--phase", "a", code=1).err
     agent = Agent(calculator.project, kind="general-purpose")
-    agent.about_to().assert_silent()
-    agent.returned().assert_silent()
+    agent.about_to().assert_silent("reuse_agents", "sync_todos")
+    agent.returned().assert_silent("sync_todos", "track_agents")
     assert f"warning: {STATE}: " in calculator.run("explain").out
 
     assert calculator.read(STATE) == before

@@ -86,7 +86,7 @@ def test_an_agent_that_starts_gets_its_whole_task(workflows: Workflows, folder: 
     assert '"id": "IMPL-1.3"' in inside and '"JWT everywhere"' in inside and '"session": "WFS-user-auth' in inside
     assert "obey" in inside and "</workflow-data-0" not in text
     assert "holdfast wfs task show IMPL-1.3 --for-agent --session WFS-user-auth-system" in inside
-    first.started().assert_silent()
+    first.started().assert_silent("track_agents")
     stranger = Agent(workflows.project, "look around", "Explore", "Where is the parser?", number=2)
     stranger.about_to()
     assert "IMPL-" not in stranger.started().context
@@ -167,7 +167,7 @@ def test_tick_in_the_list_is_answered_with_the_command_that_moves_the_task(workf
     assert workflows.todo(folder) == edited
     path.with_name("IMPL_PLAN.md").write_text("# Implementation Plan\n\nFirst the tokens.\n")
     plan = {"file_path": str(path.with_name("IMPL_PLAN.md"))}
-    workflows.project.fire("PostToolUse", "PostToolUse-Edit", tool_input=plan).assert_silent()
+    workflows.project.fire("PostToolUse", "PostToolUse-Edit", tool_input=plan).assert_silent("save_written")
 
 
 def test_a_failed_agent_blocks_its_task(workflows: Workflows, folder: Path) -> None:

@@ -241,7 +241,7 @@ def test_an_agent_is_told_its_task_its_criteria_and_learnings(project: HoldfastP
     for words in ("Task 1.1: Update the model", "- migration tested", "1.2 pattern: Reuse the stack", "1/2"):
         assert words in said
     assert "Create the endpoints" not in said
-    agent.started().assert_silent()
+    agent.started().assert_silent("track_agents")
 
 
 def edit(number: int, path: str) -> list[dict[str, Any]]:
@@ -339,7 +339,7 @@ def test_a_bound_that_is_used_up_holds_the_next_launch(
     assert f"holdfast orchestrator bounds extend {extend[0]}" in answer["permissionDecisionReason"]
     assert state(project) == before
     command = {"command": f"holdfast orchestrator bounds extend {' '.join(extend)}"}
-    project.fire("PreToolUse", "PreToolUse-Bash", tool_input=command).assert_silent()
+    project.fire("PreToolUse", "PreToolUse-Bash", tool_input=command).assert_not_called("lock_files")
     run(project, "bounds", "extend", *extend)
     executor(project, task, 8).about_to()
     assert any(each["task"] == task and each["status"] == "in_progress" for each in state(project)["active_agents"])
@@ -397,9 +397,9 @@ def test_an_edit_locks_its_file_and_a_conflict_is_asked_about(
 ) -> None:
     """R003-27: the owner edits on; anyone else is asked, until the owner ends."""
     first, second = two
-    edits(project, first, "src/a.py").assert_silent()
-    edits(project, first, "src/a.py", "Write").assert_silent()
-    edits(project, second, "src/b.py").assert_silent()
+    edits(project, first, "src/a.py").assert_silent("lock_files")
+    edits(project, first, "src/a.py", "Write").assert_silent("lock_files")
+    edits(project, second, "src/b.py").assert_silent("lock_files")
     assert [(each["path"], each["owner"]) for each in locks(project)] == [
         ("src/a.py", first.run),
         ("src/b.py", second.run),
@@ -412,7 +412,7 @@ def test_an_edit_locks_its_file_and_a_conflict_is_asked_about(
     ]
     first.stopped()
     assert [each["owner"] for each in locks(project)] == [second.run]
-    edits(project, second, "src/a.py").assert_silent()
+    edits(project, second, "src/a.py").assert_silent("lock_files")
 
 
 def test_a_lock_expires(project: HoldfastProject, two: tuple[Agent, Agent], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -427,10 +427,10 @@ def test_a_lock_expires(project: HoldfastProject, two: tuple[Agent, Agent], monk
     asked(edits(project, two[1], "src/a.py"))
     path = project.root / ".claude/locks.json"
     path.write_text(path.read_text().replace(two[0].run, "a-gone"))
-    edits(project, two[1], "src/a.py").assert_silent()
+    edits(project, two[1], "src/a.py").assert_silent("lock_files")
     path.write_text(path.read_text().replace(two[1].run, two[0].run).replace("10:27:59", "10:18:00"))
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-20T10:18:00Z")
-    edits(project, two[1], "src/a.py").assert_silent()
+    edits(project, two[1], "src/a.py").assert_silent("lock_files")
     assert [each["owner"] for each in locks(project)] == [two[1].run]
 
 
@@ -463,17 +463,17 @@ def test_another_programs_locks_are_left_alone(project: HoldfastProject, two: tu
     path = project.root / ".claude/locks.json"
     for raw in ("[]", '{"locked": true}', "[1", '{"locks": [1]}', '{"locks": [], "pid": 3}'):
         path.write_text(raw)
-        edits(project, two[0], "src/a.py").assert_silent()
+        edits(project, two[0], "src/a.py").assert_silent("lock_files")
         assert path.read_text() == raw
         assert "locks.json" in doctor(project), raw
 
 
 def test_nothing_is_locked_by_default_or_outside(project: HoldfastProject, two: tuple[Agent, Agent]) -> None:
     """Nor anything that leads out of the project."""
-    edits(project, two[0], "../elsewhere.py").assert_silent()
-    edits(project, two[0], "a\0b").assert_silent()
+    edits(project, two[0], "../elsewhere.py").assert_silent("lock_files")
+    edits(project, two[0], "a\0b").assert_silent("lock_files")
     configure("")
-    edits(project, two[0], "src/a.py").assert_silent()
+    edits(project, two[0], "src/a.py").assert_not_called("lock_files")
     assert not (project.root / ".claude/locks.json").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -146,6 +147,9 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
     for route in read.routes:
         marks = f" ({route.match})" * bool(route.match) + " strict" * route.strict
         click.echo(f"  answers {route.event}{marks}")
+        for text, answer in route.examples.items():
+            said = answer if isinstance(answer, str) and answer else json.dumps(answer) if answer else "nothing"
+            click.echo(printable(f"    example: {text} → {said}"))
     if executables.is_script(content):
         click.echo(f"  {executables.NOT_COVERED}")
     for other in discovery.find(claude, project):
@@ -165,8 +169,13 @@ def _changed(project: Workspace, name: str, content: bytes) -> Iterator[str]:
     if before is None:
         yield "changed since you trusted it; the earlier content wasn't kept, so read all of it"
         return
-    old, new = (text.decode(errors="backslashreplace").split("\n") for text in (before, content))
-    lines = list(difflib.unified_diff(old, new, "as trusted", "as it is now", lineterm=""))
+    yield from diff(before, content, "as trusted", "as it is now")
+
+
+def diff(before: bytes, after: bytes, before_name: str, after_name: str) -> Iterator[str]:
+    """Yield the lines of a unified diff; the last one says how many were left out. They may hold control characters."""
+    old, new = (text.decode(errors="backslashreplace").split("\n") for text in (before, after))
+    lines = list(difflib.unified_diff(old, new, before_name, after_name, lineterm=""))
     yield from lines[:_DIFF_LIMIT_LINES]
     if len(lines) > _DIFF_LIMIT_LINES:
         yield f"… and {len(lines) - _DIFF_LIMIT_LINES} more lines; read the file"

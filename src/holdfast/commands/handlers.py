@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import sys
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from click.shell_completion import CompletionItem
 from rich.table import Column, Table
 from rich.text import Text
 
 from holdfast import clock, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import events
-from holdfast.commands import handler_registration, handler_trust, moments, options, terminal
+from holdfast.commands import (
+    handler_registration,
+    handler_tests,
+    handler_trust,
+    handler_try,
+    moments,
+    options,
+    terminal,
+)
 from holdfast.commands.verb import InProject, Json, ListGroup, verb
-from holdfast.errors import HoldfastError, StateError, because, command_line
+from holdfast.errors import EventError, HoldfastError, StateError, because, command_line
 from holdfast.install import hookify, inspection
 from holdfast.ledger import event_log
 from holdfast.plugins import discovery, strict_memory, switches
 from holdfast.sessions.workspace import Workspace
+from holdfast.testkit import payloads
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
@@ -30,15 +38,19 @@ if TYPE_CHECKING:
 
 
 @click.group(name="handlers", cls=ListGroup)
-def command() -> None:
-    """List, write, check and trust handlers, and switch them on and off.
+@click.pass_context
+def command(context: click.Context) -> None:
+    """List, write, try, test, check and trust handlers, and switch them on and off.
 
     \b
     Examples:
       holdfast handlers
       holdfast handlers new guard --event PreToolUse
+      holdfast handlers try PreToolUse Bash "git push --force"
       holdfast handlers check
     """
+    if context.invoked_subcommand not in ("check", "test"):
+        paths.home()
 
 
 @verb("list", command)
@@ -119,6 +131,9 @@ def _marks(row: dict[str, Any]) -> str:
 
 command.add_command(handler_trust.grant)
 command.add_command(handler_trust.revoke)
+command.add_command(handler_try.command)
+command.add_command(handler_tests.check)
+command.add_command(handler_tests.test)
 
 
 @verb("off", command)
@@ -183,49 +198,25 @@ def _named(project: Workspace, name: str) -> list[HandlerFile]:
     found = discovery.find(claude, project)
     files = [file for file in found if file.name == name]
     if not files:
-        raise _unknown(name, found)
+        raise handler_tests.unknown(name, found)
     return files
 
 
-def _unknown(name: str, found: Sequence[HandlerFile]) -> HoldfastError:
-    known = {file.name.casefold(): file.name for file in found}
-    near = [known[each] for each in get_close_matches(Path(name).stem.casefold(), known)]
-    hint = f"did you mean {' or '.join(near)}?" if near else "`holdfast handlers list` lists them"
-    return HoldfastError(f"there is no handler {name!r}; {hint}")
+class _EventName(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases of click only
+    """The name of an event, in any case."""
 
+    name = "event"
 
-@verb("check", command)
-def check(project: Workspace, *files: Path, as_json: Json = False) -> None:
-    """Load handlers and name those with a fault.
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name in the client's spelling."""
+        try:
+            return payloads.event_name(value)
+        except EventError as error:
+            raise click.BadParameter(str(error), ctx, param) from None
 
-    Without FILES, it checks all. It also says what won't run, with the command that changes that. The exit code is 1 if
-    a handler has a fault.
-
-    \b
-    Examples:
-      holdfast handlers check
-      holdfast handlers check guard.py
-    """
-    found = discovery.find(claude, project)
-    chosen = _chosen(found, files) if files else found
-    complaints = inspection.complaints(project, chosen)
-    if as_json:
-        options.print_json([{"file": str(file.path), "place": file.place, "fault": said} for file, said in complaints])
-    else:
-        for file, said in complaints:
-            _say(f"{file.place}/{file.path.name}: {said}\n  {file.path}")
-        for file, said in inspection.remarks(project, chosen):
-            _say(f"{file.place}/{file.path.name}: note: {said}")
-        named = {file.path for file in chosen}
-        for path, why in inspection.unused(project, found):
-            if path in named if files else path.parent != paths.shipped("handlers"):
-                _say(f"{path}: not used: {why}")
-        good = len(chosen) - len({file.path for file, _ in complaints})
-        of = "" if good == len(chosen) else f"{good} of "
-        click.echo(f"No faults in {of}{wording.count(len(chosen), 'handler')}.")
-        if not inspection.registered_events(project):
-            click.echo("None of them runs, because Holdfast isn't registered. Run holdfast install.")
-    sys.exit(1 if complaints else 0)
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names that begin with a text."""
+        return [CompletionItem(name) for name in events.EVENTS if name.casefold().startswith(incomplete.casefold())]
 
 
 @verb("new", command)
@@ -269,7 +260,7 @@ def new(
     click.echo("Next: edit it, then check that it loads: holdfast handlers check")
     if in_project:
         click.echo(f"Trust it again after each edit: {command_line('handlers', 'trust', path.name)}")
-    click.echo(f"To try it, let a session of Claude Code fire {event}. Changes take effect at the next event.")
+    click.echo(f"To try it: {command_line('handlers', 'try', event)}. Changes take effect at the next event.")
 
 
 @verb("import", command)
@@ -307,16 +298,3 @@ def import_(project: Workspace, *files: Path, in_project: InProject = False) -> 
     if in_project:
         strict_memory.trust_files(claude, project.root, written)
     handler_registration.refresh(options.reopen(project))
-
-
-def _chosen(found: Sequence[HandlerFile], files: Sequence[Path]) -> list[HandlerFile]:
-    """Return the handler files that `files` names, each by its path from here or by its file name."""
-    chosen: list[HandlerFile] = []
-    for path in files:
-        here = (Path.cwd() / path).resolve()
-        same = [file for file in found if file.path.resolve() == here]
-        same = same or [file for file in found if str(path) in (file.name, file.path.name)]
-        if not same:
-            raise _unknown(str(path), found)
-        chosen += same
-    return chosen

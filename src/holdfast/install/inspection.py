@@ -15,7 +15,7 @@ from holdfast.dispatch import faults
 from holdfast.dispatch.run import Run
 from holdfast.errors import StateError, command_line
 from holdfast.install import plugin, register, registrations
-from holdfast.plugins import activity, kinds, loader, packages
+from holdfast.plugins import activity, kinds, loader, packages, statics
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
 
@@ -37,12 +37,13 @@ def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple
         files: what `discovery.find` found. Inactive files are read but not loaded.
 
     Returns:
-        Pairs of a file and a sentence: faults in its text, faults when loading it (in a process of its own), and its
-        latest fault when it ran.
+        Pairs of a file and a sentence: faults in its text, also those that show only in a call (`statics`); faults
+        when loading it (in a process of its own); and its latest fault when it ran.
     """
     found: list[tuple[HandlerFile, str]] = []
     for file in files:
-        told = [*file.faults, *_load(project, file)] if file.active else [*file.faults]
+        told = [*file.faults, *statics.faults(file.source, file.routes, claude)]
+        told += _load(project, file) if file.active else []
         found += [(file, each) for each in dict.fromkeys(told)]
         fault, _ = faults.of(file)
         if fault and not file.refuses:  # otherwise its faults say already why it can't be called

@@ -134,7 +134,7 @@ def find(hooks: Hooks, project: Project, *, for_event: bool = False) -> list[Han
             path, content = folder.path / name, folder.files.get(name, NO_CONTENT)
             granted_digest = digest_of(name) if place == "project" else content.digest
             remembered = memory.get(str(path), ()) if place != "shipped" else ()
-            helpers = _imported(folder, content.scan)
+            helpers = imported(folder, content.scan)
             untrusted = [each for each, its in helpers.items() if place == "project" and digest_of(each) != its.digest]
             case = _Case(
                 project, place, path, content, missing.get(name, ""), granted_digest, remembered, helpers, untrusted
@@ -199,7 +199,7 @@ def runs(conditions: Conditions, configuration: Config) -> bool:
     return all(getattr(configuration, key, None) in values for key, values in conditions)
 
 
-def _imported(folder: Folder, declared: Scan) -> dict[str, Content]:
+def imported(folder: Folder, declared: Scan) -> dict[str, Content]:
     """Return the helpers that a file imports, directly or through others, by name."""
     found: dict[str, Content] = {}
     left = list(declared.helpers)

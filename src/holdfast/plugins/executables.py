@@ -2,6 +2,7 @@
 
     #!/bin/sh
     # holdfast: event=PreToolUse match=shell timeout=5
+    # holdfast-example: git push -f => deny
 
 The event is JSON on its stdin, with what earlier handlers changed. It answers as a hook of the client does: with exit
 code 2 and a reason on stderr, or with JSON on stdout. What runs is a private copy of the content that was hashed, so
@@ -56,9 +57,10 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
     faults: dict[str, str] = {}
     if not source.startswith(b"#!"):
         return Scan(faults={"": "has no first line such as #!/bin/sh, so nothing says what runs it"})
+    examples = dict(_example(text) for _, text in _lines(source, example=True))
     for number, text in _lines(source, example=False):
         try:
-            options = _options(text)
+            options = _options(text) | ({"examples": examples} if examples else {})
             declared = routes(options.pop("event", None), options, number, hooks)
             if any(route.event == declared[0].event for route in found):
                 raise Fault(f"{declared[0].event} is declared twice; make it one line")
@@ -114,6 +116,12 @@ def _lines(source: bytes, *, example: bool) -> Iterator[tuple[int, str]]:
     for found in _HEADER.finditer(head):
         if bool(found["example"]) is example:
             yield head.count("\n", 0, found.start()) + 1, found["text"]
+
+
+def _example(text: str) -> tuple[str, str]:
+    """Return an example's text and outcome: `git push -f => deny`; nothing behind the arrow is silence."""
+    what, _, answer = text.rpartition("=>")
+    return what.strip(), answer.strip()
 
 
 def _options(text: str) -> dict[str, Any]:

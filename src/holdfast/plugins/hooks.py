@@ -32,6 +32,8 @@ class Hook:
         drops: the kinds of outcome that are left out of the reply, each with the reason.
         matcher: the event's field that a matcher is compared with; None if the client ignores matchers.
         values: the known values of that field; empty if any text may occur, or a tool's name.
+        text: the event's field that a text means if nothing else is named; None on events about a tool call, where
+            the tool decides, and where it is the matcher's field.
         strict: whether a handler may be strict: its own failure becomes a refusal.
         timeout_s: seconds after which the client gives up by default.
         longest_timeout_s: seconds that can be registered instead, at most.
@@ -46,6 +48,7 @@ class Hook:
     drops: dict[str, str] = field(default_factory=dict)
     matcher: str | None = None
     values: tuple[str, ...] = ()
+    text: str | None = None
     strict: bool = False
     timeout_s: float = 600.0
     longest_timeout_s: float = 3_600.0

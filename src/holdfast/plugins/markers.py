@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from pluggy import HookimplMarker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 PROJECT_NAME = "holdfast"
 Function = TypeVar("Function", bound="Callable[..., Any]")
@@ -26,6 +26,7 @@ def hookimpl(
     trylast: bool = False,
     on_failure: Literal["skip", "ask", "deny"] = "skip",
     once: Literal["turn", "session"] | None = None,
+    examples: Mapping[str, str | Mapping[str, Any] | None] | None = None,
 ) -> Callable[[Function], Function]: ...
 def hookimpl(
     function: Function | None = None,
@@ -37,6 +38,7 @@ def hookimpl(
     trylast: bool = False,
     on_failure: Literal["skip", "ask", "deny"] = "skip",
     once: Literal["turn", "session"] | None = None,
+    examples: Mapping[str, str | Mapping[str, Any] | None] | None = None,
 ) -> Any:
     """Mark a function `on_<event>` as an answer to that event: pluggy's marker plus options of Holdfast.
 
@@ -55,17 +57,14 @@ def hookimpl(
         on_failure: what becomes of the event if this function fails: `skip` it, `ask` the user, or `deny`. A strict one
             denies whatever happens, even if Holdfast itself can't run.
         once: answer only once in a `turn` or a `session`: after its first outcome it isn't called any more.
+        examples: what the function answers, for `holdfast handlers test`: a text, such as a command, and the kind of
+            outcome (`"deny"`), or None for silence.
 
     Returns:
         The function itself, marked.
     """
-    del (
-        match,
-        timeout,
-        strict,
-        on_failure,
-        once,
-    )  # read from the source text by `holdfast.plugins.scan`, never from the running function
+    # `holdfast.plugins.scan` reads these from the source text, never from the running function.
+    del match, timeout, strict, on_failure, once, examples
 
     def mark(target: Function) -> Function:
         return _marker(target, tryfirst=tryfirst, trylast=trylast)

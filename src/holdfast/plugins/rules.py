@@ -41,7 +41,7 @@ _ANSWERS: Mapping[str, Callable[[str], Outcome]] = {
 }
 _TRANSCRIPT_BYTES = 4 * 1024 * 1024
 _REFUSALS = ("deny", "block", "ask")
-_OPTIONS = ("match", "timeout", "strict", "on_failure", "once")
+_OPTIONS = ("match", "timeout", "strict", "on_failure", "once", "examples")
 _UNION = ("str", "Regex")  # pydantic names the members of a union where a fault is
 
 
@@ -130,6 +130,7 @@ class Rule(_Table):
         answer: the kind of its outcome.
         text: the outcome's text, for the model or the user.
         match, timeout, strict, on_failure, once: as in `hookimpl`.
+        examples: as in `hookimpl`, with "" for silence.
         off_by_default: whether it runs only once you switch it on.
         when: the condition; without one it always answers.
         unless: a condition under which it doesn't answer.
@@ -144,6 +145,7 @@ class Rule(_Table):
     on_failure: Literal["skip", "ask", "deny"] = "skip"
     once: Literal["turn", "session"] | None = None
     off_by_default: bool = False
+    examples: dict[str, str | dict[str, Any]] = {}
     when: Condition = Condition()
     unless: Condition | None = None
 

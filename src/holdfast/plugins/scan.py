@@ -23,6 +23,7 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
     "trylast": (bool,),
     "on_failure": (str,),
     "once": (str, type(None)),
+    "examples": (dict,),
 }
 
 
@@ -52,6 +53,7 @@ class Route:
         trylast: run after the others.
         on_failure: what its own failure becomes where it isn't strict: nothing, a question to the user, or a refusal.
         once: the time in which it answers only once: until it has answered in this one, it is called.
+        examples: text → what it answers (`testkit.examples`).
         line: its line number in the file.
         broken: for a strict function that the file had earlier: why it can't be called now; empty if it can.
     """
@@ -65,6 +67,7 @@ class Route:
     trylast: bool = False
     on_failure: OnFailure = "skip"
     once: Once | None = None
+    examples: Mapping[str, Any] = field(default_factory=dict, hash=False)
     line: int = 0
     broken: str = ""
 
@@ -248,6 +251,7 @@ def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -
     for name in options:
         if name not in _OPTIONS:
             raise Fault(f"there is no option {name!r}; there are {', '.join(_OPTIONS)}")
+    _check_examples(options.get("examples"))
     if options.get("strict") and event not in hooks.STRICT_EVENTS:
         raise Fault(f"strict is not possible on {event}, only on {', '.join(sorted(hooks.STRICT_EVENTS))}")
     for name, choices in _CHOICES.items():
@@ -271,6 +275,18 @@ def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -
     function = hooks.EVENTS[event].specification.__name__
     events = filter(None, (event, hooks.also_answers(event, options.get("match"))))
     return [Route(event=each, function=function, line=line, **options) for each in events]
+
+
+def _check_examples(value: Any) -> None:
+    """Raise Fault unless a value is `{text: kind of outcome, None or a table}`; whether it comes true, a test says."""
+    try:
+        json.dumps(value, allow_nan=False)  # the index keeps it as JSON
+        items = (value or {}).items()
+        fits = all(isinstance(key, str) and isinstance(each, (str, dict, type(None))) for key, each in items)
+    except (TypeError, ValueError, RecursionError):
+        fits = False
+    if not fits:
+        raise Fault('examples is a table from texts to outcomes, such as {"cat .env": "deny", "ls": None}')
 
 
 def _acts(node: ast.AST) -> bool:

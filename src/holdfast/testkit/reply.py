@@ -7,9 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from holdfast.clients.claude import replies
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from holdfast.dispatch.output import Reply
     from holdfast.process.trial import Ended
 
 _TEXT_EVENTS = frozenset({"SessionStart", "UserPromptSubmit"})  # plain text reaches the model (client fact §1.3)
@@ -63,6 +66,46 @@ def specific(stdout: str) -> dict[str, Any]:
     """Return the `hookSpecificOutput` that a hook printed; empty if there is none. Raises as `parsed` does."""
     found: dict[str, Any] = parsed(stdout).get("hookSpecificOutput", {})
     return found
+
+
+def audiences(event: str, reply: Reply) -> dict[str, str]:
+    """Return what the `model`, the `user` and the `client` get of a reply; who gets nothing is left out.
+
+    The client gets what neither of the others reads: a decision, a changed input, variables.
+    """
+    body = parsed(reply.stdout)
+    inner = body.pop("hookSpecificOutput", {})
+    permission = inner.get("decision") or {}
+    texts: dict[str, list[Any]] = {"model": [], "user": []}
+
+    def give(kind: str, text: Any) -> None:
+        texts["model" if event in replies.REASONED[kind] else "user"].append(text)
+
+    texts["model"] += [inner.pop(key, "") for key in ("additionalContext", "initialUserMessage", "updatedToolOutput")]
+    texts["user"] += [body.pop(key, "") for key in ("systemMessage", "stopReason")]
+    if (reason := inner.pop("permissionDecisionReason", "")) or "permissionDecision" in inner:
+        denied = inner["permissionDecision"] == "deny"
+        give("deny", reason) if denied else texts["user"].append(reason)
+    give("deny", permission.pop("message", ""))
+    give("block", body.pop("reason", ""))
+    texts["model" if reply.exit_code else "user"].append(reply.stderr)  # with exit code 2, the agent goes on with it
+    rest = {**body, **{key: each for key, each in inner.items() if key != "hookEventName"}}
+    rest |= {"variables": dict(reply.variables)} if reply.variables else {}
+    rest |= {"path": list(reply.path)} if reply.path else {}
+    plain = reply.stdout if reply.stdout and not reply.stdout.startswith("{") else ""
+    if event == "PreCompact":
+        texts["model"].append(plain)
+    elif event in replies.PLAIN_EVENTS and event != "WorktreeCreate":
+        texts["user"].append(plain)
+    else:
+        rest |= {"text": plain} if plain else {}
+    told = {who: "\n".join(_shown(each) for each in given if each) for who, given in texts.items()}
+    told["client"] = json.dumps(rest, ensure_ascii=False) if rest else ""
+    return {who: text for who, text in told.items() if text}
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _told(event: str, stdout: str) -> str:

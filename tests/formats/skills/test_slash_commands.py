@@ -46,7 +46,9 @@ def test_a_slash_command_resumes_its_workflow_once(project: HoldfastProject, com
     answer = project.fire("UserPromptSubmit", prompt=f"{command}\nplease")
 
     answer.assert_advised("Resuming task 1/2, currently in RED phase")
-    project.fire("UserPromptSubmit", prompt=command).assert_silent()
+    project.fire("UserPromptSubmit", prompt=command).assert_silent(
+        "require_reading", "restore_workflow", "sync_todos", "track_agents"
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,9 @@ def test_a_slash_command_resumes_its_workflow_once(project: HoldfastProject, com
 )
 def test_no_other_prompt_does(project: HoldfastProject, prompt: str) -> None:
     """Another skill, another feature, and a mention."""
-    project.fire("UserPromptSubmit", prompt=prompt).assert_silent()
+    project.fire("UserPromptSubmit", prompt=prompt).assert_silent(
+        "require_reading", "restore_workflow", "sync_todos", "track_agents"
+    )
 
 
 def test_several_workflows_of_a_folder_are_listed(project: HoldfastProject) -> None:

@@ -97,7 +97,18 @@ def on_session_end(event: session.SessionEnd, context: Context, options: Any, st
     """
 
 
-@spec("advise", "block", "stop", "suppress_prompt", "tell_user", "terminal", "title", strict=True, timeout_s=30.0)
+@spec(
+    "advise",
+    "block",
+    "stop",
+    "suppress_prompt",
+    "tell_user",
+    "terminal",
+    "title",
+    strict=True,
+    timeout_s=30.0,
+    text="prompt",
+)
 def on_user_prompt_submit(event: prompts.UserPromptSubmit, context: Context, options: Any, state: State) -> Answer:
     """Fires before a prompt is processed, including prompts that the client made itself.
 
@@ -268,7 +279,7 @@ def on_permission_denied(event: permissions.PermissionDenied, context: Context, 
     """
 
 
-@spec("block", "force_turn", "stop", "tell_user", "terminal")
+@spec("block", "force_turn", "stop", "tell_user", "terminal", text="last_assistant_message")
 def on_stop(event: turns.Stop, context: Context, options: Any, state: State) -> Answer:
     """Fires when the model has finished a turn, unless the user interrupted it.
 
@@ -285,7 +296,7 @@ def on_stop(event: turns.Stop, context: Context, options: Any, state: State) -> 
     """
 
 
-@spec("terminal", matcher="error")
+@spec("terminal", matcher="error", text="last_assistant_message")
 def on_stop_failure(event: turns.StopFailure, context: Context, options: Any, state: State) -> Answer:
     """Fires instead of `Stop` when a turn died of an API error, inside subagents too.
 
@@ -313,7 +324,7 @@ def on_subagent_start(event: turns.SubagentStart, context: Context, options: Any
     """
 
 
-@spec("block", "force_turn", "stop", "tell_user", "terminal", matcher="agent_type")
+@spec("block", "force_turn", "stop", "tell_user", "terminal", matcher="agent_type", text="last_assistant_message")
 def on_subagent_stop(event: turns.SubagentStop, context: Context, options: Any, state: State) -> Answer:
     """Fires when a subagent has finished a run, maybe several times for one agent.
 
@@ -331,7 +342,9 @@ def on_subagent_stop(event: turns.SubagentStop, context: Context, options: Any, 
     """
 
 
-@spec("block", "instruct_summary", matcher="trigger", values=("manual", "auto"), reply="text")
+@spec(
+    "block", "instruct_summary", matcher="trigger", values=("manual", "auto"), reply="text", text="custom_instructions"
+)
 def on_pre_compact(event: session.PreCompact, context: Context, options: Any, state: State) -> Answer:
     """Fires before a compaction, which may still be given up or take effect much later.
 
@@ -346,7 +359,7 @@ def on_pre_compact(event: session.PreCompact, context: Context, options: Any, st
     """
 
 
-@spec("tell_user", matcher="trigger", values=("manual", "auto"), reply="text")
+@spec("tell_user", matcher="trigger", values=("manual", "auto"), reply="text", text="compact_summary")
 def on_post_compact(event: session.PostCompact, context: Context, options: Any, state: State) -> Answer:
     """Fires after a compaction; `SessionStart` with source `compact` came before it.
 
@@ -360,7 +373,7 @@ def on_post_compact(event: session.PostCompact, context: Context, options: Any, 
     """
 
 
-@spec("block", "tell_user", "terminal")
+@spec("block", "tell_user", "terminal", text="task_subject")
 def on_task_created(event: team.TaskCreated, context: Context, options: Any, state: State) -> Answer:
     """Fires when the model creates a task in the client's task list; blocking deletes it again.
 
@@ -375,7 +388,7 @@ def on_task_created(event: team.TaskCreated, context: Context, options: Any, sta
     """
 
 
-@spec("block", "stop", "tell_user", "terminal", reply="exit code")
+@spec("block", "stop", "tell_user", "terminal", reply="exit code", text="task_subject")
 def on_task_completed(event: team.TaskCompleted, context: Context, options: Any, state: State) -> Answer:
     """Fires before a task is marked completed; blocking refuses that.
 
@@ -390,7 +403,7 @@ def on_task_completed(event: team.TaskCompleted, context: Context, options: Any,
     """
 
 
-@spec("block", "stop", "tell_user", "terminal", reply="exit code")
+@spec("block", "stop", "tell_user", "terminal", reply="exit code", text="teammate_name")
 def on_teammate_idle(event: team.TeammateIdle, context: Context, options: Any, state: State) -> Answer:
     """Fires when a team member is about to go idle; blocking keeps it working.
 
@@ -436,7 +449,7 @@ def on_post_model_switch(event: interface.PostModelSwitch, context: Context, opt
     """
 
 
-@spec("terminal", matcher="notification_type")
+@spec("terminal", matcher="notification_type", text="message")
 def on_notification(event: interface.Notification, context: Context, options: Any, state: State) -> Answer:
     """Fires when the client notifies the user.
 
@@ -450,7 +463,7 @@ def on_notification(event: interface.Notification, context: Context, options: An
     """
 
 
-@spec("display", "terminal", timeout_s=10.0)
+@spec("display", "terminal", timeout_s=10.0, text="delta")
 def on_message_display(event: interface.MessageDisplay, context: Context, options: Any, state: State) -> Answer:
     """Fires for each piece of the assistant's text that appears on the screen.
 
@@ -472,6 +485,7 @@ def on_message_display(event: interface.MessageDisplay, context: Context, option
     "terminal",
     matcher="source",
     values=("user_settings", "project_settings", "local_settings", "policy_settings", "skills"),
+    text="file_path",
 )
 def on_config_change(event: workspace.ConfigChange, context: Context, options: Any, state: State) -> Answer:
     """Fires when a settings or skill file changed; blocking keeps the change from taking effect.
@@ -486,7 +500,7 @@ def on_config_change(event: workspace.ConfigChange, context: Context, options: A
     """
 
 
-@spec("terminal", matcher="load_reason")
+@spec("terminal", matcher="load_reason", text="file_path")
 def on_instructions_loaded(event: workspace.InstructionsLoaded, context: Context, options: Any, state: State) -> Answer:
     """Fires when a CLAUDE.md, a rule or a file imported by one was loaded.
 
@@ -500,7 +514,7 @@ def on_instructions_loaded(event: workspace.InstructionsLoaded, context: Context
     """
 
 
-@spec("environment", "tell_user", "terminal", "watch")
+@spec("environment", "tell_user", "terminal", "watch", text="new_cwd")
 def on_cwd_changed(event: workspace.CwdChanged, context: Context, options: Any, state: State) -> Answer:
     """Fires when the model's working directory has changed.
 
@@ -528,7 +542,7 @@ def on_file_changed(event: workspace.FileChanged, context: Context, options: Any
     """
 
 
-@spec("tell_user", "terminal", matcher="source", since=(2, 1, 219))
+@spec("tell_user", "terminal", matcher="source", since=(2, 1, 219), text="directory")
 def on_directory_added(event: workspace.DirectoryAdded, context: Context, options: Any, state: State) -> Answer:
     """Fires when a folder was added to those the session may work in.
 
@@ -544,7 +558,7 @@ def on_directory_added(event: workspace.DirectoryAdded, context: Context, option
     """
 
 
-@spec("worktree", reply="text")
+@spec("worktree", reply="text", text="name")
 def on_worktree_create(event: workspace.WorktreeCreate, context: Context, options: Any, state: State) -> Answer:
     """Fires when a worktree is to be created, and replaces the client's own `git worktree`.
 
@@ -563,7 +577,7 @@ def on_worktree_create(event: workspace.WorktreeCreate, context: Context, option
     """
 
 
-@spec("terminal")
+@spec("terminal", text="worktree_path")
 def on_worktree_remove(event: workspace.WorktreeRemove, context: Context, options: Any, state: State) -> Answer:
     """Fires when a worktree that a handler made is to be removed; a handler for it must remove the folder.
 
@@ -582,7 +596,7 @@ def on_worktree_remove(event: workspace.WorktreeRemove, context: Context, option
     """
 
 
-@spec("answer", "terminal", matcher="mcp_server_name")
+@spec("answer", "terminal", matcher="mcp_server_name", text="message")
 def on_elicitation(event: interface.Elicitation, context: Context, options: Any, state: State) -> Answer:
     """Fires when an MCP server asks the user something; the matcher tests the server's name.
 

@@ -35,7 +35,17 @@ TOOLS = frozenset(
 """Claude Code's own tools, present and former. A matcher may also mean an MCP server's (`mcp__…`) or a newer one."""
 
 _RULE = re.compile(r"(?:^|(?<=[|,]))\s*(?P<tool>[A-Za-z]\w*)\((?P<pattern>[^()]*)\)\s*(?=$|[|,])")
-_FIELDS = {"Bash": "command", "Read": "file_path", "Edit": "file_path", "Write": "file_path", "WebFetch": "url"}
+TEXT_FIELDS = {
+    **dict.fromkeys(("Bash", "PowerShell", "Monitor"), "command"),
+    **dict.fromkeys(("Read", "Edit", "Write", "MultiEdit"), "file_path"),
+    **dict.fromkeys(("NotebookEdit", "NotebookRead"), "notebook_path"),
+    **dict.fromkeys(("Glob", "Grep", "LS"), "path"),
+    **dict.fromkeys(("Agent", "Task"), "prompt"),
+    "WebFetch": "url",
+    "WebSearch": "query",
+    "ToolSearch": "query",
+}
+"""The field of a tool's input that a handler looks at first."""
 
 
 def never(matcher: str, event: str) -> str:
@@ -44,7 +54,7 @@ def never(matcher: str, event: str) -> str:
         return ""
     if rules := _rules(matcher):
         tool = rules[0]
-        field = f'["{_FIELDS[tool]}"]' if tool in _FIELDS else ""
+        field = f'["{TEXT_FIELDS[tool]}"]' if tool in TEXT_FIELDS else ""
         return (
             f"match={matcher!r} is a permission rule, and a matcher is compared with the tool's name alone. "
             f'Use match="{SHELL if tool == "Bash" else tool}" and look at event.tool_input{field} in the function'

@@ -9,6 +9,7 @@ from typing import Any
 from holdfast.errors import HoldfastError
 
 _FOLDER = Path(__file__).parent
+_ALIKE = {"PermissionDenied": "PreToolUse-Bash"}  # event that was never recorded → a payload with its required fields
 
 
 def names() -> list[str]:
@@ -53,6 +54,8 @@ def sent(name: str, session: str, root: Path, **changes: Any) -> dict[str, Any]:
     fields = {"session_id": session, "cwd": str(root), "transcript_path": "", **changes}
     if "-" in name or name in names():
         return load(name, **fields)
+    if name in _ALIKE:
+        return load(_ALIKE[name], **{"hook_event_name": name, **fields})
     found = names_of(name)
     return load(found[0], **fields) if found else {"hook_event_name": name, **fields}
 

@@ -1,0 +1,165 @@
+"""Check handlers and run their examples: those in use, and files or folders anywhere."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast import paths
+from holdfast.clients import claude
+from holdfast.commands import options
+from holdfast.commands.verb import Json, ProjectDir, verb
+from holdfast.errors import HoldfastError
+from holdfast.install import inspection
+from holdfast.plugins import discovery
+from holdfast.testkit import examples, firing
+from holdfast.workflow import wording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.plugins.discovery import HandlerFile
+    from holdfast.project import OpenProject
+
+
+@verb("check")
+def check(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) -> None:
+    """Load handlers and name those with a fault.
+
+    Without FILES, it checks all. FILES are handlers' names, or files and folders anywhere. It also says what won't run,
+    with the command that changes that. The exit code is 1 if a handler has a fault.
+
+    \b
+    Examples:
+      holdfast handlers check
+      holdfast handlers check guard.py
+      holdfast handlers check .claude/handlers
+    """
+    with _opened(project_dir, files) as project:
+        found = discovery.find(claude, project)
+        chosen = _chosen(found, files) if files else found
+        complaints = inspection.complaints(project, chosen)
+        if as_json:
+            shown = [{"file": str(file.path), "place": file.place, "fault": said} for file, said in complaints]
+            options.print_json(shown)
+            sys.exit(1 if complaints else 0)
+        for file, said in complaints:
+            _say(f"{_name(file, found)}: {said}\n  {file.path}")
+        used = [file for file in chosen if file in found]
+        doubts = [(file, each) for file in chosen if file not in used for each in file.doubts]
+        for file, said in (*inspection.remarks(project, used), *doubts):
+            _say(f"{_name(file, found)}: note: {said}")
+        named = {file.path for file in used}
+        for path, why in inspection.unused(project, found):
+            if path in named if files else path.parent != paths.shipped("handlers"):
+                _say(f"{path}: not used: {why}")
+        good = len(chosen) - len({file.path for file, _ in complaints})
+        of = "" if good == len(chosen) else f"{good} of "
+        click.echo(f"No faults in {of}{wording.count(len(chosen), 'handler')}.")
+        if used and not inspection.registered_events(project):
+            click.echo("None of them runs, because Holdfast isn't registered. Run holdfast install.")
+    sys.exit(1 if complaints else 0)
+
+
+@verb("test")
+def test(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) -> None:
+    """Run the examples of handlers.
+
+    Without FILES, it tests yours and the project's that you trust. FILES are files and folders anywhere, also before
+    you trust them. Each example calls its function in a process of its own, in an empty project and an empty home. The
+    exit code is 1 if one doesn't come out as it says, or a file has a fault.
+
+    \b
+    Examples:
+      holdfast handlers test
+      holdfast handlers test .claude/handlers
+    """
+    chosen = firing.named(files)
+    if not files:
+        paths.home()
+        used = [file for file in discovery.find(claude, options.open_project(project_dir)) if file.place != "shipped"]
+        chosen = [file.path for file in used if file.active and file.path.exists()]
+        for file in used:
+            if not file.active:
+                _say(f"{file.path}: not tested: {inspection.idle(file)}", err=as_json)
+    with firing.own_home() as project:
+        tested = [firing.alone(path) for path in chosen]
+        results = [each for file in tested for each in examples.run(file, project)]
+    failed = [each for each in results if not each.passed]
+    faulty = [(file, fault) for file in tested for fault in file.faults]
+    if as_json:
+        shown = [
+            {
+                "file": str(each.file.path),
+                "line": each.route.line,
+                "function": each.route.function,
+                "example": each.text,
+                "expected": each.expected,
+                "actual": each.actual,
+                "passed": each.passed,
+            }
+            for each in results
+        ]
+        faults = [{"file": str(file.path), "fault": fault} for file, fault in faulty]
+        options.print_json({"examples": shown, "faults": faults})
+        sys.exit(1 if failed or faulty else 0)
+    for file, fault in faulty:
+        _say(f"{file.path}: {fault}")
+    for each in failed:
+        where = f"{each.file.path}:{each.route.line}: {each.route.function}"
+        _say(f"{where}: {wording.quoted(each.text)}: expected {each.expected or 'nothing'}, got {each.actual}")
+    for file in tested:
+        if not file.faults and not any(each.file is file for each in results):
+            _say(f"{file.path}: has no examples")
+    good = f"{len(results) - len(failed)} of " * bool(failed)
+    click.echo(f"{good}{wording.count(len(results), 'example')} passed, of {wording.count(len(tested), 'handler')}.")
+    sys.exit(1 if failed or faulty else 0)
+
+
+def unknown(name: str, found: Sequence[HandlerFile]) -> HoldfastError:
+    """Return the error for a name that no handler has; it says which ones are like it."""
+    known = {file.name.casefold(): file.name for file in found}
+    near = [known[each] for each in get_close_matches(Path(name).stem.casefold(), known)]
+    hint = f"did you mean {' or '.join(near)}?" if near else "`holdfast handlers list` lists them"
+    return HoldfastError(f"there is no handler {name!r}; {hint}")
+
+
+@contextmanager
+def _opened(project_dir: str | None, files: Sequence[Path]) -> Iterator[OpenProject]:
+    """Yield the project; an empty one in a machine without a home, where files anywhere can be checked."""
+    try:
+        paths.home()
+    except HoldfastError:
+        if not files:
+            raise
+        with firing.own_home() as project:
+            yield project
+    else:
+        yield options.open_project(project_dir)
+
+
+def _chosen(found: Sequence[HandlerFile], files: Sequence[Path]) -> list[HandlerFile]:
+    """Return the handler files that `files` names: those in use by path, folder or file name, others by path."""
+    chosen: list[HandlerFile] = []
+    for path in files:
+        here = (Path.cwd() / path).resolve()
+        same = [file for file in found if here in (file.path.resolve(), file.path.parent.resolve())]
+        same = same or [file for file in found if str(path) in (file.name, file.path.name)]
+        if not same and not here.exists():
+            raise unknown(str(path), found)
+        chosen += same or [firing.alone(each) for each in firing.named([here])]
+    return chosen
+
+
+def _name(file: HandlerFile, found: Sequence[HandlerFile]) -> str:
+    return f"{file.place}/{file.path.name}" if file in found else file.path.name
+
+
+def _say(text: str, *, err: bool = False) -> None:
+    """Print text with short paths, without control characters."""
+    click.echo(paths.shown(wording.clean(text)), err=err)

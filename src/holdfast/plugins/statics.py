@@ -1,0 +1,128 @@
+"""Find in a handler file's text what fails only when its functions are called, without running any of it."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from holdfast.plugins import outcomes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence, Set
+
+    from holdfast.plugins.hooks import Hook, Hooks
+    from holdfast.plugins.scan import Route
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_VALUES: tuple[tuple[tuple[type[ast.AST], ...], str], ...] = (
+    ((ast.JoinedStr,), "str"),
+    ((ast.Dict, ast.DictComp), "dict"),
+    ((ast.Set, ast.SetComp), "set"),
+    ((ast.GeneratorExp,), "generator"),
+    ((ast.Compare,), "bool"),
+)
+
+
+def faults(source: bytes, routes: Sequence[Route], hooks: Hooks) -> list[str]:
+    """Return what is wrong with the functions of a handler file, in sentences with their line.
+
+    These are a generator, a returned value that is no outcome, an outcome that the event doesn't accept, and an `event`
+    annotated as another event. What a function calls elsewhere isn't followed.
+
+    Args:
+        source: the file's bytes.
+        routes: what `scan` found in them.
+        hooks: the client's hooks.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []  # `scan` says so
+    kinds = frozenset(kind for hook in hooks.EVENTS.values() for kind in hook.accepts)  # each is its function's name
+    makers = _makers(tree, kinds)
+    own = {route.function: route.event for route in routes if hooks.HOOK_NAMES.get(route.function) == route.event}
+    found: list[str] = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and (event := own.get(node.name)):
+            said = {*_signature(node, event, hooks), *_body(node, hooks.EVENTS[event], makers)}
+            found += [f"line {line}: {node.name} {text}" for line, text in sorted(said)]
+    return found
+
+
+def _makers(tree: ast.Module, kinds: Set[str]) -> dict[str, str]:
+    """Return expression → kind of outcome, for all names under which a file imports `holdfast` or functions of it."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name == "holdfast":
+                    found |= {f"{alias.asname or alias.name}.{kind}": kind for kind in kinds}
+        elif isinstance(node, ast.ImportFrom) and node.module == "holdfast":
+            for alias in node.names:
+                if alias.name == "*":
+                    found |= {kind: kind for kind in kinds}
+                elif alias.name in kinds:
+                    found[alias.asname or alias.name] = alias.name
+    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    own |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return {name: kind for name, kind in found.items() if name not in own}
+
+
+def _signature(node: ast.FunctionDef, event: str, hooks: Hooks) -> Iterator[tuple[int, str]]:
+    """Yield the events that the annotation of `event` names, unless this one is among them."""
+    for argument in (*node.args.posonlyargs, *node.args.args):
+        if argument.arg != "event" or argument.annotation is None:
+            continue
+        text = ast.unparse(argument.annotation)
+        words = "".join(each if each.isalnum() or each == "_" else " " for each in text).split()
+        named = [word for word in words if word in hooks.EVENTS]
+        if named and event not in named:
+            yield argument.lineno, f"annotates event as {' | '.join(named)}, but gets {event}"
+
+
+def _body(node: ast.FunctionDef, hook: Hook, makers: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    accepts = hook.accepts | {"block"} if "defer" in hook.accepts else hook.accepts  # to block a call is to deny it
+    for part in _inside(node.body):
+        if isinstance(part, (ast.Yield, ast.YieldFrom)):
+            yield part.lineno, "is a generator, because it has a yield; return a list of outcomes instead"
+        elif isinstance(part, ast.Return) and part.value is not None:
+            for line, kind in _returned(part.value):
+                yield line, f"returns {kind}; a handler returns None, an outcome such as advise(…), or a list of them"
+        elif isinstance(part, ast.Call) and (answered := makers.get(ast.unparse(part.func))):
+            if reason := hook.drops.get(answered):
+                yield part.lineno, f"answers {answered}(), which is dropped on {hook.event}: {reason}"
+                continue
+            try:
+                outcomes.check(outcomes.Outcome(answered), hook.event, accepts)
+            except outcomes.OutcomeError as error:
+                yield part.lineno, f"answers with an outcome that can't be used: {error}"
+
+
+def _inside(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    """Yield all parts of a function, without those of functions and classes inside it."""
+    left: list[ast.AST] = list(body)
+    while left:
+        part = left.pop()
+        yield part
+        if not isinstance(part, _SCOPES):
+            left += ast.iter_child_nodes(part)
+
+
+def _returned(value: ast.expr) -> Iterator[tuple[int, str]]:
+    """Yield the type of each value that an expression may return and that is certainly no outcome."""
+    if isinstance(value, ast.IfExp):
+        parts: list[ast.expr] = [value.body, value.orelse]
+    elif isinstance(value, (ast.List, ast.Tuple)):
+        parts = value.elts
+    elif isinstance(value, ast.BoolOp):
+        parts = value.values
+    else:
+        parts = []
+    for part in parts:
+        yield from _returned(part)
+    if isinstance(value, ast.Constant) and value.value is not None:
+        yield value.lineno, type(value.value).__name__
+    elif isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
+        yield value.lineno, "bool"
+    else:
+        yield from ((value.lineno, kind) for kinds, kind in _VALUES if isinstance(value, kinds))

@@ -1,0 +1,51 @@
+"""Read handler files as they were in a revision of git."""
+
+from __future__ import annotations
+
+import subprocess
+from shlex import join
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LIMIT_S = 20.0
+
+
+def contents(folder: Path, revision: str, name: str) -> dict[str, bytes]:
+    """Return the content of handler files in a revision, by their paths relative to a folder.
+
+    Args:
+        folder: a folder in the repository.
+        revision: anything that git takes for a commit, such as `main~3`.
+        name: a path relative to the folder: a file, or with `/` at the end a folder of handlers.
+
+    Returns:
+        The files; none if the revision has none.
+
+    Raises:
+        HoldfastError: git can't be run, the folder isn't in a repository, or there is no such commit.
+    """
+    commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+    listed = _git(folder, "ls-tree", "-z", "--name-only", commit, "--", name).decode(errors="surrogateescape")
+    names = [each for each in listed.split("\0") if each.endswith(".py") and each.rpartition("/")[2][0] not in "_."]
+    return {each: _git(folder, "cat-file", "blob", f"{commit}:./{each}") for each in names}
+
+
+def _git(folder: Path, *arguments: str) -> bytes:
+    try:
+        ended = subprocess.run(
+            ["git", "-C", folder, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise HoldfastError(f"git can't be run in {folder}: {error}") from error
+    if ended.returncode:
+        reason = ended.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
+        raise HoldfastError(f"`{join(['git', *arguments])}` failed in {folder}: {reason}")
+    return ended.stdout

@@ -1,0 +1,52 @@
+"""The guide on handlers: its code runs, and its commands print what it shows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from tests.commandline import holdfast
+from tests.processes import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+
+    from holdfast.testing import HoldfastProject
+    from tests.api.author import Authors
+
+GUIDE = (ROOT / "docs/guides/writing-handlers.md").read_text("utf-8")
+PYTHON = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+SECRETS, MIGRATIONS, TEST = PYTHON
+
+
+def test_its_examples_come_out(tmp_path: Path) -> None:
+    """Both handlers pass `check` and `test`."""
+    for name, text in (("no_secrets", SECRETS), ("migrations", MIGRATIONS)):
+        (tmp_path / f"{name}.py").write_text(text)
+
+    assert holdfast("handlers", "test", str(tmp_path)).out == "5 examples passed, of 2 handlers.\n"
+    assert holdfast("handlers", "check", str(tmp_path)).out == "No faults in 2 handlers.\n"
+
+
+def test_its_test_passes(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """The test that it shows."""
+    names: dict[str, Any] = {"SOURCE": SECRETS}
+    exec(TEST, names)
+    names["test_no_secrets"](holdfast_project)
+
+
+def test_its_command_prints_what_it_shows(author: Authors, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for the times."""
+    made = author({"no_secrets": SECRETS})
+    monkeypatch.chdir(made.root)
+    words, shown = re.findall(
+        r"^```\nholdfast (handlers try .*)\n```\n\n```text\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL
+    )[0]
+
+    said = holdfast(*shlex.split(words), root=made.root, code=1).out
+
+    assert re.sub(r"[0-9.]+ ms", "", said) == re.sub(r"[0-9.]+ ms", "", shown)
