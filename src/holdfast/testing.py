@@ -26,6 +26,7 @@ from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import PurePath
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 

@@ -30,6 +30,7 @@ from holdfast.workflow import wording
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from holdfast.dispatch.calls import Answer
     from holdfast.plugins.discovery import HandlerFile
     from holdfast.testkit.firing import Fired
     from holdfast.testkit.payloads import Draft
@@ -238,9 +239,8 @@ def _show(trial: _Trial, fired: Fired, without: Sequence[str]) -> None:
     table = Table.grid(*(Column(overflow="fold") for _ in range(4)), padding=(0, 2, 0, 0))
     for number, answer in enumerate(fired.answers, 1):
         words = answer.fault or firing.words(answer.outcomes)
-        table.add_row(
-            f"  {number}.", answer.label, f"{_ms(answer)} ms", Text(wording.clean(words), "red" if answer.fault else "")
-        )
+        style = "red" if answer.fault else ""
+        table.add_row(f"  {number}.", answer.label, f"{_ms(answer)} ms", Text(wording.clean(words), style))
     if fired.answers:
         terminal.put_wrapped(console, table)
     said = [f"  -  {each}" for each in without]

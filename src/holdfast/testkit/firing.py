@@ -186,9 +186,7 @@ def named(paths: Sequence[Path]) -> list[Path]:
         folder = inner if inner.is_dir() else path
         files = sorted(filter(kinds.is_handler, folder.iterdir())) if path.is_dir() else [path]
         if not files or not path.exists():
-            raise StateError(
-                path, "holds no handler; name a handler file or its folder" if files == [] else "isn't there"
-            )
+            raise StateError(path, "isn't there" if files else "holds no handler; name a handler file or its folder")
         found += files
     return found
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LIMIT_S = 20.0
+_SUFFIXES = (".py", ".toml")  # a script is known by its first line
 
 
 def contents(folder: Path, revision: str, name: str) -> dict[str, bytes]:
@@ -30,8 +31,9 @@ def contents(folder: Path, revision: str, name: str) -> dict[str, bytes]:
     """
     commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
     listed = _git(folder, "ls-tree", "-z", "--name-only", commit, "--", name).decode(errors="surrogateescape")
-    names = [each for each in listed.split("\0") if each.endswith(".py") and each.rpartition("/")[2][0] not in "_."]
-    return {each: _git(folder, "cat-file", "blob", f"{commit}:./{each}") for each in names}
+    names = [each for each in listed.split("\0") if each and each.rpartition("/")[2][0] not in "_."]
+    found = {each: _git(folder, "cat-file", "blob", f"{commit}:./{each}") for each in names}
+    return {each: source for each, source in found.items() if each.endswith(_SUFFIXES) or source.startswith(b"#!")}
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
