@@ -806,10 +806,6 @@ def test_a_stopped_process_refuses_when_its_time_is_up() -> None:
         os.write(theirs, raw(made, "Bash", b'{"command": "never ')[:-2])
         options: dict[str, Any] = {"stdin": ours, "stdout": subprocess.PIPE, "cwd": made.root}
         endless = subprocess.Popen(made.registered("PreToolUse"), env=made.environ(HOLDFAST_SERVER="off"), **options)
-        out, _ = endless.communicate(timeout=processes.PATIENCE)
-        assert "its time was up" in reason(Ended(0, out.decode(), "", 0.0)), "the payload never ends"
-        os.close(ours)
-        os.close(theirs)
 
         def struck(number: int) -> Ended:
             """Return the end of a warm event whose process gets a signal; a busy machine answers some without it."""
@@ -822,6 +818,10 @@ def test_a_stopped_process_refuses_when_its_time_is_up() -> None:
                     return got
 
         assert refusal(struck(signal.SIGSTOP)) == ""
+        out, _ = endless.communicate(timeout=processes.PATIENCE)
+        assert "its time was up" in reason(Ended(0, out.decode(), "", 0.0)), "the payload never ends"
+        os.close(ours)
+        os.close(theirs)
         guard.write_text(guard.read_text().replace("strict=True, ", ""))
         made.strict.unlink()
         serve(made)
