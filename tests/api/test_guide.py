@@ -20,16 +20,29 @@ if TYPE_CHECKING:
 
 GUIDE = (ROOT / "docs/guides/writing-handlers.md").read_text("utf-8")
 PYTHON = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
-SECRETS, MIGRATIONS, TEST = PYTHON
+*HANDLERS, TEST = PYTHON
+SECRETS = HANDLERS[0]
+RULES = (ROOT / "docs/guides/rules-and-scripts.md").read_text("utf-8")
 
 
 def test_its_examples_come_out(tmp_path: Path) -> None:
-    """Both handlers pass `check` and `test`."""
-    for name, text in (("no_secrets", SECRETS), ("migrations", MIGRATIONS)):
-        (tmp_path / f"{name}.py").write_text(text)
+    """Each handler passes `check` and `test`, and so do the rule and the script of the other page."""
+    for number, text in enumerate(HANDLERS):
+        (tmp_path / f"handler{number}.py").write_text(text)
+    (tmp_path / "no_env.toml").write_text(block("toml"))
+    (tmp_path / "no_sudo.sh").write_text(block("sh"))
+    (tmp_path / "no_sudo.sh").chmod(0o755)
 
-    assert holdfast("handlers", "test", str(tmp_path)).out == "5 examples passed, of 2 handlers.\n"
-    assert holdfast("handlers", "check", str(tmp_path)).out == "No faults in 2 handlers.\n"
+    count = len(HANDLERS) + 2
+    assert holdfast("handlers", "test", str(tmp_path)).out.endswith(f" examples passed, of {count} handlers.\n")
+    assert holdfast("handlers", "check", str(tmp_path)).out == f"No faults in {count} handlers.\n"
+
+
+def block(language: str) -> str:
+    """Return the first block of code in a language on the page about rules and scripts."""
+    found = re.search(rf"^```{language}\n(.*?)^```$", RULES, re.MULTILINE | re.DOTALL)
+    assert found
+    return found[1]
 
 
 def test_its_test_passes(holdfast_project: Callable[..., HoldfastProject]) -> None:

@@ -57,7 +57,7 @@ def install(site: Path, version: str) -> None:
 def test_a_packages_handlers_run_once_they_are_indexed(site: Path, holdfast_project: Make) -> None:
     """`install` and `handlers trust` index them; `list` shows the package and its version."""
     project = holdfast_project({})
-    project.fire("PreToolUse", "PreToolUse-Bash").assert_silent()
+    project.fire("PreToolUse", "PreToolUse-Bash").assert_not_called()
     assert "Handlers of acme-hooks 1.2" in holdfast("handlers", "trust", root=project.root).out
     project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("from the package", "package/acme.py")
     assert "acme-hooks 1.2" in holdfast("handlers", "list", root=project.root).out
@@ -79,7 +79,7 @@ def test_a_file_of_yours_replaces_a_packages_and_it_can_be_switched_off(site: Pa
     project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("mine")
     mine.unlink()
     holdfast("handlers", "off", "acme", root=project.root)
-    project.fire("PreToolUse", "PreToolUse-Bash").assert_silent()
+    project.fire("PreToolUse", "PreToolUse-Bash").assert_not_called()
 
 
 def test_a_guard_of_a_package_that_is_gone_refuses_until_it_is_switched_off(site: Path, holdfast_project: Make) -> None:
@@ -91,11 +91,12 @@ def test_a_guard_of_a_package_that_is_gone_refuses_until_it_is_switched_off(site
         path.unlink()
     (site / "acme_hooks.dist-info").rmdir()
     (site / "acme_hooks/handlers/acme.py").unlink()
-    project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("acme.py", "holdfast handlers off")
+    project.checked = False
+    assert "holdfast handlers off acme" in project.fire("PreToolUse", "PreToolUse-Bash").stdout
     assert "Handlers of acme-hooks: removed" in holdfast("handlers", "trust", root=project.root).out
-    project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("acme.py")
+    assert "acme.py" in project.fire("PreToolUse", "PreToolUse-Bash").stdout
     holdfast("handlers", "off", "acme", root=project.root)
-    project.fire("PreToolUse", "PreToolUse-Bash").assert_silent()
+    project.fire("PreToolUse", "PreToolUse-Bash").assert_not_called()
 
 
 REQUIRED = {
