@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.claude.matchers import SHELLS
+from holdfast.clients.claude.tools import SHELLS
 from holdfast.process import shell
 from holdfast.process.shell import nesting
 from holdfast.process.shell.words import Word
@@ -88,7 +88,7 @@ def _named(command: Command) -> Iterator[str]:
         if messages and (_MESSAGE.fullmatch(before) or _MESSAGE.match(text)):
             continue
         if text.startswith("-") and "=" not in text:
-            text = text[2:] if re.match(r"-\w@?.*[./]", text) else ""  # `-d@.env`
+            text = text[2:] if re.match(r"-\w(?:@|.*[./])", text) else ""  # `-d@.env`
         if text.startswith("file://"):
             yield text.removeprefix("file://")
         elif text and "://" not in text and "\n" not in text:

@@ -54,7 +54,8 @@ class Command:
 
         Args:
             program: the name without folder; a glob, such as `mkfs*`.
-            arguments: globs. A one-letter option is also found in a group: `-f` in `-rf`.
+            arguments: globs. A one-letter option is also found in a group: `-f` in `-rf`. Of programs such as git, the
+                first one that is no option is the subcommand.
         """
         if not self.argv:
             return None if not (self.sure or self.reads or self.writes) else False
@@ -63,9 +64,27 @@ class Command:
         if not fnmatchcase(self.program, program):
             return False
         known = [word for position, word in enumerate(self.argv) if position not in self.unknown][1:]
-        if all(any(_fits(word, wanted) for word in known) for wanted in arguments):
-            return True
-        return False if self.sure else None
+        found = all(any(_fits(word, wanted) for word in known) for wanted in arguments)
+        subcommand = next((each for each in arguments if not each.startswith("-")), "*")
+        if program in _WITH_SUBCOMMANDS and not self._may_be(subcommand):
+            return False
+        return True if found else False if self.sure else None
+
+    def _may_be(self, subcommand: str) -> bool:
+        """Return whether the first operand may be a subcommand; what follows an option may be its value."""
+        after_option = False
+        for position, word in enumerate(self.argv[1:], 1):
+            if position in self.unknown or (not word.startswith("-") and fnmatchcase(word, subcommand)):
+                return True
+            if not word.startswith("-") and not after_option:
+                return False
+            after_option = word.startswith("-")
+        return not self.sure
+
+
+_WITH_SUBCOMMANDS = frozenset(
+    ("git", "gh", "docker", "podman", "kubectl", "helm", "npm", "pnpm", "yarn", "cargo", "pip", "aws", "gcloud")
+)
 
 
 def _fits(word: str, wanted: str) -> bool:

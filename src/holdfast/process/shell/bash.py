@@ -174,7 +174,8 @@ class Walk:
             writes=tuple(writes),
             stdin=self._here(redirects) or stdin,
         )
-        for found in [found for part in parts for found in _outermost(part)]:
+        inner = [found for part in parts for found in _outermost(part)]
+        for found in sorted(inner, key=lambda each: each.start_byte):
             self._visit(found, None)
         return output
 
