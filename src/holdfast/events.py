@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from holdfast.clients.claude.events.agents import *
     from holdfast.clients.claude.events.calls import *
     from holdfast.clients.claude.events.event import *
+    from holdfast.clients.claude.events.inputs import *
     from holdfast.clients.claude.events.interface import *
     from holdfast.clients.claude.events.permissions import *
     from holdfast.clients.claude.events.prompts import *
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.clients.claude.events.team import *
     from holdfast.clients.claude.events.turns import *
     from holdfast.clients.claude.events.workspace import *
+    from holdfast.process.shell.command import Command as Command
 
 __all__ = ["EVENTS", "HOOK_NAMES", "OLDEST_CLIENT_EVENTS", "EventError", "model", "parse", "snake", *HOMES]
 

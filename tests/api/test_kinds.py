@@ -115,6 +115,36 @@ RULES: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "",
     ),
     "no condition": ("UserPromptSubmit", "", {}, "block"),
+    "a path of a command": (
+        "PreToolUse",
+        'when = { path = "**/.env*" }\nunless = { path = "**/.env.example" }',
+        {"tool_input": {"command": "cd x && cat .env.local"}},
+        "deny",
+    ),
+    "a path that is excepted": (
+        "PreToolUse",
+        'when = { path = "**/.env*" }\nunless = { path = "**/.env.example" }',
+        {"tool_input": {"command": "cat .env.example"}},
+        "",
+    ),
+    "a command with its words": (
+        "PreToolUse",
+        'when = { command = ["git push --force", "rm -f"] }',
+        {"tool_input": {"command": "true; sudo /bin/rm -rf x"}},
+        "deny",
+    ),
+    "another command": (
+        "PreToolUse",
+        'when = { command = "git push --force" }',
+        {"tool_input": {"command": "git commit -m 'push --force'"}},
+        "",
+    ),
+    "a command that can't be read": (
+        "PreToolUse",
+        'when = { command = "git push --force" }',
+        {"tool_input": {"command": "$TOOL push --force"}},
+        "ask",
+    ),
 }
 
 
@@ -155,6 +185,11 @@ FAULTS = {
         "rule.toml",
         RULE.format(event="PreToolUse", answer="deny", more='match = "bash"'),
         "never runs",
+    ),
+    "a tool's condition on a prompt": (
+        "rule.toml",
+        RULE.format(event="UserPromptSubmit", answer="block", more='when = { path = "x" }'),
+        "path is of a tool's input, and UserPromptSubmit has none",
     ),
     "a script without an event": ("tried.sh", "#!/bin/sh\necho hello\n", "has no line such as `# holdfast:"),
     "a script with a misspelt option": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop mach=x\n", "no option 'mach'"),

@@ -42,6 +42,7 @@ _ANSWERS: Mapping[str, Callable[[str], Outcome]] = {
 _TRANSCRIPT_BYTES = 4 * 1024 * 1024
 _REFUSALS = ("deny", "block", "ask")
 _OPTIONS = ("match", "timeout", "strict", "on_failure", "once", "examples")
+_OF_TOOLS = ("path", "command", "input")  # the conditions that only a tool call can fulfil
 _UNION = ("str", "Regex")  # pydantic names the members of a union where a fault is
 
 
@@ -176,6 +177,9 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
         rule = _read(source)
         options = {name: value for name in _OPTIONS if (value := getattr(rule, name))}
         found = routes(rule.event, options, 0, hooks)
+        of_tools = [name for each in (rule.when, rule.unless) if each for name in _OF_TOOLS if getattr(each, name)]
+        if of_tools and hooks.EVENTS[rule.event].matcher != "tool_name":
+            raise Fault(f"{of_tools[0]} is of a tool's input, and {rule.event} has none")
         outcomes.check(_ANSWERS[rule.answer](rule.text), rule.event, hooks.EVENTS[rule.event].accepts)
     except (Fault, OutcomeError) as fault:
         return Scan(faults={"": str(fault)})
@@ -233,22 +237,5 @@ def _fits(patterns: Iterable[str | Regex], value: object) -> bool:
 def _any_command(patterns: Iterable[str], event: Any) -> bool | None:
     """Return whether a shell runs one of some commands; None if it may."""
     wanted = [shlex.split(pattern) for pattern in patterns]
-    maybe = False
-    for command in event.commands:
-        for program, *words in wanted:
-            if command.argv and command.sure:
-                if fnmatchcase(command.argv[0].rpartition("/")[2], program) and _has(command.argv[1:], words):
-                    return True
-            elif program in command.text:
-                maybe = True
-    return None if maybe else False
-
-
-def _has(arguments: tuple[str, ...], words: Iterable[str]) -> bool:
-    """Return whether some arguments have every word; a one-letter option may be one of a group."""
-    return all(any(fnmatchcase(argument, word) or _grouped(word, argument) for argument in arguments) for word in words)
-
-
-def _grouped(option: str, argument: str) -> bool:
-    short = re.fullmatch(r"-\w", option) and re.fullmatch(r"-\w+", argument)
-    return bool(short) and option[1] in argument
+    found = [command.runs(*words) for command in event.commands for words in wanted]
+    return True if True in found else None if None in found else False

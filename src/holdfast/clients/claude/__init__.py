@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.claude import events, hookspecs, matchable, matchers
+from holdfast.clients.claude import events, hookspecs, matchable, matchers, tools
 from holdfast.clients.claude.events import EVENTS as EVENTS
 from holdfast.clients.claude.events import HOOK_NAMES as HOOK_NAMES
 from holdfast.clients.claude.events import parse as parse
@@ -39,7 +39,7 @@ ROOT_VARIABLE = "CLAUDE_PROJECT_DIR"
 PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
 ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"
 STRICT_EVENTS = frozenset(name for name, each in EVENTS.items() if each.strict)
-SOURCES = (__file__, events.__file__, hookspecs.__file__, matchers.__file__, matchable.__file__)
+SOURCES = (__file__, events.__file__, hookspecs.__file__, matchers.__file__, matchable.__file__, tools.__file__)
 
 # Cursor and Copilot run Claude Code's settings too. These are keys of theirs, with Claude Code's name for the same.
 _FOREIGN_KEYS = {"cursor_version": "", "sessionId": "session_id", "hookEventName": "hook_event_name"}

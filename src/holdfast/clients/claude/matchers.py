@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from holdfast.clients.claude.hookspecs import EVENTS
+from holdfast.clients.claude.tools import SHELLS as SHELLS
 
 # Client fact §3.4, §4.2: a renamed tool is also tried under its other names.
 LEGACY_NAMES = {
@@ -21,8 +22,6 @@ LEGACY_NAMES = {
 }
 SHELL = "shell"
 """In a handler's matcher: every tool that runs a shell command, with those that older clients lack."""
-SHELLS = ("Bash", "PowerShell", "Monitor")
-"""The tools that `SHELL` means. Settings name these, because the client doesn't know `SHELL`."""
 TOOL_EVENTS = frozenset(name for name, each in EVENTS.items() if each.matcher == "tool_name")
 NO_MATCHER = frozenset(name for name, each in EVENTS.items() if each.matcher is None)
 """Events without a field a matcher could test (client fact §4.2)."""

@@ -98,7 +98,7 @@ def changed(event: Event, said: Sequence[Outcome]) -> Event:
             values[_REPLACES[outcome.kind]] = outcome.text if outcome.value is None else outcome.value
         elif outcome.kind == "answer":
             values |= {"action": outcome.text} | ({} if outcome.value is None else {"content": outcome.value})
-    return event.model_copy(update=values) if values else event
+    return event.replaced(values) if values else event
 
 
 _MONITOR_INPUT = "the client ignores it where a handler for Bash checks the command of Monitor"

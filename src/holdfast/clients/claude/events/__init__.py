@@ -29,6 +29,10 @@ def snake(name: str) -> str:
 _PARTS = {
     "event": ("Event", "Effort"),
     "calls": ("ToolEvent", "McpServer", "Todo"),
+    "inputs": tuple(
+        f"{tool}Input"
+        for tool in ("Bash", "Read", "Edit", "Write", "NotebookEdit", "Glob", "Grep", "WebFetch", "Agent")
+    ),
     "results": ("ToolCall",),
     "turns": ("BackgroundTask", "SessionCron"),
     "agents": ("TaskNotification", "AgentResult", "Returned", "agent_result"),
@@ -36,6 +40,7 @@ _PARTS = {
 HOMES = {name: f"{__name__}.{hook.model.partition('.')[0]}" for name, hook in EVENTS.items()} | {
     name: f"{__name__}.{module}" for module, names in _PARTS.items() for name in names
 }
+HOMES["Command"] = "holdfast.process.shell"
 """The module of every event's model, and of the types used in them; `holdfast.events` offers all to handlers."""
 
 

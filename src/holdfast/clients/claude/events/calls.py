@@ -1,11 +1,21 @@
 """Events about a tool call before it runs, and what all events about one call share."""
 
-from typing import Any
+from __future__ import annotations
 
-from pydantic import Field
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from pydantic import Field, PrivateAttr
 
 from holdfast.clients.claude.events.event import Event, Identifier, Record
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Self
+
+    from holdfast.process.shell.command import Command
+
+Input = TypeVar("Input")
 AGENT_TOOLS = frozenset({"Agent", "Task"})  # `Task` before client 2.1.63 (client fact §3.4)
 
 
@@ -51,6 +61,49 @@ class ToolEvent(Event):
     tool_name: str
     tool_input: dict[str, Any] = Field(default_factory=dict)
     mcp_server: McpServer | None = None
+
+    _asked: dict[str, Any] | None = PrivateAttr(None)
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The tool's input before any handler changed it."""
+        return self.tool_input if self._asked is None else self._asked
+
+    def replaced(self, values: Mapping[str, Any]) -> Self:
+        """Return a copy in which a handler has replaced the values of some fields; `asked` stays."""
+        copy = super().replaced(values)
+        copy._asked = self.asked
+        return copy
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """The commands that the tool runs in a shell, as far as its text tells; empty if it runs none.
+
+        What can't be read is a command that isn't `sure`, so it is never missing.
+        """
+        from holdfast.clients.claude import tool_paths
+
+        return tool_paths.commands(self.tool_name, self.tool_input)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The paths in the tool's input, absolute, without following links; of globs also what they match.
+
+        Of a shell command these are redirections and words that may be paths.
+        """
+        from holdfast.clients.claude import tool_paths
+
+        return tool_paths.paths(self.tool_name, self.tool_input, self.cwd)
+
+    def input_of(self, kind: type[Input]) -> Input | None:
+        """Return the input, typed for type checkers, if the call is of that tool; None for any other call.
+
+        Args:
+            kind: a type of `holdfast.events`, named after its tool: `BashInput`, `ReadInput`, ….
+        """
+        tool = kind.__name__.removesuffix("Input")
+        same = self.tool_name == tool or (tool == "Agent" and self.is_agent_launch)
+        return cast("Input", self.tool_input) if same else None
 
     @property
     def is_agent_launch(self) -> bool:

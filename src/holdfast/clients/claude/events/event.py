@@ -116,6 +116,10 @@ class Event(Record):
         """Whether a handler's advice reaches a subagent instead of the main conversation."""
         return self.in_subagent
 
+    def replaced(self, values: Mapping[str, Any]) -> Self:
+        """Return a copy in which a handler has replaced the values of some fields."""
+        return self.model_copy(update=values)
+
     @classmethod
     def read(cls, payload: Mapping[str, Any]) -> Self:
         """Parse a payload of this event.

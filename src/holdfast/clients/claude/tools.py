@@ -1,0 +1,6 @@
+"""Names of Claude Code's tools."""
+
+from __future__ import annotations
+
+SHELLS = ("Bash", "PowerShell", "Monitor")
+"""The tools that run a command in a shell, which handlers match as `shell`. Settings name these, not `shell`."""
