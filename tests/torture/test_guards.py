@@ -662,9 +662,10 @@ def test_a_state_folder_of_another_user_is_not_believed(place: Scratch) -> None:
             found.append(f"{text!r}: {asked.stdout!r}, {unreadable.stdout!r}")
         place.strict.write_bytes(memory)
     report(found)
-    state.chmod(0o777)
-    assert reason(place.fire(place.call("answer = deny('asked')"))).startswith("asked")
-    assert state.stat().st_mode & 0o022 == 0
+    for mode in (0o777, 0o770, 0o707):
+        state.chmod(mode)
+        assert reason(place.fire(place.call("answer = deny('asked')"))).startswith("asked")
+        assert state.stat().st_mode & 0o022 == 0, oct(mode)
 
 
 # --- the server ---------------------------------------------------------------------------------------------------
