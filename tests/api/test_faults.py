@@ -61,6 +61,7 @@ def test_each_fault_is_told_with_the_first_event_that_can_tell_it(place: Place) 
     said = bash(place)
     assert "user/early.py: on_pre_compact raised" in said and "user/a.py" not in said
     assert said.endswith("\nMore: holdfast handlers check")
+    assert bash(place) == ""  # of neither
     place.user_handler("a", handler("[][0]"))
     place.user_handler("b", handler("{}[0]"))
     place.user_handler("broken", "def on_stop(:\n")

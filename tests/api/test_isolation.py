@@ -18,6 +18,7 @@ from tests.commandline import holdfast
 if TYPE_CHECKING:
     from tests.api.author import Authors
     from tests.processes import Place
+    from tests.warmth import Warm
 
 SHORT = "timeout=0.2"
 # name: body, options, and what the log says that it did
@@ -192,6 +193,14 @@ def test_a_handlers_own_timeout_extends_the_deadline(place: Place) -> None:
     place.user_handler("b", handler("return tell_user('and this')", "stop"))
     reply = place.fire(place.payload("Stop")).reply
     assert (reply["reason"], reply["systemMessage"]) == ("the tests fail (user/a.py)", "and this")
+
+
+@pytest.mark.slow
+def test_the_server_gives_a_handler_the_time_that_it_asked_for(fresh: Warm) -> None:
+    """That may be longer than the relay waits for an event whose handlers it doesn't know yet: 22 s."""
+    fresh.user_handler("a", handler("time.sleep(25)\nreturn block(' '.join(sys.argv[1:]))", "stop", "timeout=120"))
+    fresh.warm_up()
+    assert fresh.fire(fresh.payload("Stop"), "Stop").reply["reason"] == "--serve (user/a.py)"
 
 
 def test_the_client_is_asked_to_wait_for_all_handlers(author: Authors) -> None:

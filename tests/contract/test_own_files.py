@@ -232,21 +232,32 @@ READ: list[tuple[str, dict[str, Any]]] = [
     ("Bash", {"command": "cat ./secrets/key"}),
     ("Bash", {"command": "cat {root}/link"}),
     ("Bash", {"env": [{"name": "API_KEY", "value": "hunter4"}]}),
+    ("Read", {"file_path": "{root}/ours/key"}),
 ]
+WORDS = ("MINE-1", "OURS-1")
+"""What the user's own and the project's `exclude_patterns` mask."""
 
 
 def test_an_export_has_no_secret_and_nothing_of_excluded_files(
     holdfast_project: Callable[..., HoldfastProject],
 ) -> None:
-    """Nor of a link that leads to one; the file is yours alone, also where others could read an earlier one."""
-    project = holdfast_project({"secrets/key": "x"})
+    """Nor of a link that leads to one; the file is yours alone, also where others could read an earlier one.
+
+    What a trusted project excludes comes on top of what you exclude.
+    """
+    project = holdfast_project({"secrets/key": "x", "ours/key": "x"})
     config = Path(os.environ["XDG_CONFIG_HOME"]) / "holdfast/holdfast.toml"
-    put(config, 'exclude = ["secrets/**"]\n[handlers]\non = ["record_events"]\n')
+    mine = 'exclude = ["secrets/**"]\nexclude_patterns = ["MINE-\\\\d"]\n'
+    put(config, f'{mine}[handlers]\non = ["record_events"]\n')
+    put(project.root / ".claude/holdfast.toml", 'exclude = ["ours/**"]\nexclude_patterns = ["OURS-\\\\d"]\n')
+    holdfast("handlers", "trust", "--yes", root=project.root)
     (project.root / "link").symlink_to(project.root / "secrets/key")
     for number, (tool, given) in enumerate(READ):
         asked = json.loads(json.dumps(given).replace("{root}", str(project.root)))
         response = {"stdout": "plain" if "env" in given else f"hunter{number}"}
         project.fire("PostToolUse", "PostToolUse-Bash", tool_name=tool, tool_input=asked, tool_response=response)
+    given = {"command": f"echo {' '.join(WORDS)}"}
+    project.fire("PostToolUse", "PostToolUse-Bash", tool_input=given, tool_response={"stdout": "said"})
     target = put(project.root / "export.json", "{}")
     target.chmod(0o644)
     said = holdfast("export", str(target), root=project.root)
@@ -255,6 +266,7 @@ def test_an_export_has_no_secret_and_nothing_of_excluded_files(
     text = target.read_text()
     assert text.count("PostToolUse") >= len(READ) and "plain" in text
     assert [READ[number] for number in range(len(READ)) if f"hunter{number}" in text] == []
+    assert [word for word in WORDS if word in text] == []
 
 
 def test_a_long_result_of_an_agent_that_is_launched_again_is_in_a_file(

@@ -277,7 +277,10 @@ def neighbour(loaded: str, called: str, options: str = "tryfirst=True") -> str:
 
 @pytest.mark.parametrize("server", ["on", "off"])
 def test_no_other_handler_changes_what_a_guard_sees_or_answers(place: Scratch, server: str) -> None:
-    """Yours and the project's, loaded or called before it; strict ones only lose folder, environment and umask."""
+    """Yours and the project's, loaded or called before it.
+
+    Strict ones of yours share the guard's process, where folder, environment and umask are what they were.
+    """
     if server == "on":
         serve(place)
     place.user_handler("sentry", SENTRY)
@@ -296,6 +299,8 @@ def test_no_other_handler_changes_what_a_guard_sees_or_answers(place: Scratch, s
             ]
         if tidy:
             made.append(place.user_handler("a_strict", neighbour(act, act, "strict=True, match='Sentry'")))
+        alone = neighbour(act.replace("answer = ", ""), act, "strict=True, tryfirst=True, match='Sentry'")
+        made.append(place.project_handler("a_strict", alone))
         place.trust()
         got = place.fire(place.call("cat .env", "Sentry"), environ=place.environ(HOLDFAST_SERVER=server))
         if wanted not in reason(got):
@@ -707,9 +712,10 @@ def test_a_state_folder_of_another_user_is_not_believed(place: Scratch) -> None:
             found.append(f"{text!r}: {asked.stdout!r}, {unreadable.stdout!r}")
         place.strict.write_bytes(memory)
     report(found)
-    state.chmod(0o777)
-    assert reason(place.fire(place.call("answer = deny('asked')"))).startswith("asked")
-    assert state.stat().st_mode & 0o022 == 0
+    for mode in (0o777, 0o770, 0o707):
+        state.chmod(mode)
+        assert reason(place.fire(place.call("answer = deny('asked')"))).startswith("asked")
+        assert state.stat().st_mode & 0o022 == 0, oct(mode)
 
 
 # --- the server ---------------------------------------------------------------------------------------------------
