@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from holdfast import paths
+from tests.processes import ROOT
 
 _PROBE = """
 import os
 from pathlib import Path
+
+from tests.processes import ROOT
 from holdfast import log, paths
 
 def test_walls():
@@ -36,7 +39,14 @@ def test_outer_variables_do_not_reach_a_test(tmp_path: Path, home: Path) -> None
     """A test run inside Claude Code sees none of its variables, and leaves nothing in the outer home."""
     (tmp_path / "conftest.py").write_bytes(Path(__file__).with_name("conftest.py").read_bytes())
     (tmp_path / "test_probe.py").write_text(_PROBE)
-    env = dict(os.environ, CLAUDECODE="1", CLAUDE_PROJECT_DIR="/x", HOLDFAST_SERVER="off", HOLDFAST_PROJECT_DIR="/x")
+    env = dict(
+        os.environ,
+        PYTHONPATH=str(ROOT),
+        CLAUDECODE="1",
+        CLAUDE_PROJECT_DIR="/x",
+        HOLDFAST_SERVER="off",
+        HOLDFAST_PROJECT_DIR="/x",
+    )
     before = sorted(home.rglob("*"))
 
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:holdfast", str(tmp_path)]

@@ -74,7 +74,7 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
             found.append(Notice("error", answer.label, answer.fault, files[answer.label] if answer.ran else None))
     for call in plan:
         failed = any(answer.fault and answer.ran and answer.label == call.label for answer in answers)
-        if failed and call.route.on_failure == "skip" and activity.begins_to_rest(call.file) and not call.route.strict:
+        if failed and call.route.on_failure == "skip" and activity.begins_to_rest(call) and not call.route.strict:
             rest = f"has failed {activity.FAILURES_IN_A_ROW} times in a row, so it is left out for"
             text = f"{rest} {activity.REST_S / 60:.0f} minutes"
             found.append(Notice("warning", call.label, text, call.file, about="rest"))
@@ -84,16 +84,16 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
 def is_left_out(call: Call) -> bool:
     """Return whether a call isn't made because its file has failed too often in a row; never if a failure refuses."""
     harmless = not call.route.strict and call.route.on_failure == "skip" and call.file.place != "shipped"
-    return harmless and activity.is_resting(call.file)
+    return harmless and activity.is_resting(call)
 
 
 def note_activity(plan: Sequence[Call], answers: Sequence[Answer]) -> None:
-    """Note which handler files ran, and which of them failed."""
-    files = {call.label: call.file for call in plan if call.file.place != "shipped"}
-    ran = [answer for answer in answers if answer.ran and answer.label in files]
-    failed = {files[answer.label].path for answer in ran if answer.fault}
-    called = {files[answer.label].path: files[answer.label] for answer in ran}
-    activity.note(called.values(), [file for path, file in called.items() if path in failed])
+    """Note which of your handlers' functions ran, and which of them failed."""
+    failed = {answer.label: False for answer in answers if answer.ran}
+    failed |= {answer.label: True for answer in answers if answer.ran and answer.fault}
+    for call in plan:
+        if call.file.place != "shipped" and call.label in failed:
+            activity.note(call, failed=failed[call.label])
 
 
 def record(event: str, found: Iterable[Notice], **fields: object) -> None:

@@ -7,8 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from packaging.requirements import InvalidRequirement, Requirement
-
 from holdfast import paths
 from holdfast.files import atomic
 from holdfast.plugins import packages
@@ -62,6 +60,11 @@ def unmet(requires: Sequence[str]) -> Iterator[str]:
     Args:
         requires: requirements as pip writes them, such as `acme-hooks>=1.2`.
     """
+    from packaging.requirements import (  # only a project that requires something needs it
+        InvalidRequirement,
+        Requirement,
+    )
+
     for text in requires:
         try:
             wanted = Requirement(text)

@@ -264,6 +264,6 @@ def _row(call: Call, withheld: str) -> dict[str, Any]:
         "trusted": call.file.trusted,
         "broken": route.broken or None,
         "off": call.file.off,
-        "last_run": clock.stamp(last) if (last := activity.last_run(call.file)) else None,
+        "last_run": clock.stamp(last) if (last := activity.last_run(call)) else None,
         "inactive_reason": idle(call.file) or withheld or None,
     }
