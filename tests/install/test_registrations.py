@@ -36,7 +36,7 @@ def hook(command: str, **more: Any) -> dict[str, Any]:
 
 
 def test_an_entry_says_what_it_runs(target: Target, home: Path) -> None:
-    """Event, matcher, time limit, and whether an install wrote it."""
+    """Event, matcher, program, time limit, and whether an install wrote it."""
     write(
         target,
         {
@@ -48,11 +48,12 @@ def test_an_entry_says_what_it_runs(target: Target, home: Path) -> None:
     first, by_hand, third = registrations.entries(target)
 
     assert (first.event, first.matcher, first.seconds, first.ours) == ("Stop", None, 7.0, True)
-    assert not by_hand.ours
+    assert first.program == home / ".local/share/holdfast/run"
+    assert (by_hand.ours, by_hand.program) == (False, None)
     assert (third.matcher, third.seconds) == ("Bash", None)
 
 
-@pytest.mark.parametrize("command", ["Holdfast Dispatch Stop", "cd /opt/holdfast &&\nhooks/dispatch.py Stop"])
+@pytest.mark.parametrize("command", ["Holdfast Dispatch Stop", "cd /opt/holdfast &&\npython3 dispatch.py Stop"])
 def test_what_runs_holdfast_is_found_however_it_is_written(target: Target, command: str) -> None:
     """In capitals and over several lines; a matcher the client cannot read selects as none does."""
     write(target, {"Stop": [{"matcher": 3, **hook(command)}]})
@@ -69,7 +70,7 @@ def test_settings_behind_a_link_are_read(target: Target, tmp_path: Path) -> None
 
 
 def test_the_files_a_session_reads(tmp_path: Path) -> None:
-    """Each once, also where the home is the project; what installs know besides for this project."""
+    """Each once, also where the home is the project; what installs know beside them, for this project or for all."""
     root, other = tmp_path / "project", tmp_path / "other"
     for folder in (root, other):
         (folder / ".claude").mkdir(parents=True)
@@ -82,6 +83,7 @@ def test_the_files_a_session_reads(tmp_path: Path) -> None:
         file.write_text("{}")
         installs.keep(Install(file, "project", folder))
     assert [each.settings for each in registrations.targets(project)] == [*(each.settings for each in usual), own]
+    assert registrations.targets(project, everywhere=True)[-1].settings == theirs
 
     home = Workspace.open(scopes.claude_dir().parent)
     assert [each.scope for each in registrations.targets(home)] == ["user", "local"]

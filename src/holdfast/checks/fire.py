@@ -115,7 +115,7 @@ def _run(commands: Sequence[_Command], environ: Mapping[str, str]) -> Iterator[F
 def _registered(project: Workspace) -> list[_Command]:
     """Return the commands that settings files register, each once per event, in the order in which to run them."""
     found: dict[tuple[str, str], _Command] = {}
-    for target in registrations.targets(project):
+    for target in registrations.targets(project, everywhere=True):
         try:
             for command in _of_settings(target):
                 found.setdefault((command.event, str(command.hook["command"])), command)

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,21 +31,25 @@ _ANSWERED = "stdin is empty"  # what the engine logs when it is started without 
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Start the launchers that settings name and the model's command, and look at the fallback."""
-    ours = []
-    for target in registrations.targets(project):
-        with suppress(StateError):  # the registration check reports that
-            ours += [entry for entry in registrations.entries(target) if entry.ours]
-    run, command, fallback = launcher.programs()
-    if not ours and not run.exists():
+    entries = []
+    for target in registrations.targets(project, everywhere=True):
+        try:
+            entries += [entry for entry in registrations.entries(target) if entry.ours]
+        except StateError:
+            continue  # the registration check reports that
+    usual, command, fallback = launcher.programs()
+    named = {entry.program: entry for entry in reversed(entries) if entry.program}
+    if not named and not usual.exists():
         yield ok("no settings file registers Holdfast")
         return
-    where, remedy = "holdfast installed it", "holdfast install"
-    if ours:
-        where, remedy = f"{ours[0].target.settings} registers it for {ours[0].event}", ours[0].target.redo
-    yield from _program(run, paths.entrypoint(), where, remedy)
-    yield from _relay(remedy)
-    yield from _program(command, command, "the model's Bash tool runs it", remedy)
-    yield from _fallback(fallback, remedy)
+    for program, entry in named.items():
+        where = f"{entry.target.settings} registers it for {entry.event}"
+        yield from _program(program, where, entry.target.redo, mendable=program == usual)
+    if usual in named:
+        remedy = named[usual].target.redo
+        yield from _relay(remedy)
+        yield from _program(command, "the model's Bash tool runs it", remedy, mendable=True)
+        yield from _fallback(fallback, remedy)
 
 
 def _relay(remedy: str) -> Iterator[Finding]:
@@ -75,17 +78,19 @@ def _fallback(script: Path, remedy: str) -> Iterator[Finding]:
         yield ok(f"{script} refuses for strict handlers if the launcher fails")
 
 
-def _program(program: Path, source: Path, where: str, remedy: str) -> Iterator[Finding]:
-    """Start a program, which has the text of `source` or is the relay that starts that; yield what is wrong with it."""
-    script = source if native.is_native(program) else program
+def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Iterator[Finding]:
+    """Start a program and yield what is wrong with it; one in another home can't be repaired from here."""
+    fix = _write if mendable else None
+    source = paths.entrypoint() if program == paths.launcher() else program
+    script = source if native.is_native(program) else program  # what the relay starts
     try:
         text = document.read(script)[0].decode("utf-8", "replace")
     except MissingError:
-        yield problem(f"{script} is missing, but {where}", remedy, _write)
+        yield problem(f"{script} is missing, but {where}", remedy, fix)
         return
     except StateError as error:
         above = access.closed(program.parent)  # an install couldn't write it either
-        yield problem(f"{error}, and {where}", access.opening(above) if above else remedy, None if above else _write)
+        yield problem(f"{error}, and {where}", access.opening(above) if above else remedy, None if above else fix)
         return
     if not os.access(program, os.X_OK):
         if program.stat().st_mode & 0o111 == 0o111:  # everybody may run it, so its file system forbids that
@@ -93,18 +98,18 @@ def _program(program: Path, source: Path, where: str, remedy: str) -> Iterator[F
             text = f"{program} can't run, because {mount} is mounted with the option noexec; {where}"
             yield problem(text, f"sudo mount -o remount,exec {shlex.quote(str(mount))}")
             return
-        yield problem(f"{program} isn't executable, but {where}", remedy, _write)
+        yield problem(f"{program} isn't executable, but {where}", remedy, fix)
         return
     started = launcher.started(text)
     if started is None:
         yield problem(f"{program} wasn't written by `holdfast install`, but {where}", remedy)
         return
     if not os.access(started.interpreter, os.X_OK):
-        yield problem(f"{program} starts {started.interpreter}, which is missing, but {where}", remedy, _write)
+        yield problem(f"{program} starts {started.interpreter}, which is missing, but {where}", remedy, fix)
         return
     fault = unreached([str(program)], {}) if program.name == "run" else _called(program)
     if fault:
-        yield problem(f"{program} doesn't answer: {fault}", remedy, _write)
+        yield problem(f"{program} doesn't answer: {fault}", remedy, fix)
     elif not _is_mine(started):
         yield notice(
             f"{program} starts {started.interpreter} with Holdfast in {started.root}, but this command runs "
@@ -112,7 +117,7 @@ def _program(program: Path, source: Path, where: str, remedy: str) -> Iterator[F
             f"{remedy}, with the Holdfast you want",
         )
     elif launcher.texts(started.interpreter).get(source, text) != text:
-        yield problem(f"{script} was written by another version of Holdfast, or by hand", remedy, _write)
+        yield problem(f"{script} was written by another version of Holdfast, or by hand", remedy, fix)
     else:
         yield ok(f"{program} starts {started.interpreter} and answers")
 

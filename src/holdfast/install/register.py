@@ -55,6 +55,11 @@ LEAST_TIMEOUT_S = 5.0
 """The time a handler has by default: a shorter registered timeout would cut off answers that are in time."""
 
 _SAME_TOOL = frozenset({"Task", "Agent"})
+_OURS = re.compile(
+    r"""\s*(?:p=|exec\s+|(?:\[|test)\s+-\S+\s+)?
+        (?P<quote>["']?)(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*)/\.local/share/holdfast/run(?P=quote)(?:[\s;]|$)""",
+    re.VERBOSE,
+)
 # Constructs that JavaScript's regular expressions lack or read differently, and those that number or name groups.
 _UNSAFE_TO_JOIN = re.compile(r"\(\?(?:P|#|\(|>|<(?![=!])|[aiLmsux-])|\\[AZk1-9]|[*+?}]\+")
 
@@ -289,8 +294,11 @@ def plugin_command(event: str) -> str:
 
 
 def ours(text: str) -> bool:
-    """Return whether an install wrote a registered command; one that only mentions the launcher is somebody else's."""
-    return text.startswith(f'p="{LAUNCHER}"')
+    """Return whether an install wrote a registered command, in this or any earlier form.
+
+    Such a command begins with the launcher's path; one that merely mentions it is somebody else's.
+    """
+    return _OURS.match(text) is not None
 
 
 def least_timeout_s(event: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})
 """The keys of a command that the client always runs, and whose answer it waits for."""
 
+_PROGRAM = re.compile(r"""(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*?)/\.local/share/holdfast/run""")
+_ENTRYPOINT = "dispatch.py"
+_FILE_LIMIT_BYTES = 1024 * 1024  # of a file that may be Holdfast's entrypoint
 _ALIKE = re.compile(r"\bholdfast\b.*\b(?:dispatch|run)\b|\bdispatch\.py\b.*\bholdfast\b", re.IGNORECASE | re.DOTALL)
 
 
@@ -61,16 +65,23 @@ class Entry:
         """Whether nothing was added to it that keeps the client from running it, or from waiting for its answer."""
         return self.hook.keys() <= PLAIN
 
+    @property
+    def program(self) -> Path | None:
+        """The launcher that the command names, or None if it names none."""
+        found = _PROGRAM.search(self.command)
+        return Path(re.sub(r"^(?:\$HOME|\$\{HOME\}|~)", lambda _: str(Path.home()), found[0])) if found else None
 
-def targets(project: Project) -> list[Target]:
+
+def targets(project: Project, *, everywhere: bool = False) -> list[Target]:
     """Return the settings files that a session in a project reads (user, project, local), each file once.
 
-    Files of other names that somebody installed into for this project are included.
+    Files of other names that somebody installed into for this project are included; with `everywhere`, all files with
+    a recorded install, of any project.
     """
     others = [
         scopes.Target(each.scope, each.settings, each.root)
         for each in installs.load().values()
-        if each.root == project.root
+        if everywhere or each.root == project.root
     ]
     found: dict[Path, Target] = {}
     for each in (*usual(project.root), *others):
@@ -128,6 +139,38 @@ def _entries(target: Target, hooks: Any) -> Iterator[Entry]:
             matcher = group.get("matcher") if isinstance(group, dict) else None
             for hook in listed if isinstance(listed, list) else ():
                 command = hook.get("command") if isinstance(hook, dict) else None
-                if isinstance(command, str) and (register.ours(command) or _ALIKE.search(command)):
+                if isinstance(command, str) and _runs_holdfast(command, target.root):
                     chosen = matcher if isinstance(matcher, str) else None
                     yield Entry(target, event, chosen, hook, register.ours(command))
+
+
+def _runs_holdfast(command: str, root: Path) -> bool:
+    """Return whether a command runs Holdfast: by its text, or by the file that it runs, wherever that is."""
+    if register.ours(command) or _ALIKE.search(command):
+        return True
+    if _ENTRYPOINT not in command:
+        return False
+    try:
+        words = list(_words(command))
+    except ValueError:  # an unclosed quote: no shell runs it
+        return False
+    return any(_is_entrypoint(word, root) for word in words if word.endswith(_ENTRYPOINT))
+
+
+def _words(command: str) -> shlex.shlex:
+    """Split a command as a shell does: unquoted `;`, `|`, `&` and brackets end a word too."""
+    words = shlex.shlex(command, posix=True, punctuation_chars=True)
+    words.whitespace_split, words.commenters = True, ""
+    return words
+
+
+def _is_entrypoint(word: str, root: Path) -> bool:
+    """Return whether a word of a command is the path of Holdfast's entrypoint or of a copy of it."""
+    homes = {"HOME": str(Path.home()), "CLAUDE_PROJECT_DIR": str(root)}
+    named = re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda found: homes.get(found[1] or found[2], found[0]), word)
+    path = root / (str(Path.home()) + named[1:] if named.startswith("~/") else named)
+    try:
+        text = document.read(path, _FILE_LIMIT_BYTES)[0]
+    except StateError:
+        return False
+    return b"holdfast" in text
