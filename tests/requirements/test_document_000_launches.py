@@ -145,7 +145,7 @@ def test_a_launch_inside_an_agent_counts_if_that_works_for_the_workflow(calculat
         launcher, inner = Agent(project, description, kind, number=number), Agent(project, title, number=number + 1)
         launcher.about_to()
         launcher.started()
-        inside(launcher, inner, "PreToolUse-Agent").assert_silent("track_agents")
+        inside(launcher, inner, "PreToolUse-Agent").assert_silent("reuse_agents")
         told = inside(launcher, inner, "PostToolUse-Agent")
         if kind == "scout":
             told.assert_advised(f'Phase 1/2 "{CREATE}" is pending (this launch moves nothing', "say in your result")
