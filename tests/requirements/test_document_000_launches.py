@@ -150,7 +150,7 @@ def test_a_launch_inside_an_agent_counts_if_that_works_for_the_workflow(calculat
         if kind == "scout":
             told.assert_advised(f'Phase 1/2 "{CREATE}" is pending (this launch moves nothing', "say in your result")
         else:
-            told.assert_silent()
+            told.assert_silent("track_agents")
         project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="go on")
         assert calculator.statuses == statuses, description
 
