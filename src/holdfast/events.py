@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.clients.claude.events.team import *
     from holdfast.clients.claude.events.turns import *
     from holdfast.clients.claude.events.workspace import *
-    from holdfast.process.shell import Command as Command
+    from holdfast.process.shell.command import Command as Command
 
 __all__ = ["EVENTS", "HOOK_NAMES", "OLDEST_CLIENT_EVENTS", "EventError", "model", "parse", "snake", *HOMES]
 

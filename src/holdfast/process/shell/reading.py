@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.process.shell import Command, nesting
+from holdfast.process.shell import nesting
+from holdfast.process.shell.command import Command
 from holdfast.process.shell.words import Word, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _DEEPEST = 8  # scripts in scripts
 _LONGEST_CHARS = 100_000
@@ -31,8 +32,13 @@ class Output(NamedTuple):
 class Reading:
     """The commands found so far, and the folder in which the next one runs."""
 
-    def __init__(self) -> None:
-        """Begin in the event's folder."""
+    def __init__(self, parse: Callable[[Reading, str, tuple[str, ...], bool], bool]) -> None:
+        """Begin in the event's folder.
+
+        Args:
+            parse: adds the commands of a script (the arguments of `read`), and returns False if it can't.
+        """
+        self._parse = parse
         self.found: list[Command] = []
         self.folder: str | None = ""
 
@@ -46,19 +52,8 @@ class Reading:
         """
         if words := plain(text):
             self.add(text, words, inside, sure)
-        elif len(inside) > _DEEPEST or len(text) > _LONGEST_CHARS or not self._parse(text, inside, sure):
+        elif len(inside) > _DEEPEST or len(text) > _LONGEST_CHARS or not self._parse(self, text, inside, sure):
             self.found.append(Command(text, inside=inside))
-
-    def _parse(self, text: str, inside: tuple[str, ...], sure: bool) -> bool:
-        try:
-            from holdfast.process.shell import bash
-        except ImportError:  # the extra isn't installed
-            return False
-        try:
-            bash.Walk(self, text, inside, sure).all()
-        except RecursionError:
-            return False
-        return True
 
     def add(
         self,
