@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from holdfast.process.shell.command import Command as Command
-
-if TYPE_CHECKING:
-    from holdfast.process.shell.reading import Reading
+from holdfast.process.shell.reading import Reading
 
 
 @lru_cache(maxsize=32)  # several handlers ask about one event
@@ -18,15 +15,13 @@ def read(text: str) -> tuple[Command, ...]:
     What can't be read is a command that isn't `sure`. With the extra `holdfast[shell]`, bash's grammar is understood.
     Without it that is only a command of plain or quoted words, and everything else is one that can't be read.
     """
-    from holdfast.process.shell.reading import Reading
-
     reading = Reading(_parse)
     reading.read(text)
     return tuple(reading.found) or ((Command(text),) if text.strip() else ())
 
 
 def _parse(reading: Reading, text: str, inside: tuple[str, ...], sure: bool) -> bool:
-    """Add the commands of a script to a reading. Return False if it can't be read."""
+    """Add the commands of a script that needs a parser. Return False without one, or if it is nested too deeply."""
     try:
         from holdfast.process.shell import bash
     except ImportError:  # the extra isn't installed

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import tree_sitter_bash
 from tree_sitter import Language, Parser
 
-from holdfast.process.shell.command import Command, Output
+from holdfast.process.shell.command import Command
+from holdfast.process.shell.reading import Output
 from holdfast.process.shell.words import Word, unescape, word
 
 if TYPE_CHECKING:

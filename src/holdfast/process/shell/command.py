@@ -1,16 +1,14 @@
-"""What is known of one program that a shell command runs."""
+"""One program that a shell command runs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from re import fullmatch
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from holdfast.process.shell.words import Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +89,3 @@ _WITH_SUBCOMMANDS = frozenset(
 def _fits(word: str, wanted: str) -> bool:
     grouped = fullmatch(r"-\w", wanted) and fullmatch(r"-\w+", word)
     return fnmatchcase(word, wanted) or (bool(grouped) and wanted[1] in word)
-
-
-class Output(NamedTuple):
-    """What a command reads or prints.
-
-    Attributes:
-        command: the command that prints it; None for a here-document.
-        text: what it is, None if that isn't known.
-        label: the entry in `Command.inside` for a shell that reads it.
-    """
-
-    command: Command | None
-    text: Word | None = None
-    label: str = "|"

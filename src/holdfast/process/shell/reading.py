@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.process.shell import nesting
-from holdfast.process.shell.command import Command, Output
+from holdfast.process.shell.command import Command
 from holdfast.process.shell.words import Word, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _DEEPEST = 8  # scripts in scripts
 _LONGEST_CHARS = 100_000
 
 
-Parse = Callable[["Reading", str, tuple[str, ...], bool], bool]
+class Output(NamedTuple):
+    """What a command reads or prints.
+
+    Attributes:
+        command: the command that prints it; None for a here-document.
+        text: what it is, None if that isn't known.
+        label: the entry in `Command.inside` for a shell that reads it.
+    """
+
+    command: Command | None
+    text: Word | None = None
+    label: str = "|"
 
 
 class Reading:
     """The commands found so far, and the folder in which the next one runs."""
 
-    def __init__(self, parse: Parse) -> None:
-        """Begin in the event's folder; `parse` adds the commands of a script, or returns False if it can't read it."""
+    def __init__(self, parse: Callable[[Reading, str, tuple[str, ...], bool], bool]) -> None:
+        """Begin in the event's folder.
+
+        Args:
+            parse: adds the commands of a script (the arguments of `read`), and returns False if it can't.
+        """
         self._parse = parse
         self.found: list[Command] = []
         self.folder: str | None = ""

@@ -40,7 +40,7 @@ _PARTS = {
 HOMES = {name: f"{__name__}.{hook.model.partition('.')[0]}" for name, hook in EVENTS.items()} | {
     name: f"{__name__}.{module}" for module, names in _PARTS.items() for name in names
 }
-HOMES["Command"] = "holdfast.process.shell"
+HOMES["Command"] = "holdfast.process.shell.command"
 """The module of every event's model, and of the types used in them; `holdfast.events` offers all to handlers."""
 
 
