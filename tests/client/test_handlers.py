@@ -344,3 +344,49 @@ def test_a_worktree_is_made_by_a_handler_or_the_model_hears_why_not(world: World
     assert "Holdfast named no folder for the worktree" in refused
     assert str(world.project.parent / "made") in entered
     assert str(world.project.parent / "made") in where
+
+
+RULE = """
+event = "PreToolUse"
+match = "shell"
+when = { command = "touch *.env" }
+answer = "deny"
+text = "REFUSED-BY-RULE"
+"""
+SCRIPT = """#!/bin/sh
+# holdfast: event=PreToolUse match=shell
+grep -q 'touch scripted' && { echo REFUSED-BY-SCRIPT >&2; exit 2; }
+exit 0
+"""
+HOOKIFY = """---
+name: no-danger
+enabled: true
+event: bash
+pattern: touch\\s+danger
+action: block
+---
+
+REFUSED-BY-HOOKIFY
+"""
+
+
+@pytest.mark.scenario(6)
+def test_handlers_of_each_kind_refuse(world: World) -> None:
+    """A rule, a script, a rule of hookify and a Python file, one after the other in one session."""
+    folder = world.client.home / ".config/holdfast/handlers"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "ruled.toml").write_text(RULE)
+    (folder / "scripted.sh").write_text(SCRIPT)
+    (folder / "scripted.sh").chmod(0o755)
+    (world.project / ".claude").mkdir(exist_ok=True)
+    (world.project / ".claude/hookify.no-danger.local.md").write_text(HOOKIFY)
+    world.holdfast("handlers", "import")
+    put(world, no=DENY)
+    touched = {"x.env": "REFUSED-BY-RULE", "scripted": "REFUSED-BY-SCRIPT", "danger": "REFUSED-BY-HOOKIFY"}
+    touched |= {"forbidden": "this is forbidden here"}
+    world.model.turns = [*(bash(f"touch {name}") for name in touched), bash("touch harmless"), say("Done.")]
+    world.client.session(*TOUCH).prompt("Begin.")
+    answers = [each.last for each in world.model.of("main")[1:]]
+    assert [reason in answer for reason, answer in zip(touched.values(), answers, strict=False)] == [True] * 4, answers
+    assert [name for name in (*touched, "harmless") if (world.project / name).exists()] == ["harmless"]
+    assert not world.complaints
