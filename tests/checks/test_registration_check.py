@@ -14,11 +14,14 @@ from holdfast.clients.claude import scopes
 from holdfast.errors import StateError
 from holdfast.install import install, installs, registrations, skill
 from holdfast.install.install import Options
+from tests import pluginhome
 from tests.doctoring import examine, healthy, mend, obey, only
+from tests.processes import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from holdfast.checks import Finding
     from holdfast.clients.claude.scopes import Scope, Target
 
 
@@ -335,3 +338,33 @@ def test_the_entrypoint_by_hand_is_found_wherever_it_lies(root: Path, tmp_path: 
 
     assert f"so Holdfast answers the event twice: {command}" in found.text
     assert found.remedy == f'remove that entry from "hooks.Stop" in {target.settings}'
+
+
+# --- beside the plugin --------------------------------------------------------------------------------------------
+
+
+def both(found: list[Finding]) -> list[Finding]:
+    return [each for each in found if " both register " in each.text]
+
+
+@pytest.mark.parametrize("rules", [False, True])
+def test_plugin_and_settings_that_register_the_same_are_told(root: Path, rules: bool) -> None:
+    """Both are named, that nothing is delivered twice, and what removes the one and the other."""
+    target = put(root, allow_cli=rules)
+    copy = pluginhome.enable(ROOT)
+
+    (found,) = both(examine("registration", root))
+
+    assert (found.level, found.fix) == ("notice", None)
+    assert found.text.startswith(f"{target.settings} and the plugin holdfast@holdfast both register SessionStart, ")
+    assert not [event for event in copy.registered() if event not in found.text]
+    assert "nothing is delivered twice" in found.text
+    assert found.text.endswith("To remove the plugin: claude plugin uninstall holdfast@holdfast")
+    assert found.remedy.startswith("holdfast uninstall --scope user")
+    assert ("--allow-cli" in found.remedy) == rules
+    obey(found, root)
+    healthy("registration", root)
+    settings = json.loads(target.settings.read_text("utf-8"))
+    assert not set(settings.get("hooks", {})) & set(copy.registered())
+    assert ("permissions" in settings) == rules
+    assert settings["enabledPlugins"]

@@ -17,11 +17,12 @@ from holdfast.plugins import discovery
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from holdfast.checks import Finding
     from holdfast.clients.claude.scopes import Target
     from holdfast.install.installs import Install
+    from holdfast.install.plugin import Copy
     from holdfast.install.registrations import Entry
     from holdfast.plugins.discovery import HandlerFile
     from holdfast.sessions.workspace import Workspace
@@ -50,7 +51,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
             unread.append(target)
     ours = [entry for listed in entries.values() for entry in listed if entry.ours]
     if not (ours or unread):
-        yield from _absent(project, entries)
+        yield from _absent(entries)
     for target, listed in entries.items():
         if target not in unread and any(entry.ours for entry in listed):
             yield from _drifted(project, target, files, len({entry.event for entry in listed if entry.ours}))
@@ -60,6 +61,9 @@ def findings(project: Workspace) -> Iterator[Finding]:
             yield from _allowed(target)
             yield from _skill(target, record)
     yield from _twice(ours)
+    for copy in plugin.copies(project.root):
+        for target, listed in entries.items():
+            yield from _beside(copy, target, {entry.event: entry.matcher for entry in listed if entry.ours})
 
 
 def _remedy(target: Target) -> str:
@@ -67,11 +71,13 @@ def _remedy(target: Target) -> str:
     return access.remedy(target.real) or f"correct {target.settings}"
 
 
-def _absent(project: Workspace, targets: Collection[Target]) -> Iterator[Finding]:
-    copies = plugin.copies(project.root)
-    for copy in copies:
-        yield ok(f"{copy} registers {count(len(copy.registered()), 'event')}")
-    if copies:
+def _absent(targets: Collection[Target]) -> Iterator[Finding]:
+    for target in targets:
+        if by_plugin := plugin.registered(target):
+            yield ok(f"{target.settings} enables the plugin, which registers {count(len(by_plugin), 'event')}")
+            return
+    if plugin.running():  # with --plugin-dir no settings file names it
+        yield ok(f"this is the plugin, which registers {count(len(plugin.own()), 'event')}")
         return
     names = ", ".join(str(target.settings) for target in targets)
     yield problem(f"Holdfast isn't registered here (looked in {names})", "holdfast install")
@@ -136,6 +142,26 @@ def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
         names = " and ".join(str(target.settings) for target in files)
         text = f"{names} register {', '.join(double)} with different commands, so Holdfast runs twice"
         yield problem(text, " && ".join(stale) or next(iter(files)).redo)
+
+
+def _beside(copy: Copy, target: Target, own: Mapping[str, str | None]) -> Iterator[Finding]:
+    """Yield a notice if a settings file and the plugin register the same events, with how to keep only one of them."""
+    theirs = copy.registered()
+    left = {event: register.beyond(event, matcher, theirs) for event, matcher in own.items()}
+    twice = [event for event, matcher in own.items() if left[event] != register.Entry(matcher)]
+    if not twice:
+        return
+    record = installs.get(target.real)
+    rules = " --allow-cli" if record is not None and record.allowed else ""
+    without = f"{target.undo} && {target.redo}{rules}" if any(left.values()) or rules else target.undo
+    text = (
+        f"{target.settings} and {copy} both register {', '.join(twice)}. Holdfast answers each event only once, so "
+        "nothing is delivered twice"
+    )
+    if target.scope == "project":  # a team's settings are not one person's to change
+        yield notice(f"{text}. To remove it from the project's settings: {without}", copy.undo)
+    else:
+        yield notice(f"{text}. To remove the plugin: {copy.undo}", without)
 
 
 def _allowed(target: Target) -> Iterator[Finding]:

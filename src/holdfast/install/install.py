@@ -91,17 +91,15 @@ def install(target: Target, options: Options = Options()) -> list[str]:
         files = _files(target)
         edit = edit_of(target, files, options)
         _check_accepted(edit)
-        beside_plugin = plugin.is_enabled(target)
-        source = skill.shipped() if options.allow_cli and not beside_plugin else b""
+        by_plugin = plugin.registered(target)
+        source = skill.shipped() if options.allow_cli and not by_plugin else b""
         if edit.changes:
             settings.check_writable(edit.file)
         if launcher.write():
             control.stop_of(paths.launcher(), paths.entrypoint())
         write(edit)
         discovery.files_changed(target.root, files)
-        lines = [*_registered(edit), *_left_out(edit)]
-        if beside_plugin:
-            lines.append("The plugin is enabled too. It leaves to these settings what they register.")
+        lines = [*_registered(edit, by_plugin), *_left_out(edit)]
         if source:
             lines.append(_copy_skill(target, source, edit.record))
         if options.status_line:
@@ -212,10 +210,11 @@ def _is_due(edit: Edit) -> bool:
 
 def _wanted(target: Target, files: Sequence[HandlerFile], record: Install, present: Matchers) -> dict[str, Entry]:
     """Return event -> the entry that the handlers want in `target`, which registers `present` now."""
-    if target.scope != "project":
-        return register.entries(register.personal_wishes(files, record.others(target.root)), EVENTS)
-    keep = present if register.team_lacks(target.root) else register.NOTHING
-    return register.entries(register.team_wishes(target.root), EVENTS, keep=keep)
+    if target.scope == "project":
+        wishes, keep = register.team_wishes(target.root), register.team_lacks(target.root)
+    else:
+        wishes, keep = register.personal_wishes(files, record.others(target.root)), False
+    return register.entries(wishes, EVENTS, plugin=plugin.registered(target), present=present, keep=keep)
 
 
 def _unknown(target: Target, added: Collection[str]) -> list[str]:
@@ -251,16 +250,20 @@ def _copy_skill(target: Target, source: bytes, record: Install) -> str:
 # --- what the user is told -----------------------------------------------------------------------------------------
 
 
-def _registered(edit: Edit) -> list[str]:
+def _registered(edit: Edit, by_plugin: Matchers) -> list[str]:
     name = edit.target.settings
+    enabled = [f"The plugin is enabled and registers {', '.join(by_plugin)}."] if by_plugin else []
     if not edit.entries:
-        return [f"No handler wants an event, so nothing is registered in {name}."]
+        what = "an event that the plugin does not register" if by_plugin else "an event"
+        return [f"No handler wants {what}, so nothing is registered in {name}.", *enabled]
+    if twice := [event for event in edit.entries if event in by_plugin]:
+        enabled = [f"{enabled[0]} For {', '.join(twice)}, the plugin leaves to these settings what they select."]
     head = f"Registered in {name}:" if edit.changes else f"Already registered in {name}, nothing changed:"
     width = max(map(len, edit.entries))
     events = [f"  {event:<{width}}  {entry.matcher or '*'}" for event, entry in edit.entries.items()]
     changes = [f"  {change}" for change in edit.settings.changes] if edit.had_entries else []
     silenced = ['Note: "disableAllHooks" is true there, so the client runs no hook.'] if edit.settings.silenced else []
-    return [head, *events, *(["Changed:", *changes] if changes else []), *silenced]
+    return [head, *events, *(["Changed:", *changes] if changes else []), *enabled, *silenced]
 
 
 def _left_out(edit: Edit) -> list[str]:

@@ -102,9 +102,17 @@ def running() -> bool:
     return (Path(sys.prefix) / "ready").is_file() and paths.plugin_manifest().is_file()
 
 
-def is_enabled(target: Target) -> bool:
-    """Return whether the settings that apply to `target` enable the plugin."""
-    return bool(scopes.enabled_plugins(_NAME, target))
+def registered(target: Target) -> Matchers:
+    """Return event -> matcher that an enabled plugin registers wherever the settings of `target` apply.
+
+    A plugin counts if the user's settings enable it; for local settings also if the project's do. For a project's
+    shared settings, which are the same on every machine, it counts only if they enable it themselves. Empty if no
+    plugin is enabled and installed.
+    """
+    names = scopes.enabled_plugins(_NAME, target)
+    if target.scope == "project":
+        return _merged([paths.shipped("hooks").parent] if names else [])
+    return _merged([copy.root for name in names for copy in scopes.installed_plugins(name, target)])
 
 
 def copies(root: Path) -> list[Copy]:

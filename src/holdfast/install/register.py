@@ -89,24 +89,66 @@ def entries(
     wishes: Iterable[Wish],
     known: Collection[str],
     *,
-    keep: Matchers = NOTHING,
+    plugin: Matchers = NOTHING,
+    present: Matchers = NOTHING,
+    keep: bool = False,
 ) -> dict[str, Entry]:
     """Return event -> the one entry that settings need so that every wish is met.
 
     Args:
         wishes: what the handlers want.
         known: the events that may be registered.
-        keep: what stays registered besides, because a handler that can't be read may want it.
+        plugin: what an enabled plugin registers. Only what goes beyond it is added.
+        present: what the settings register now. An event that they register by themselves stays registered in full:
+            nothing would be left if the plugin were removed.
+        keep: whether all that's present stays, because a handler that can't be read may want it.
     """
     by_event: dict[str, list[Wish]] = {}
     for wish in wishes:
         by_event.setdefault(wish.event, []).append(wish)
     found = {event: _entry(event, by_event[event]) for event in EVENTS if event in by_event and event in known}
-    for event, matcher in keep.items():
+    for event, matcher in present.items() if keep else ():
         asked = found.get(event, Entry(matcher))
         both = matcher if covers(event, matcher, asked.matcher) else union(event, [matcher, asked.matcher])
         found[event] = asked._replace(matcher=both)
-    return found
+    return {
+        event: left for event, entry in found.items() if (left := _beyond(event, entry, plugin, present)) is not None
+    }
+
+
+def beyond(event: str, matcher: str | None, plugin: Matchers) -> Entry | None:
+    """Return the entry for what a matcher selects and the plugin's doesn't, None if there is nothing.
+
+    If one of them is a regular expression, that can't be told exactly: the entry may select more.
+    """
+    if event not in plugin:
+        return Entry(matcher)
+    covered = plugin[event]
+    if covered is None or selects_all(covered) or matcher == covered or event in NO_MATCHER:
+        return None
+    if matcher is None or selects_all(matcher):
+        return Entry(None)
+    names, theirs = alternatives(matcher, event), alternatives(covered, event)
+    if names is None or theirs is None:
+        return Entry(matcher)
+    rest = "|".join(name for name in names if name not in theirs)
+    return Entry(rest) if rest else None
+
+
+def _beyond(event: str, entry: Entry, plugin: Matchers, present: Matchers) -> Entry | None:
+    if event in present and not _only_beyond(event, present[event], plugin):
+        return entry
+    rest = beyond(event, entry.matcher, plugin)
+    if rest is None:  # a plugin's hooks can't have a longer time limit
+        return entry if entry.timeout_s else None
+    return rest._replace(timeout_s=entry.timeout_s)
+
+
+def _only_beyond(event: str, matcher: str | None, plugin: Matchers) -> bool:
+    """Return whether a registered matcher is a list of names that the plugin selects none of."""
+    if event not in plugin or matcher is None or selects_all(matcher) or alternatives(matcher, event) is None:
+        return False
+    return beyond(event, matcher, plugin) == Entry(matcher)
 
 
 def _entry(event: str, wishes: Sequence[Wish]) -> Entry:

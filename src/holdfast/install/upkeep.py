@@ -146,13 +146,8 @@ def _plugin_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     """Return a line that names what handlers want beyond the plugin, if nothing but the plugin is registered."""
     if any(edit_of(scopes.target(scope, project.root), files).had_entries for scope in _PERSONAL):
         return []
-    own = plugin.own()
-    wanted = register.entries(register.personal_wishes(files), versions.known_events(versions.of_session()))
-    left = [
-        event
-        for event, each in wanted.items()
-        if not (event in own and register.covers(event, own[event], each.matcher))
-    ]
+    known = versions.known_events(versions.of_session())
+    left = register.entries(register.personal_wishes(files), known, plugin=plugin.own())
     if not left:
         return []
     program = paths.plugin_root() / "bin" / "holdfast"
