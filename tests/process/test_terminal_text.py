@@ -92,6 +92,7 @@ def test_a_console_writes_its_own_colours_only() -> None:
 def project(holdfast_project: Callable[..., HoldfastProject], tmp_path: Path) -> HoldfastProject:
     """A project in which everything that has a name has a hostile one."""
     made = holdfast_project({})
+    made.checked = False
     made.root = tmp_path / f"root {HOSTILE}"
     (made.root / ".claude" / "handlers").mkdir(parents=True)
     for folder in (paths.ensure_private(paths.user_handlers()), made.root / ".claude" / "handlers"):
