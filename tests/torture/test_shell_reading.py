@@ -153,7 +153,7 @@ def test_whatever_bash_runs_was_seen(tmp_path: Path, seed: int) -> None:
         (programs / name).symlink_to(shutil.which(name) or "/missing")
     environ = {"PATH": str(programs), "NOTES": str(notes), "V": "val ue", "P": "p1", "HOME": "/h"}
     writer, unseen, known, read = Writer(seed), [], 0, 0
-    for _ in range(150):
+    for _ in range(60):
         script = writer.script(writer.random.choice((0, 1, 1, 2, 3)))
         notes.write_bytes(b"")
         (work / "i").write_text("in\n")
