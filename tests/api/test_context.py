@@ -46,11 +46,12 @@ def test_a_field_that_no_model_knows_is_passed_on_and_null_is_absence(author: Au
 def test_each_handler_has_its_surroundings(place: Place) -> None:
     """Folder, environment and umask are put back between calls, and stdin is empty."""
     spoil = "os.environ['SPOILT'] = '1'; os.chdir('/'); os.umask(0)"
-    place.user_handler("a", handler(spoil))
-    place.user_handler(
-        "b", handler("mask = os.umask(0)\nreturn advise(f'{os.getcwd()} {os.environ.get(\"SPOILT\")} {mask:o}')")
-    )
-    place.user_handler("c", handler("return advise(repr(sys.stdin.read()))"))
-    folder, spoilt, rest = place.fire(place.payload("PreToolUse-Bash")).advice.split(" ")
-    assert (folder, spoilt) == (str(place.root), "None")
-    assert rest.endswith("\n\n''") and not rest.startswith("0\n")
+    says = handler("mask = os.umask(0)\nreturn advise(f'{os.getcwd()} {os.environ.get(\"SPOILT\")} {mask:o}')")
+    place.user_handler("a", says.replace("def note", f"{spoil}\ndef note"))  # while its file is loaded
+    place.user_handler("b", handler(spoil))
+    place.user_handler("c", says)
+    place.user_handler("d", handler("return advise(repr(sys.stdin.read()))"))
+    first, second, stdin = place.fire(place.payload("PreToolUse-Bash")).advice.split("\n\n")
+    folder, spoilt, mask = first.split(" ")
+    assert (folder, spoilt) == (str(place.root), "None") and mask != "0"
+    assert (second, stdin) == (first, "''")

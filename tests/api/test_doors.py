@@ -161,6 +161,9 @@ def test_a_dropped_change_isnt_seen_by_the_next_handler(place: Place) -> None:
     assert said(place, tool(place, "Monitor", MONITOR)) == "deny: touch x"
     assert "a_style.py: on_pre_tool_use returned change_input, which is dropped: " in place.log()
     assert said(place, tool(place, "Bash", COMMAND)) == "deny: echo harmless"  # there the change counts
+    write(place, "guard", "None", "match='shell', strict=True")
+    write(place, "a_style", f"[{change}, allow('harmless now')]", "match='Bash', tryfirst=True")
+    assert said(place, tool(place, "Monitor", MONITOR)) == ""  # what it allowed isn't what would run
 
 
 def test_both_functions_of_a_file_get_a_skills_command(place: Place) -> None:

@@ -274,6 +274,13 @@ def test_on_delivered_runs_after_the_reply_was_written_and_only_for_what_stands_
     assert "ZeroDivisionError" in place.log()
 
 
+def test_advice_keeps_its_priority_on_the_way_from_its_process(place: Place) -> None:
+    """Under the client's limit the more important one stands whole."""
+    for name, priority in {"a": 0, "b": 1}.items():
+        place.user_handler(name, handler(f"return advise('{name}\\n' * 4_000, priority={priority})"))
+    assert place.fire(place.payload("PreToolUse-Bash")).advice.splitlines().count("b") == 4_000
+
+
 def test_advice_of_a_guard_that_judges_twice_is_delivered_once(place: Place) -> None:
     """Its second judgement runs in another process, because the first one waits for the delivery."""
     say = f"return advise('careful', on_delivered=lambda: note('{place.root}/delivered', 'x'))"

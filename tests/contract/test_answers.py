@@ -412,6 +412,22 @@ def test_a_reader_that_goes_away_costs_no_traceback(holdfast_project: Callable[.
     assert (done.stdout, done.stderr) == (b"Book\n", b"")
 
 
+def test_forgetting_takes_lines_also_from_a_log_that_was_rotated(
+    holdfast_project: Callable[..., HoldfastProject],
+) -> None:
+    """Where no other file has any, too."""
+    project = holdfast_project({".claude/handlers/bad.py": "from holdfast import *\n@hookimpl\ndef on_stop(): 1 / 0\n"})
+    project.trust()
+    project.fire("Stop")
+    file = Path(os.environ["XDG_STATE_HOME"]) / "holdfast/log/holdfast.log"
+    rotated = file.rename(file.with_name("holdfast.log.1"))
+    assert str(project.root) in rotated.read_text()
+
+    holdfast("forget", "--everything", "--yes", root=project.root)
+
+    assert str(project.root) not in rotated.read_text()
+
+
 def test_forgetting_reaches_the_reports_of_all_checkouts(holdfast_project: Callable[..., HoldfastProject]) -> None:
     """Each tells of the whole project."""
     mine, other = holdfast_project({}), holdfast_project({}).root.with_name("other")

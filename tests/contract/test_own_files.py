@@ -98,6 +98,25 @@ def test_uninstall_gives_back_every_byte_of_the_settings(tmp_path: Path, home: P
     assert not (home / ".claude/skills").exists() or not list((home / ".claude/skills").iterdir())
 
 
+def test_uninstall_removes_a_settings_file_that_only_the_status_line_is_left_in(tmp_path: Path, home: Path) -> None:
+    """As it is where the plugin has the events."""
+    settings = home / ".claude/settings.json"
+    holdfast("install", "--statusline", root=tmp_path)
+    put(settings, json.dumps({"statusLine": json.loads(settings.read_text())["statusLine"]}))
+    holdfast("uninstall", root=tmp_path)
+    assert not settings.exists()
+
+
+def test_doctor_fails_where_only_a_fired_event_goes_wrong(tmp_path: Path, home: Path) -> None:
+    """What it finds with `--fire` counts for its exit code."""
+    settings = home / ".claude/settings.json"
+    holdfast("install", root=tmp_path, code=None)
+    put(settings, json.dumps({"hooks": {"Stop": json.loads(settings.read_text())["hooks"]["Stop"]}}))
+    put(home / ".local/share/holdfast/run", "#!/bin/sh\necho hello\n")
+    said = holdfast("doctor", "folders", "--fire", root=tmp_path, code=None)
+    assert (said.code, "prints plain text" in " ".join(said.out.split())) == (1, True), said
+
+
 @each_row("version, registered", [("2.1.331", False), ("2.1.332", True), ("2.1.333", True)])
 def test_an_event_is_registered_from_the_clients_version_on(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, version: str, registered: bool

@@ -23,6 +23,8 @@ from tests.torture.scratch import Scratch, report
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.warmth import Warm
+
 pytestmark = [pytest.mark.slow, scratch.ON_LINUX]
 
 NOTES = """
@@ -94,6 +96,19 @@ def test_a_new_server_ends_one_that_hangs(place: Scratch) -> None:
 
     assert server(place)["pid"] != hanging
     assert place.fire(place.call()).advice
+
+
+def test_a_module_that_is_edited_in_place_ends_the_server(fresh: Warm) -> None:
+    """The next event may still have the old code; then the server looks, and stops."""
+    edited = fresh.entry.parent / "own/holdfast/clock.py"
+    text = edited.read_text()
+    edited.unlink()  # a link to the checkout's
+    edited.write_text(text)
+    fresh.warm_up()
+    with edited.open("a") as file:
+        file.write("# edited\n")
+    assert fresh.advice()
+    fresh.until(lambda: not fresh.sockets)
 
 
 def test_an_idle_child_answers_samples_without_your_handlers(place: Scratch) -> None:

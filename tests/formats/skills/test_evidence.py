@@ -220,13 +220,18 @@ def test_results_become_checkpoints_while_their_phase_is_current(dev: Story) -> 
 
 
 def test_edits_are_counted_by_file_and_phase(tdd: Story) -> None:
-    """Lines added, once for each edit, of files in the project alone."""
+    """Lines added, once for each edit, of files in the project alone, and of no agent's.
+
+    Also if the transcript has entries twice.
+    """
     patch = {"structuredPatch": [{"lines": ["+a", "+b", " c", "-d"]}]}
+    tdd.call("Write", {"file_path": f"{tdd.root}/tests/test_a.py", "content": "x\n"}, isSidechain=True)
     tdd.call("Write", {"file_path": f"{tdd.root}/tests/test_a.py", "content": "a\nb\nc\n"})
     tdd.call("Edit", {"file_path": f"{tdd.root}/tests/test_a.py", "new_string": "x"}, toolUseResult=patch)
     tdd.call("Write", {"file_path": "/etc/passwd", "content": "x"})
     tdd.call("Write", {"file_path": f"{tdd.root}/.claude/x.json", "content": "x"})
     tdd.call("Edit", {"file_path": f"{tdd.root}/b.py", "new_string": "x"}, "refused", failed=True)
+    tdd.path.write_text(tdd.path.read_text() * 2)
     tdd.told()
     tdd.told()
     assert tdd.state["files_modified"] == [{"path": "tests/test_a.py", "phase": "red", "lines_added": 5}]

@@ -152,10 +152,11 @@ def test_a_command_that_was_refused_never_ran(refusal: str) -> None:
 
 @each_row("status", ["completed", "failed", "killed", "stopped"])
 def test_what_ended_runs_no_more(status: str) -> None:
-    """A command's end is a run of that command, and a failed one a failure."""
+    """A command's end is a run of that command, and a failed one a failure, whatever its result quotes."""
     made = Transcript()
     made.background("make serve", "b1")
-    made.notify("b1", "Background command failed with exit code 1", status)
+    quoted = f"<status>{'completed' if status == 'failed' else 'failed'}</status>"
+    made.queue(notification("b1", "Background command ended", status, quoted), mode="task-notification")
     found = read(made.entries)
     assert found.commands == ()
     assert [each.command for each in words.failures(found.runs)] == (["make serve"] if status == "failed" else [])
