@@ -191,7 +191,6 @@ FAULTS = {
         RULE.format(event="UserPromptSubmit", answer="block", more='when = { path = "x" }'),
         "path is of a tool's input, and UserPromptSubmit has none",
     ),
-    "a script without an event": ("tried.sh", "#!/bin/sh\necho hello\n", "has no line such as `# holdfast:"),
     "a script with a misspelt option": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop mach=x\n", "no option 'mach'"),
     "an option without a value": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop match\n", "neither NAME=VALUE"),
     "a timeout that is no number": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop timeout=5s\n", "number of seconds"),
@@ -214,3 +213,13 @@ def test_what_is_wrong_with_a_file_is_named(holdfast_project: Make) -> None:
             found.append(f"{name}: {checked.out!r}")
         (project.root / ".claude/handlers" / file).unlink()
     report(found)
+
+
+def test_a_program_that_declares_no_event_is_no_handler(holdfast_project: Make) -> None:
+    """It may be what a handler runs, so nothing is wrong with it; `handlers check` says that it isn't used."""
+    project = holdfast_project({".claude/handlers/tool.sh": "#!/bin/sh\necho hello\n", ".claude/handlers/README": "x"})
+    (project.root / ".claude/handlers/README").chmod(0o755)
+    project.trust()
+    checked = holdfast("handlers", "check", root=project.root)
+    assert checked.out.count("not used: a program without a line such as `# holdfast:") == 2
+    project.fire("PreToolUse", "PreToolUse-Bash").assert_not_called()

@@ -15,7 +15,7 @@ from holdfast.dispatch import faults
 from holdfast.dispatch.run import Run
 from holdfast.errors import StateError, command_line
 from holdfast.install import plugin, register, registrations
-from holdfast.plugins import activity, kinds, loader, packages, statics
+from holdfast.plugins import activity, executables, kinds, loader, packages, statics
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
 
@@ -163,7 +163,11 @@ def idle(file: HandlerFile) -> str:
         return f"{how}{refuses}; {command}"
     if file.replaced_by:
         return f"replaced by {file.replaced_by}" + (f" ({file.notice})" if file.notice else "")
-    return "" if file.routes else "answers no event, because none of its functions is marked with @hookimpl"
+    if file.routes:
+        return ""
+    if file.path.suffix == ".py":
+        return "answers no event, because none of its functions is marked with @hookimpl"
+    return executables.UNDECLARED
 
 
 def unused(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Path, str]]:
