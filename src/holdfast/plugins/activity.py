@@ -24,12 +24,14 @@ REST_S = 600.0
 def note(call: Call, *, failed: bool) -> None:
     """Note that a function ran just now, and whether it failed. An error is ignored: nothing depends on it."""
     path = _file(call)
-    count = _failures(path) + 1 if failed else 0
     now = clock.now().timestamp()
     with suppress(OSError):
-        if count or not path.exists() or path.stat().st_size:
-            paths.ensure_private(path.parent)
-            path.write_bytes(b"x" * count)
+        paths.ensure_private(path.parent)
+        with path.open("ab") as file:  # a byte for each failure, appended, so that none of two at once is lost
+            if failed:
+                file.write(b"x")
+            else:
+                file.truncate(0)
         os.utime(path, (now, now))
 
 
