@@ -9,7 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from holdfast.capture import matches as matches
     from holdfast.errors import HoldfastError as HoldfastError
+    from holdfast.files.redact import redact as redact
     from holdfast.install.upkeep import upkeep as upkeep
     from holdfast.paths import command_dir as command_dir
     from holdfast.plugins.context import Context as Context
@@ -74,6 +76,8 @@ _HOMES = dict.fromkeys(_OUTCOMES, "holdfast.plugins.outcomes") | {
     "Context": "holdfast.plugins.context",
     "HoldfastError": "holdfast.errors",
     "command_dir": "holdfast.paths",
+    "matches": "holdfast.capture",
+    "redact": "holdfast.files.redact",
     "upkeep": "holdfast.install.upkeep",
 }
 

@@ -84,7 +84,7 @@ def package_root() -> Path:
     return _PACKAGE.parent
 
 
-def shipped(kind: Literal["handlers", "hooks", "skills"]) -> Path:
+def shipped(kind: Literal["catalogue", "handlers", "hooks", "skills"]) -> Path:
     """Return a folder of shipped files: the checkout's if the package lies in `src/`, else the wheel's."""
     checkout = _PACKAGE.parent.parent / kind
     if _PACKAGE.parent.name == "src" and checkout.is_dir():

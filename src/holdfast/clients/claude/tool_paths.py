@@ -58,8 +58,27 @@ def paths(tool: str, tool_input: Mapping[str, Any], cwd: str) -> tuple[Path, ...
         found.append(f"{tool_input.get('path') or '.'}/{pattern}")
     texts = [_absolute(cwd, each) for each in found if isinstance(each, str)]
     for command in commands(tool, tool_input):
-        folder = _absolute(cwd, command.folder or "")
-        texts += [_absolute(folder, re.sub(r"^\$\{?PWD\b\}?", folder, each)) for each in _named(command)]
+        texts += _texts_of(command, cwd)
+    return _with_matches(texts)
+
+
+def paths_of(command: Command, cwd: str) -> tuple[Path, ...]:
+    """Return the paths that one command names, as `paths` does.
+
+    Args:
+        command: the command.
+        cwd: the folder that the shell starts in.
+    """
+    return _with_matches(_texts_of(command, cwd))
+
+
+def _texts_of(command: Command, cwd: str) -> list[str]:
+    folder = _absolute(cwd, command.folder or "")
+    return [_absolute(folder, re.sub(r"^\$\{?PWD\b\}?", folder, each)) for each in _named(command)]
+
+
+def _with_matches(texts: list[str]) -> tuple[Path, ...]:
+    """Return absolute paths, each once; of globs also what they match on the disk."""
     for text in [each for each in texts if re.search(r"[*?[]", each) and "\0" not in each]:
         texts += islice(iglob(text), _MOST_MATCHES)  # noqa: PTH207 - as the shell does: hidden files aren't matched
     return tuple(Path(each) for each in dict.fromkeys(texts) if len(each) <= _LONGEST_PATH_CHARS)

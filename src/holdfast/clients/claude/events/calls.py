@@ -95,6 +95,16 @@ class ToolEvent(Event):
 
         return tool_paths.paths(self.tool_name, self.tool_input, self.cwd)
 
+    def paths_of(self, command: Command) -> tuple[Path, ...]:
+        """Return those of `paths` that one command names.
+
+        Args:
+            command: one of `commands`.
+        """
+        from holdfast.clients.claude import tool_paths
+
+        return tool_paths.paths_of(command, self.cwd)
+
     def input_of(self, kind: type[Input]) -> Input | None:
         """Return the input, typed for type checkers, if the call is of that tool; None for any other call.
 

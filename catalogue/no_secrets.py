@@ -1,0 +1,95 @@
+"""Refuses secrets in commands and in files that are written, and commands that print or send secrets.
+
+What a secret looks like is what Holdfast masks in its own recordings. Name a variable or a file in its place.
+
+Known evasions: secrets that look like nothing in particular, encoded or split ones, programs that read them themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+from holdfast import ask, deny, hookimpl, matches, redact
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast import Context, Outcome
+    from holdfast.events import Command, PreToolUse
+
+NOT_WRITTEN = ("old_string", "file_path", "notebook_path", "description")
+SENDERS = ("curl", "wget", "nc", "ncat", "netcat", "telnet", "socat", "http", "https", "ssh")
+STREAMS = ("nc", "ncat", "netcat", "telnet", "socat", "ssh")  # they send what is piped to them
+DATA = ("-d", "--data", "--data-raw", "--data-binary", "-F", "--form", "--post-data")
+LISTINGS = (("set",), ("export",), ("export", "-p"), ("declare", "-p"), ("declare", "-x"), ("printenv",))
+
+
+class Options(BaseModel):
+    """Which `variables` hold secrets (a regular expression), and files (globs) in which a text may look like one."""
+
+    variables: str = r"\w*(?:API_?KEY|ACCESS_KEY|PRIVATE_KEY|SECRET|TOKEN|PASSWORD|PASSWD|CREDENTIAL)\w*"
+    unless: list[str] = ["test", "tests", "test_*", "*.test.*", "*.spec.*", "fixtures", "*example*", "*.md"]
+
+
+@hookimpl(
+    match="shell|Edit|Write|NotebookEdit",
+    on_failure="ask",
+    examples={
+        "aws configure set aws_access_key_id AKIAIOSFODNN7EXAMPLE": "deny",
+        "printenv": "deny",
+        "env | sort": "deny",
+        "src/config.py": {"tool_name": "Write", "content": "key = 'AKIAIOSFODNN7EXAMPLE'", "answer": "deny"},
+        "src/app.py": {"tool_name": "Write", "content": "key = os.environ['KEY']", "answer": None},
+        "env CI=1 npm test": None,
+    },
+)
+def on_pre_tool_use(event: PreToolUse, context: Context, options: Options) -> Outcome | None:
+    """Refuse what reveals a secret."""
+    allowed = not event.commands and any(
+        matches(options.unless, os.path.relpath(each, context.root)) for each in event.paths
+    )
+    text = "\n".join(str(value) for name, value in event.tool_input.items() if name not in NOT_WRITTEN)
+    if not allowed and redact(text) != text:
+        return deny("This contains a secret. Read it from a variable or a file that isn't committed.")
+    secret = re.compile(rf"\$\{{?(?:{options.variables})|^(?:{options.variables})$")
+    for command in event.commands:
+        if prints(event, command, secret) or sends(event, command, secret, context.root):
+            return deny(f"`{' '.join(command.argv)}` reveals secrets. Use them without printing or sending them.")
+    unread = any(command.runs("printenv") is None for command in event.commands)
+    return ask("This command can't be read well enough to tell whether it reveals secrets") if unread else None
+
+
+def lists_variables(command: Command) -> bool:
+    """Return whether a command lists all variables."""
+    only = all(each.startswith("-") or "=" in each for each in command.argv[1:])
+    return command.argv in LISTINGS or (command.program == "env" and only)
+
+
+def prints(event: PreToolUse, command: Command, secret: re.Pattern[str]) -> bool:
+    """Return whether a command prints secrets into the conversation or to the network."""
+    if command.program == "printenv" and any(map(secret.search, command.argv[1:])):
+        return True
+    if command.program in ("echo", "printf") and any("$" in each and secret.search(each) for each in command.argv[1:]):
+        readers = [each.program for each in event.commands if each.stdin is command]
+        return any(each in SENDERS for each in readers) or not (readers or command.writes)
+    return lists_variables(command)
+
+
+def sends(event: PreToolUse, command: Command, secret: re.Pattern[str], root: Path) -> bool:
+    """Return whether a command sends a variable with a secret, or a file from outside the project."""
+    if command.program not in SENDERS:
+        return False
+    if any(before in DATA and secret.search(each) for before, each in pairwise(command.argv)):
+        return True
+    source = command.stdin if command.program in STREAMS or "@-" in command.argv else None
+    while source:
+        paths = [each for each in event.paths_of(source) if each.suffix != ".pub"]
+        if not all(each.is_relative_to(root) or matches(["/tmp", "/dev"], each) for each in paths):
+            return True
+        source = source.stdin
+    return False
