@@ -1,4 +1,4 @@
-"""Refuses git commands that destroy work or history: forced pushes, pushes to protected branches, reset --hard, clean -f.
+"""Refuses git commands that destroy work or history: forced pushes, pushes to main, `reset --hard`, ….
 
 Where a command can't be read well enough to tell, it asks you.
 
@@ -8,8 +8,10 @@ folder's configuration sends to a protected one.
 
 from __future__ import annotations
 
+import re
 import shlex
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,16 +29,10 @@ class Options(BaseModel):
 
     protected: list[str] = ["main", "master", "trunk", "production", "release/*"]
     commands: list[str] = [
-        *(
-            "git reset --hard",
-            "git clean -f",
-            "git clean --force",
-            "git checkout --",
-            "git checkout .",
-            "git checkout -f",
-        ),
-        *("git checkout --force", "git restore --worktree", "git restore -W", "git switch --discard-changes"),
-        *("git switch -f", "git switch --force", "git stash clear", "git stash drop", "git rm -r -f"),
+        *("git reset --hard", "git clean -f", "git clean --force", "git checkout --", "git checkout ."),
+        *("git checkout -f", "git checkout --force", "git restore --worktree", "git restore -W"),
+        *("git switch --discard-changes", "git switch -f", "git switch --force", "git stash clear"),
+        *("git stash drop", "git rm -r -f"),
         *("git branch -D", "git branch -d -f", "git branch --delete --force", "git worktree remove --force"),
         *("git push -f", "git push --force", "git push --mirror", "git push --all", "git push --prune", "git push +*"),
         *("git filter-branch", "git filter-repo", "git reflog expire", "git reflog delete", "git update-ref -d"),
@@ -64,7 +60,8 @@ def on_pre_tool_use(event: PreToolUse, options: Options) -> Outcome | None:
         found = [command.runs(*shlex.split(each)) for each in options.commands]
         found.append(command.runs("git", "restore") and not any(each in command.argv for each in ("--staged", "-S")))
         if command.runs("git", "push"):
-            found.append(pushes_to(options.protected, command, Path(event.cwd, command.folder or "")))
+            folders = [each for before, each in pairwise(command.argv) if before == "-C"]
+            found.append(pushes_to(options.protected, command, Path(event.cwd, command.folder or "", *folders)))
         if True in found:
             return deny(f"`{' '.join(command.argv)}` destroys work or history, or pushes to a protected branch")
         doubt |= None in found
@@ -72,16 +69,19 @@ def on_pre_tool_use(event: PreToolUse, options: Options) -> Outcome | None:
 
 
 def pushes_to(protected: list[str], command: Command, folder: Path) -> bool | None:
-    """Return whether a push goes to a protected branch; None if it may."""
+    """Return whether a push goes to a protected branch; None if it may.
+
+    Without a known branch, a push of HEAD counts as one.
+    """
     words = command.argv[command.argv.index("push") + 1 :]
     _, *refs = [each for each in words if not each.startswith("-")] or [""]
     if not refs and "--tags" not in words:
         refs = [current_branch(folder)]
-    targets = [each.rpartition(":")[2].removeprefix("refs/heads/") for each in refs]
+    targets = [re.sub("^(refs/)?heads/", "", each.rpartition(":")[2]) for each in refs]
     targets = [(current_branch(folder) or "HEAD") if each in ("HEAD", "@") else each for each in targets]
     if ":" in refs or any(fnmatchcase(each, glob) for each in targets for glob in protected):
         return True
-    return None if "HEAD" in targets or not command.sure else False
+    return True if "HEAD" in targets else False if command.sure else None
 
 
 def current_branch(folder: Path) -> str:

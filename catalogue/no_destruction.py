@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from holdfast.events import Command, PreToolUse
 
 DEVICE = re.compile(r"(?:of=)?/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper/|dm-)")
-DELETED_ROWS = re.compile(
-    r"\b(?:drop\s+(?:table|database|schema)|truncate\s|delete\s+from\s+\S+\s*(?:;|$))", re.IGNORECASE
-)
+DELETED = re.compile(r"\b(?:drop\s+(?:table|database|schema)|truncate\s|delete\s+from\s+\S+\s*(?:;|$))", re.IGNORECASE)
 SQL = ("psql", "mysql", "mariadb", "sqlite3")
 SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "source", ".")
 
@@ -45,8 +43,8 @@ class Options(BaseModel):
         *("nc -e", "ncat -e", "tar --checkpoint-action=*"),
     ]
     disposable: list[str] = [
-        *("build", "dist", "out", "target", "coverage", "htmlcov", "node_modules", "__pycache__", "*.egg-info", ".tox"),
-        *("*.pyc", ".venv", "venv", ".*_cache", ".cache", ".next", ".turbo", ".parcel-cache", ".nyc_output"),
+        *("build", "dist", "out", "target", "_build", "coverage", "htmlcov", "node_modules", "package-lock.json"),
+        *("__pycache__", "*.pyc", "*.egg-info", ".tox", ".venv", "venv", ".*_cache", ".cache", ".next", ".turbo"),
         *("/tmp/*", "/private/tmp/*", "/var/tmp/*"),
     ]
 
@@ -81,7 +79,7 @@ def destroys(command: Command) -> bool:
     """Return whether a command overwrites a disk, deletes all rows, or starts itself over and over."""
     words = command.argv if command.program in ("dd", "cp", "mv", "tee") else ()
     itself = "function" in command.inside and command.stdin and command.stdin.program == command.program
-    deletes = command.program in SQL and any(map(DELETED_ROWS.search, command.argv))
+    deletes = command.program in SQL and any(map(DELETED.search, command.argv))
     return bool(itself or deletes or any(map(DEVICE.match, (*words, *command.writes))))
 
 
@@ -120,7 +118,13 @@ def removes(event: PreToolUse, command: Command, root: Path, options: Options) -
         return True
     if whole and not all(disposable(each, root, options.disposable) for each in paths):
         return True if command.program == "find" or command.runs("rm", "-f") or "--force" in words else None
-    return None if program != "mv" and (not command.sure or command.folder is None) else False
+    return None if program != "mv" and (adds_words(command) or command.folder is None) else False
+
+
+def adds_words(command: Command) -> bool:
+    """Return whether a command has other arguments than it shows: not just globs, which stay in their folder."""
+    globs = command.unknown and not any(re.search("[$`<]", command.argv[each]) for each in command.unknown)
+    return not command.sure and not (globs and not {"xargs", "find -exec", "parallel"} & set(command.inside))
 
 
 def disposable(path: Path, root: Path, globs: list[str]) -> bool:

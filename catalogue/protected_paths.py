@@ -8,6 +8,7 @@ are made and used in one command, variables that were set before.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from holdfast import ask, deny, hookimpl, matches
 if TYPE_CHECKING:
     from holdfast import Outcome
     from holdfast.events import Command, PreToolUse
+
+SHOW = ("cat", "head", "tail", "less", "more", "bat", "cp", "scp", "base64", "xxd", "strings", "source", ".")
 
 
 class Options(BaseModel):
@@ -47,19 +50,20 @@ class Options(BaseModel):
 )
 def on_pre_tool_use(event: PreToolUse, options: Options) -> Outcome | None:
     """Refuse what reads or writes a protected file."""
-    paths = [] if event.commands else list(event.paths)
+    paths: list[str | Path] = [] if event.commands else [*event.paths]
     for command in event.commands:
         if command.program not in options.programs or command.reads or command.writes:
             paths += event.paths_of(command)
         if not command.argv:  # only assignments: `X=.env; cat $X`
-            paths += [Path(event.cwd, each).expanduser() for each in command.environment.values() if each]
+            paths += filter(None, command.environment.values())
     for path in paths:
         if matches(options.paths, path) and not matches(options.unless, path):
-            return deny(f"{path.name} is protected; ask the user for what you need from it")
+            return deny(f"{Path(path).name} is protected; ask the user for what you need from it")
     unread = any(may_name_anything(command) for command in event.commands)
     return ask("This command can't be read well enough to tell which files it uses") if unread else None
 
 
 def may_name_anything(command: Command) -> bool:
-    """Return whether nobody can say which program runs."""
-    return command.runs("cat") is None and (not command.argv or 0 in command.unknown)
+    """Return whether nobody can say which program runs, or which file a program shows."""
+    variables = any(re.search("[$`<]", command.argv[each]) for each in command.unknown)
+    return command.runs("cat") is None or (command.program in SHOW and variables)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.outcomes import title as title
     from holdfast.plugins.outcomes import watch as watch
     from holdfast.plugins.outcomes import worktree as worktree
+    from holdfast.plugins.state import State as State
 
 _OUTCOMES = (
     "Outcome",
@@ -75,6 +76,7 @@ _HOMES = dict.fromkeys(_OUTCOMES, "holdfast.plugins.outcomes") | {
     "hookimpl": "holdfast.plugins.markers",
     "Context": "holdfast.plugins.context",
     "HoldfastError": "holdfast.errors",
+    "State": "holdfast.plugins.state",
     "command_dir": "holdfast.paths",
     "matches": "holdfast.capture",
     "redact": "holdfast.files.redact",

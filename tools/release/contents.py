@@ -17,6 +17,7 @@ _NAMED = 5  # of the files at fault
 # Where the wheel has what lies in these folders of the repository.
 _IN_WHEEL = {
     "src/holdfast/": "holdfast/",
+    "catalogue/": "holdfast/_shipped/catalogue/",
     "handlers/": "holdfast/_shipped/handlers/",
     "hooks/": "holdfast/_shipped/hooks/",
     "skills/": "holdfast/_shipped/skills/",

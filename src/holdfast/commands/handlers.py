@@ -14,6 +14,7 @@ from holdfast import clock, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import events
 from holdfast.commands import (
+    handler_catalogue,
     handler_registration,
     handler_tests,
     handler_trust,
@@ -23,7 +24,7 @@ from holdfast.commands import (
     terminal,
 )
 from holdfast.commands.verb import InProject, Json, ListGroup, verb
-from holdfast.errors import EventError, HoldfastError, StateError, because, command_line
+from holdfast.errors import EventError, HoldfastError, because, command_line
 from holdfast.install import hookify, inspection
 from holdfast.ledger import event_log
 from holdfast.plugins import discovery, strict_memory, switches
@@ -45,6 +46,7 @@ def command(context: click.Context) -> None:
     \b
     Examples:
       holdfast handlers
+      holdfast handlers add git_guard
       holdfast handlers new guard --event PreToolUse
       holdfast handlers try PreToolUse Bash "git push --force"
       holdfast handlers check
@@ -129,6 +131,7 @@ def _marks(row: dict[str, Any]) -> str:
     return "  ".join(marks)
 
 
+command.add_command(handler_catalogue.command)
 command.add_command(handler_trust.grant)
 command.add_command(handler_trust.revoke)
 command.add_command(handler_try.command)
@@ -243,20 +246,11 @@ def new(
     """
     if not name.isidentifier() or name.startswith("_"):
         raise click.BadParameter(f"{name!r} is not a name for a Python file", param_hint="NAME")
-    folder = paths.project_handlers(project.root) if in_project else paths.user_handlers()
-    path = folder / f"{name}.py"
+    path = handler_registration.folder(project, in_project) / f"{name}.py"
     if path.exists():
         raise HoldfastError(f"{path} already exists; choose another name")
     source = f'"""Answers {event}."""\n\n{events.example(f"on_{events.snake(event)}")}'.encode()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(source)
-    except OSError as error:
-        raise StateError(path if folder.is_dir() else folder, f"can't be created: {because(error)}") from error
-    if in_project:
-        strict_memory.trust_files(claude, project.root, {path: source})
-    _say(f"Wrote {path}.")
-    handler_registration.refresh(options.reopen(project))
+    handler_registration.write(project, path, source, trusted=in_project)
     click.echo("Next: edit it, then check that it loads: holdfast handlers check")
     if in_project:
         click.echo(f"Trust it again after each edit: {command_line('handlers', 'trust', path.name)}")
@@ -278,7 +272,7 @@ def import_(project: Workspace, *files: Path, in_project: InProject = False) -> 
     chosen = files or [path for place in places for path in sorted(place.glob("hookify.*.local.md"))]
     if not chosen:
         raise HoldfastError(f"there are no files hookify.*.local.md in {' and '.join(map(str, places))}")
-    folder = paths.project_handlers(project.root) if in_project else paths.user_handlers()
+    folder = handler_registration.folder(project, in_project)
     written: dict[Path, bytes] = {}
     for path in chosen:
         try:

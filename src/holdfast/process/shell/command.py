@@ -82,7 +82,25 @@ class Command:
 
 
 _WITH_SUBCOMMANDS = frozenset(
-    ("git", "gh", "docker", "podman", "kubectl", "helm", "npm", "pnpm", "yarn", "cargo", "pip", "aws", "gcloud")
+    (
+        "npx",
+        "terraform",
+        "vault",
+        "restic",
+        "git",
+        "gh",
+        "docker",
+        "podman",
+        "kubectl",
+        "helm",
+        "npm",
+        "pnpm",
+        "yarn",
+        "cargo",
+        "pip",
+        "aws",
+        "gcloud",
+    )
 )
 
 

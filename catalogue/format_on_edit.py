@@ -1,0 +1,58 @@
+"""Formats each file that Claude edits, with the formatters that you have.
+
+If a formatter fails, Claude gets what it says.
+
+Known evasions: files that a shell command writes, and those of other folders than the project's.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+from holdfast import advise, hookimpl, matches
+
+if TYPE_CHECKING:
+    from holdfast import Context, Outcome
+    from holdfast.events import PostToolUse
+
+SHOWN_CHARS = 1_000
+
+
+class Options(BaseModel):
+    """The `formatters`: glob → command, to which the file's path is added. `seconds` is how long one may take."""
+
+    formatters: dict[str, str] = {
+        "*.py": "ruff format --quiet",
+        "*.go": "gofmt -w",
+        "*.rs": "rustfmt --edition 2021",
+        "*.tf": "terraform fmt",
+        "*.[jt]s": "prettier --write --log-level warn",
+        "*.[jt]sx": "prettier --write --log-level warn",
+        "*.css": "prettier --write --log-level warn",
+    }
+    seconds: float = 20
+
+
+@hookimpl(match="Edit|Write", timeout=60, examples={"notes.txt": None, "src/app.py": None})
+def on_post_tool_use(event: PostToolUse, context: Context, options: Options) -> list[Outcome]:
+    """Format the file."""
+    places = [f"{context.root}/node_modules/.bin", f"{context.root}/.venv/bin", context.environ.get("PATH", os.defpath)]
+    failed = []
+    for path in event.paths:
+        for glob, command in options.formatters.items():
+            program, *words = shlex.split(command)
+            found = shutil.which(program, path=os.pathsep.join(places))
+            if found and matches([glob], path) and path.is_relative_to(context.root) and path.is_file():
+                arguments = [found, *words, str(path)]
+                done = subprocess.run(
+                    arguments, cwd=context.root, capture_output=True, text=True, check=False, timeout=options.seconds
+                )
+                if done.returncode:
+                    failed.append(advise(f"{program} can't format {path.name}: {done.stderr.strip()[:SHOWN_CHARS]}"))
+    return failed
