@@ -1,29 +1,25 @@
 """Writes each tool call and its result to a file, one JSON object per line, with secrets masked.
 
-A call without a result was refused, or the session ended.
+A call without a result was refused or interrupted. The file grows; rotate it as you do with other logs.
 
-Known evasions: what a program does that was called; other sessions can change the file.
+Known evasions: what a called program does isn't seen, and a command can change the file.
 """
-
-from __future__ import annotations
 
 import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from holdfast import hookimpl, redact
+from holdfast import Context, hookimpl, redact
+from holdfast.events import PostToolUse, PostToolUseFailure, PreToolUse
 
-if TYPE_CHECKING:
-    from holdfast import Context
-    from holdfast.events import PostToolUse, PostToolUseFailure, PreToolUse
+FIELDS = ("hook_event_name", "session_id", "agent_id", "tool_name", "tool_use_id")
 
 
 class Options(BaseModel):
-    """The `file`, and how many characters of each value of the input are written."""
+    """The `file`, and how many `characters` of each value are written."""
 
     file: str = "~/.local/state/claude-audit.jsonl"
     characters: int = 2_000
@@ -32,14 +28,15 @@ class Options(BaseModel):
 @hookimpl(examples={"git status": None})
 def on_pre_tool_use(event: PreToolUse, context: Context, options: Options) -> None:
     """Note a call with its input."""
-    values = {name: value if isinstance(value, str) else json.dumps(value) for name, value in event.tool_input.items()}
-    note(event, context, options, input={name: redact(text)[: options.characters] for name, text in values.items()})
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in event.tool_input.items()}
+    shown = {name: redact(text)[: options.characters] for name, text in texts.items()}
+    note(event, context, options, tool_input=shown, cwd=event.cwd)
 
 
 @hookimpl(examples={"git status": None})
 def on_post_tool_use(event: PostToolUse, context: Context, options: Options) -> None:
     """Note that a call succeeded."""
-    note(event, context, options, milliseconds=event.duration_ms)
+    note(event, context, options, duration_ms=event.duration_ms)
 
 
 @hookimpl(examples={"git status": None})
@@ -52,20 +49,10 @@ def note(
     event: PreToolUse | PostToolUse | PostToolUseFailure, context: Context, options: Options, **more: object
 ) -> None:
     """Append a line."""
-    line = {
-        "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "event": event.hook_event_name,
-        "project": str(context.root),
-        "session": event.session_id,
-        "agent": event.agent_id,
-        "call": event.tool_use_id,
-        "tool": event.tool_name,
-        **more,
-    }
+    line = {"at": datetime.now(UTC).isoformat(), "project": str(context.root)}
+    line |= {name: getattr(event, name) for name in FIELDS} | more
     path = Path(options.file).expanduser()
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        os.write(file, f"{json.dumps(line)}\n".encode())
-    finally:
-        os.close(file)
+    os.write(file, f"{json.dumps(line)}\n".encode())  # at once, so that sessions don't mix their lines
+    os.close(file)

@@ -2,24 +2,18 @@
 
 If a formatter fails, Claude gets what it says.
 
-Known evasions: files that a shell command writes, and those of other folders than the project's.
+Known evasions: files that a shell command writes, and those outside the project.
 """
-
-from __future__ import annotations
 
 import os
 import shlex
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from holdfast import advise, hookimpl, matches
-
-if TYPE_CHECKING:
-    from holdfast import Context, Outcome
-    from holdfast.events import PostToolUse
+from holdfast import Context, Outcome, advise, hookimpl, matches
+from holdfast.events import PostToolUse
 
 SHOWN_CHARS = 1_000
 
@@ -34,7 +28,6 @@ class Options(BaseModel):
         "*.tf": "terraform fmt",
         "*.[jt]s": "prettier --write --log-level warn",
         "*.[jt]sx": "prettier --write --log-level warn",
-        "*.css": "prettier --write --log-level warn",
     }
     seconds: float = 20
 
@@ -45,14 +38,12 @@ def on_post_tool_use(event: PostToolUse, context: Context, options: Options) -> 
     places = [f"{context.root}/node_modules/.bin", f"{context.root}/.venv/bin", context.environ.get("PATH", os.defpath)]
     failed = []
     for path in event.paths:
-        for glob, command in options.formatters.items():
+        here = path.is_relative_to(context.root) and path.is_file()
+        for command in [command for glob, command in options.formatters.items() if here and matches([glob], path)]:
             program, *words = shlex.split(command)
-            found = shutil.which(program, path=os.pathsep.join(places))
-            if found and matches([glob], path) and path.is_relative_to(context.root) and path.is_file():
-                arguments = [found, *words, str(path)]
-                done = subprocess.run(
-                    arguments, cwd=context.root, capture_output=True, text=True, check=False, timeout=options.seconds
-                )
-                if done.returncode:
-                    failed.append(advise(f"{program} can't format {path.name}: {done.stderr.strip()[:SHOWN_CHARS]}"))
+            if found := shutil.which(program, path=os.pathsep.join(places)):
+                words = [found, *words, str(path)]
+                done = subprocess.run(words, cwd=context.root, capture_output=True, text=True, timeout=options.seconds)
+                said = f"{program} can't format {path.name}: {done.stderr.strip()[:SHOWN_CHARS]}"
+                failed += [advise(said)] if done.returncode else []
     return failed

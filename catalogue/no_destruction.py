@@ -6,22 +6,16 @@ Where a command can't be read well enough to tell, it asks you.
 Known evasions: scripts and programs that delete, other languages (`python -c`), aliases, deleting file by file.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from holdfast import ask, deny, hookimpl, matches
-
-if TYPE_CHECKING:
-    from holdfast import Context, Outcome
-    from holdfast.events import Command, PreToolUse
+from holdfast import Context, Outcome, ask, deny, hookimpl, matches
+from holdfast.events import Command, PreToolUse
 
 DEVICE = re.compile(r"(?:of=)?/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper/|dm-)")
 DELETED = re.compile(r"\b(?:drop\s+(?:table|database|schema)|truncate\s|delete\s+from\s+\S+\s*(?:;|$))", re.IGNORECASE)
@@ -68,14 +62,14 @@ def on_pre_tool_use(event: PreToolUse, context: Context, options: Options) -> Ou
     doubt = False
     for command in event.commands:
         found = [command.runs(*shlex.split(each)) for each in options.commands]
-        found += [destroys(command), runs_unread_text(command), removes(event, command, context.root, options)]
+        found += [overwrites(command), runs_unread_text(command), removes(event, command, context.root, options)]
         if True in found:
             return deny(f"`{' '.join(command.argv)}` destroys what can't be brought back, or runs what nobody has read")
         doubt |= None in found
     return ask("This command may destroy something: check what it does") if doubt else None
 
 
-def destroys(command: Command) -> bool:
+def overwrites(command: Command) -> bool:
     """Return whether a command overwrites a disk, deletes all rows, or starts itself over and over."""
     words = command.argv if command.program in ("dd", "cp", "mv", "tee") else ()
     itself = "function" in command.inside and command.stdin and command.stdin.program == command.program
@@ -84,47 +78,39 @@ def destroys(command: Command) -> bool:
 
 
 def runs_unread_text(command: Command) -> bool | None:
-    """Return whether a shell runs what it downloads; None if it runs another text that can't be read."""
+    """Return whether a shell runs what it downloads, or waits for commands; None if it runs a text nobody can read."""
     if command.program not in SHELLS or command.sure:
-        return len(command.argv) == 1 and command.inside[-1:] == ("find -exec",) and command.program in SHELLS
+        return command.program in SHELLS and len(command.argv) == 1 and command.inside[-1:] == ("find -exec",)
     words, source = [*command.argv, *command.reads], command.stdin
     while source:
         words, source = [*words, *source.argv], source.stdin
     if re.search(r"\b(?:curl|wget)\b", " ".join(words)):
         return True
-    opaque = not command.unknown or "xargs" in command.inside or "<(" in " ".join(words)
-    return None if opaque else False
+    return None if not command.unknown or "xargs" in command.inside or "<(" in " ".join(words) else False
 
 
 def removes(event: PreToolUse, command: Command, root: Path, options: Options) -> bool | None:
-    """Return whether a command removes or takes over what isn't the project's to spare; None if it may."""
+    """Return whether a command removes, moves or takes over what matters; None if it may."""
     program, words = command.program, command.argv[1:]
     whole = any(re.fullmatch(r"-\w*[rR]\w*|--recursive", each) for each in words)
-    filtered = program == "find" and bool({"-name", "-iname", "-path", "-regex"} & set(words))
-    if program == "find" and {"-delete", "rm", "shred"} & set(words):
+    readers = {each.program for each in event.commands if each.stdin is command}
+    filtered = program == "find" and {"-name", "-iname", "-path", "-regex"} & {*words}
+    if program == "find" and {"-delete", "rm", "unlink"} & {*words, *readers}:
         words, whole = tuple(takewhile(lambda each: each[:1] not in "-(!", words)), True
     elif program == "mv":
         words, whole = words[:-1], False
-    elif program not in ("rm", "unlink", "chmod", "chown", "chgrp"):
+    elif program not in ("rm", "unlink") and not (whole and program in ("chmod", "chown", "chgrp")):
         return False
     named = event.paths_of(replace(command, argv=(program, *words), reads=(), writes=()))
     paths = [each.parent if each.name in ("*", ".*") else each for each in named]
-    if program in ("chmod", "chown", "chgrp"):
-        return whole and any(len(each.parts) <= 2 and each != root for each in paths)
-    if filtered:
-        paths = [each for each in paths if not each.is_relative_to(root)]
-    homes = (root, Path(event.cwd), Path.home())
-    if any(len(each.parts) <= 2 or any(home.is_relative_to(each) for home in homes) for each in paths):
+    paths = [each for each in paths if not (filtered and each.is_relative_to(root))]
+    own = () if program[:2] == "ch" else (root, Path(event.cwd), Path.home())
+    if any((len(each.parts) <= 2 and each != root) or any(one.is_relative_to(each) for one in own) for each in paths):
         return True
-    if whole and not all(disposable(each, root, options.disposable) for each in paths):
-        return True if command.program == "find" or command.runs("rm", "-f") or "--force" in words else None
-    return None if program != "mv" and (adds_words(command) or command.folder is None) else False
-
-
-def adds_words(command: Command) -> bool:
-    """Return whether a command has other arguments than it shows: not just globs, which stay in their folder."""
-    globs = command.unknown and not any(re.search("[$`<]", command.argv[each]) for each in command.unknown)
-    return not command.sure and not (globs and not {"xargs", "find -exec", "parallel"} & set(command.inside))
+    if program in ("rm", "find") and whole and not all(disposable(each, root, options.disposable) for each in paths):
+        return True if program == "find" or command.runs("rm", "-f") or "--force" in words else None
+    unread = {"xargs", "find -exec"} & {*command.inside} or re.search("[$`<]", " ".join(words))
+    return None if program in ("rm", "unlink") and (unread or command.folder is None) else False
 
 
 def disposable(path: Path, root: Path, globs: list[str]) -> bool:

@@ -5,22 +5,14 @@ What a secret looks like is what Holdfast masks in its own recordings. Name a va
 Known evasions: secrets that look like nothing in particular, encoded or split ones, programs that read them themselves.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from holdfast import ask, deny, hookimpl, matches, redact
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from holdfast import Context, Outcome
-    from holdfast.events import Command, PreToolUse
+from holdfast import Context, Outcome, ask, deny, hookimpl, matches, redact
+from holdfast.events import Command, PreToolUse
 
 NOT_WRITTEN = ("old_string", "file_path", "notebook_path", "description")
 SENDERS = ("curl", "wget", "nc", "ncat", "netcat", "telnet", "socat", "http", "https", "ssh")
@@ -50,46 +42,37 @@ class Options(BaseModel):
 )
 def on_pre_tool_use(event: PreToolUse, context: Context, options: Options) -> Outcome | None:
     """Refuse what reveals a secret."""
-    allowed = not event.commands and any(
-        matches(options.unless, os.path.relpath(each, context.root)) for each in event.paths
-    )
+    names = [] if event.commands else [os.path.relpath(each, context.root) for each in event.paths]
     text = "\n".join(str(value) for name, value in event.tool_input.items() if name not in NOT_WRITTEN)
-    if not allowed and redact(text) != text:
+    if redact(text) != text and not any(matches(options.unless, each) for each in names):
         return deny("This contains a secret. Read it from a variable or a file that isn't committed.")
     secret = re.compile(rf"\$\{{?(?:{options.variables})|^(?:{options.variables})$")
     for command in event.commands:
-        if prints(event, command, secret) or sends(event, command, secret, context.root):
+        if prints(event, command, secret) or sends(event, command, secret, context):
             return deny(f"`{' '.join(command.argv)}` reveals secrets. Use them without printing or sending them.")
     unread = any(command.runs("printenv") is None for command in event.commands)
     return ask("This command can't be read well enough to tell whether it reveals secrets") if unread else None
 
 
-def lists_variables(command: Command) -> bool:
-    """Return whether a command lists all variables."""
-    only = all(each.startswith("-") or "=" in each for each in command.argv[1:])
-    return command.argv in LISTINGS or (command.program == "env" and only)
-
-
 def prints(event: PreToolUse, command: Command, secret: re.Pattern[str]) -> bool:
-    """Return whether a command prints secrets into the conversation or to the network."""
-    if command.program == "printenv" and any(map(secret.search, command.argv[1:])):
-        return True
-    if command.program in ("echo", "printf") and any("$" in each and secret.search(each) for each in command.argv[1:]):
-        readers = [each.program for each in event.commands if each.stdin is command]
-        return any(each in SENDERS for each in readers) or not (readers or command.writes)
-    return lists_variables(command)
+    """Return whether a command lists all variables, or prints one with a secret where others see it."""
+    readers = [each.program for each in event.commands if each.stdin is command]
+    if command.program == "env":
+        return all(each.startswith("-") or "=" in each for each in command.argv[1:])
+    if command.program in ("echo", "printf") and any("$" in each and secret.search(each) for each in command.argv):
+        return not (readers or command.writes) or bool({*SENDERS} & {*readers})
+    return command.argv in LISTINGS or (command.program == "printenv" and any(map(secret.search, command.argv)))
 
 
-def sends(event: PreToolUse, command: Command, secret: re.Pattern[str], root: Path) -> bool:
+def sends(event: PreToolUse, command: Command, secret: re.Pattern[str], context: Context) -> bool:
     """Return whether a command sends a variable with a secret, or a file from outside the project."""
-    if command.program not in SENDERS:
-        return False
-    if any(before in DATA and secret.search(each) for before, each in pairwise(command.argv)):
-        return True
-    source = command.stdin if command.program in STREAMS or "@-" in command.argv else None
-    while source:
-        paths = [each for each in event.paths_of(source) if each.suffix != ".pub"]
-        if not all(each.is_relative_to(root) or matches(["/tmp", "/dev"], each) for each in paths):
+    if command.program in SENDERS:
+        if any(before in DATA and secret.search(each) for before, each in pairwise(command.argv)):
             return True
-        source = source.stdin
+        source = command.stdin if command.program in STREAMS or "@-" in command.argv else None
+        while source:
+            paths = [each for each in event.paths_of(source) if not matches(["*.pub", "/tmp", "/dev"], each)]
+            if not all(each.is_relative_to(context.root) for each in paths):
+                return True
+            source = source.stdin
     return False

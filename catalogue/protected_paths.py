@@ -6,19 +6,13 @@ Known evasions: a search through a whole folder (`grep -r KEY .`), scripts and o
 are made and used in one command, variables that were set before.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from holdfast import ask, deny, hookimpl, matches
-
-if TYPE_CHECKING:
-    from holdfast import Outcome
-    from holdfast.events import Command, PreToolUse
+from holdfast import Outcome, ask, deny, hookimpl, matches
+from holdfast.events import Command, PreToolUse
 
 SHOW = ("cat", "head", "tail", "less", "more", "bat", "cp", "scp", "base64", "xxd", "strings", "source", ".")
 

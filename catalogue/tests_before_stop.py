@@ -1,27 +1,20 @@
-"""Runs the tests before Claude stops, if it has edited files since they last passed, and keeps it working if they fail.
+"""Runs the tests before Claude stops, if it has edited files since they last passed; if they fail, it goes on.
 
 After three turns in a row, or half an hour, it lets Claude stop. The next stop runs the tests again.
 
 Known evasions: files that a shell command writes don't count as edits; tests that were deleted or weakened pass.
 """
 
-from __future__ import annotations
-
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pydantic import BaseModel
 
-from holdfast import force_turn, hookimpl, tell_user
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from holdfast import Context, Outcome, State
-    from holdfast.events import PostToolUse, Stop
+from holdfast import Context, Outcome, State, force_turn, hookimpl, tell_user
+from holdfast.events import PostToolUse, Stop
 
 SHOWN_CHARS = 3_000
-USUAL = (  # a file of the project, a text in it, and its command for the tests
+USUAL = (  # a file of the project, a text in it, and the command for its tests
     ("Makefile", "\ntest:", "make test"),
     ("package.json", '"test":', "npm test"),
     ("Cargo.toml", "", "cargo test"),
@@ -49,25 +42,16 @@ def on_post_tool_use(event: PostToolUse, state: State) -> None:
 @hookimpl(timeout=600, examples={"Done.": None})
 def on_stop(event: Stop, context: Context, options: Options, state: State) -> Outcome | None:
     """Run the tests; if they fail, force a turn."""
-    command = options.command or usual_command(context.root)
+    command, root = options.command or usual_command(context.root), context.root
     with state.project as memory:
         if not command or event.session_id not in memory:
             return None
     try:
-        done = subprocess.run(
-            command,
-            shell=True,
-            cwd=context.root,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=options.seconds,
-        )
+        done = subprocess.run(command, shell=True, cwd=root, capture_output=True, text=True, timeout=options.seconds)
     except subprocess.TimeoutExpired:
         return tell_user(f"`{command}` took longer than {options.seconds:g} s, so nobody knows whether the tests pass.")
     if done.returncode:
-        text = f"`{command}` fails. Correct the code, not the tests:\n{done.stdout[-SHOWN_CHARS:]}"
+        text = f"`{command}` fails. Correct the code, not the tests:\n{(done.stdout + done.stderr)[-SHOWN_CHARS:]}"
         return force_turn(text, at_most=options.at_most, within=options.within)
     with state.project as memory:
         memory.pop(event.session_id, None)
@@ -76,7 +60,5 @@ def on_stop(event: Stop, context: Context, options: Options, state: State) -> Ou
 
 def usual_command(root: Path) -> str:
     """Return the command that projects of this kind have for their tests; empty if there is none."""
-    for name, text, command in USUAL:
-        if (root / name).is_file() and text in (root / name).read_text("utf-8", "replace"):
-            return command
-    return ""
+    found = (each for name, text, each in USUAL if (root / name).is_file() and text in (root / name).read_text("utf-8"))
+    return next(found, "")
