@@ -58,6 +58,17 @@ def test_all_pass_their_examples(tmp_path: Path) -> None:
     assert f"passed, of {count} handlers." in holdfast("handlers", "test", str(tmp_path)).out
 
 
+def test_the_configuration_that_the_pages_show_is_accepted(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    pages = ("handler-recipes", "writing-handlers", "rules-and-scripts", "first-handler")
+    text = "".join((ROOT / f"docs/guides/{page}.md").read_text("utf-8") for page in pages)
+    blocks = re.findall(r"^```toml\n((?:requires|\[options).*?)^```$", text, re.MULTILINE | re.DOTALL)
+    project = holdfast_project({"holdfast.toml": blocks[0]})
+    assert len(blocks) == 5
+    for block in blocks:
+        project.write({f"{os.environ['XDG_CONFIG_HOME']}/holdfast/holdfast.toml": block})
+        assert holdfast("config", "--check", root=project.root).code == 0
+
+
 def test_claude_is_told_of_changed_files_at_a_prompt(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     project = made("git_status.py")
     program(project.root, "git", 'test "$*" = "status --short" && echo " M app.py"', monkeypatch)
