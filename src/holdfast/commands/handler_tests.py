@@ -71,8 +71,9 @@ def test(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) ->
     """Run the examples of handlers.
 
     Without FILES, it tests yours and the project's that you trust. FILES are files and folders anywhere, also before
-    you trust them. Each example calls its function in a process of its own, in an empty project and an empty home. The
-    exit code is 1 if one doesn't come out as it says, or a file has a fault.
+    you trust them. Each example calls its function in a process of its own, in an empty project and an empty home,
+    also a function that runs in the background. The exit code is 1 if one doesn't come out as it says, or a file has a
+    fault.
 
     \b
     Examples:
