@@ -211,15 +211,16 @@ def _unregistered(file: HandlerFile, known: Mapping[str, Sequence[str | None]]) 
     """
     said = []
     for route in file.routes if known else ():
-        matchers = known.get(register.name(route), [])
+        name = register.name(route)
+        matchers = known.get(name, [])
         if not matchers and route.event not in events.OLDEST_CLIENT_EVENTS:
             continue  # `unexpected` says why
         if not matchers:
-            said.append(f"{route.function} doesn't run: {route.event} isn't registered. Run holdfast install")
+            said.append(f"{route.function} doesn't run: {name} isn't registered. Run holdfast install")
         elif not any(register.covers(route.event, matcher, route.match) for matcher in matchers):
             asked = f"all of {route.match}" if route.match else "every value"
             said.append(
-                f"{route.function} doesn't run for {asked}: {route.event} is registered only for "
+                f"{route.function} doesn't run for {asked}: {name} is registered only for "
                 f"{', '.join(map(str, matchers))}. Run holdfast install"
             )
     return said

@@ -307,8 +307,9 @@ class Settings:
         if self._editor.value(steps) != command(event):
             self._editor.replace(steps, json.dumps(command(event)))
             self.changes.append(f"{event}: command brought up to date")
-        if background.is_entry(event) and self._editor.value((*steps[:-1], "async")) is not True:
-            self._editor.remove((*steps[:-1], "async"))
+        if background.is_entry(event) and self._editor.value(waits := (*steps[:-1], "async")) is not True:
+            if self._editor.node(waits) is not None:
+                self._editor.remove(waits)
             self._editor.append(steps[:-1], True, "async")
             self.changes.append(f"{event}: async, so that nobody waits for it")
         self._set_limit(event, steps[:-1], wanted.timeout_s)
