@@ -134,7 +134,9 @@ def answer(
             answers = run.answers(plan)
             answers += strict.recheck(CLIENT, run.call_again, event, plan, answers)
             noticed = notices.of_answers(plan, answers, run.printed)
-            conclusion = conclude(CLIENT, event, plan, answers + notices.tell(CLIENT, event, noticed))
+            if aside := any(call.route.background for call in plan):
+                answers = notices.keep_for_user(event.session_id, answers)
+            conclusion = conclude(CLIENT, event, plan, answers + notices.tell(CLIENT, event, noticed, now=not aside))
             output.write_environment(conclusion.reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
         streams.write(conclusion.reply)
         if run.awaits_delivery and streams.delivered():
