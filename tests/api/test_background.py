@@ -194,6 +194,40 @@ def test_a_failure_in_the_background_refuses_nothing(place: Place) -> None:
         assert (ended.exit_code, ended.stdout) == (0, ""), payload
 
 
+TELLS = """
+from holdfast import *
+
+@hookimpl(background=True)
+def on_post_tool_use(event):
+    return [advise("to the model"), tell_user("to you")]
+
+@hookimpl(background=True)
+def on_post_tool_use_failure(event):
+    return 1 / 0
+"""
+
+
+def test_what_is_for_the_user_comes_with_the_next_event(place: Place) -> None:
+    """Messages, each time, and faults, once: the client would show the model what comes from the background."""
+    place.user_handler("tells", TELLS)
+    place.user_handler("guard", GUARD)
+    bash = place.payload("PostToolUse-Bash")
+    for _ in range(2):
+        said = place.fire(bash, "PostToolUse:background")
+        assert (said.advice, said.reply.get("systemMessage")) == ("to the model", None)
+        told = place.fire(bash, "PostToolUse").reply["systemMessage"]
+        assert told == "Holdfast: user/tells.py: on_post_tool_use says: to you"
+        assert "systemMessage" not in place.fire(bash, "PostToolUse").reply
+
+    failure = place.payload("PostToolUseFailure-Bash")
+    told = []
+    for _ in range(2):
+        assert place.fire(failure, "PostToolUseFailure:background").stdout == ""
+        told.append(place.fire(bash, "PostToolUse").reply.get("systemMessage", ""))
+    assert "user/tells.py: on_post_tool_use_failure raised ZeroDivisionError" in told[0]
+    assert told[1] == ""
+
+
 RETURNS = {
     ("on_pre_tool_use", "advise('a')"): "",
     ("on_pre_tool_use", "tell_user('a')"): "",

@@ -33,7 +33,7 @@ UNTIL_DONE = "while [ ! -e done ]; do sleep 0.2; done; sleep 2"
 
 @pytest.mark.scenario(6)
 def test_a_slow_formatter_holds_nobody_up(world: World) -> None:
-    """The next call runs before it has ended; its advice comes with a later result of the same turn."""
+    """The next call runs before it has ended; its advice and its message come in the same turn."""
     put(world, format=FORMAT)
     write = call("Write", file_path=str(world.project / "a.py"), content="x=1\n")
     world.model.turns = [write, bash("touch next"), bash(UNTIL_DONE), bash("echo last"), say("Done.")]
@@ -46,4 +46,6 @@ def test_a_slow_formatter_holds_nobody_up(world: World) -> None:
     assert (world.project / "a.py").exists()
     assert "FORMATTED, Claude went on: True" in "".join(request.last for request in requests[3:])
     assert not any("FORMATTED" in request.last for request in requests[:3])
+    assert not any("USER-WORDS" in request.text for request in requests)
+    assert any("user/format.py: on_post_tool_use says: USER-WORDS" in notice for notice in ran.notices)
     assert not world.complaints
