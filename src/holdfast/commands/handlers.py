@@ -121,6 +121,7 @@ def _marks(row: dict[str, Any]) -> str:
     marks += ["strict"] if row["strict"] else []
     marks += [f"on_failure={row['on_failure']}"] if row["on_failure"] != "skip" else []
     marks += [f"once in a {row['once']}"] if row["once"] else []
+    marks += ["in the background"] if row["background"] else []
     for what, at in (("ran", row["last_run"]), (row["last_decision"], row["last_decision_at"])):
         marks += [f"{what} {timefmt.when(at, clock.now()).partition(' (')[0]}"] if at else []
     marks += ["trusted"] if row["place"] == "project" and row["trusted"] else []
