@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from holdfast.capture import matches as matches
     from holdfast.errors import HoldfastError as HoldfastError
     from holdfast.files.redact import redact as redact
@@ -75,8 +76,8 @@ _OUTCOMES = (
 _HOMES = dict.fromkeys(_OUTCOMES, "holdfast.plugins.outcomes") | {
     "hookimpl": "holdfast.plugins.markers",
     "Context": "holdfast.plugins.context",
-    "HoldfastError": "holdfast.errors",
     "State": "holdfast.plugins.state",
+    "HoldfastError": "holdfast.errors",
     "command_dir": "holdfast.paths",
     "matches": "holdfast.capture",
     "redact": "holdfast.files.redact",
@@ -85,18 +86,19 @@ _HOMES = dict.fromkeys(_OUTCOMES, "holdfast.plugins.outcomes") | {
 
 __all__ = sorted(_HOMES.keys() - {"upkeep"})  # few handlers need it, and `import *` would load it
 
+if not TYPE_CHECKING:  # else any name would be right for a type checker
 
-def __getattr__(name: str) -> Any:
-    """Load a public name from its module.
+    def __getattr__(name: str) -> Any:
+        """Load a public name from its module.
 
-    Args:
-        name: one of `__all__`, or `__version__` (see `holdfast.version`).
+        Args:
+            name: one of `__all__`, or `__version__` (see `holdfast.version`).
 
-    Raises:
-        AttributeError: for any other name.
-    """
-    if name == "__version__":
-        return import_module("holdfast.version").version()
-    if name not in _HOMES:
-        raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+        Raises:
+            AttributeError: for any other name.
+        """
+        if name == "__version__":
+            return import_module("holdfast.version").version()
+        if name not in _HOMES:
+            raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)

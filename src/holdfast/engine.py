@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
 from holdfast.clients import claude
-from holdfast.dispatch import faults, intake, notices, output, reply_log, strict
+from holdfast.dispatch import background, faults, intake, notices, output, reply_log, strict
 from holdfast.dispatch.interrupts import EventEnded, EventOverdue, interrupt_at
 from holdfast.dispatch.reply import conclude
 from holdfast.dispatch.run import Run
@@ -64,7 +64,8 @@ def dispatch(argument: str | None, take: Callable[[], output.Streams], started: 
     """Answer the event on stdin. On a failure, refuse the event if a strict handler is known for it; else stay silent.
 
     Args:
-        argument: the event name on the command line, if any; the payload's own name wins.
+        argument: the event name on the command line, if any; the payload's own name wins. It may be the `entry` of the
+            event's handlers in the background.
         take: takes over the client's streams.
         started: `time.monotonic()` when the event came; its deadline runs from here.
 
@@ -91,14 +92,17 @@ def dispatch(argument: str | None, take: Callable[[], output.Streams], started: 
 
 def _dispatch(argument: str | None, data: bytearray, started: float, streams: output.Streams) -> None:
     """Read the event, and answer it if a handler wants it and an installation's settings don't register it."""
+    aside = background.is_entry(argument or "")
     with interrupt_at(started + PREPARE_LIMIT_S, EventOverdue):
-        payload = _read(argument, data)
+        payload = _read(argument and background.event(argument), data)
         if payload is None or _is_left_to_settings(payload):
             return
         project = open_project(os.environ)
         files = discovery.find(CLIENT, project, for_event=True)
-        plan, event = prepare(payload, project, files)
-    if event:
+        plan, event = prepare(payload, project, files, background=aside)
+        if aside and event and (file := CLIENT.edited_file(event)):
+            plan = background.newest(project, event.session_id, file, plan)
+    if event and (plan or not aside):
         answer(project, plan, event, os.environ, started, streams)
     _keep_registered(project, files, payload.get(CLIENT.SESSION_KEY), streams)
 
@@ -130,7 +134,9 @@ def answer(
             answers = run.answers(plan)
             answers += strict.recheck(CLIENT, run.call_again, event, plan, answers)
             noticed = notices.of_answers(plan, answers, run.printed)
-            conclusion = conclude(CLIENT, event, plan, answers + notices.tell(CLIENT, event, noticed))
+            if aside := any(call.route.background for call in plan):
+                answers = notices.keep_for_user(event.session_id, answers)
+            conclusion = conclude(CLIENT, event, plan, answers + notices.tell(CLIENT, event, noticed, now=not aside))
             output.write_environment(conclusion.reply, environ.get(CLIENT.ENVIRONMENT_VARIABLE))
         streams.write(conclusion.reply)
         if run.awaits_delivery and streams.delivered():
@@ -234,7 +240,7 @@ def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequen
 
 
 def prepare(
-    payload: Mapping[str, Any], project: OpenProject, files: Sequence[HandlerFile]
+    payload: Mapping[str, Any], project: OpenProject, files: Sequence[HandlerFile], *, background: bool = False
 ) -> tuple[list[Call], Event | None]:
     """Choose the handlers that a payload calls, and record the ones of its event that can't be used.
 
@@ -242,6 +248,7 @@ def prepare(
         payload: one JSON object, as the client sent it.
         project: the project whose handlers may answer.
         files: its handler files.
+        background: whether to choose among the functions that run in the background, or among the others.
 
     Returns:
         The plan and the event; an empty plan and None if no handler wants it and no message waits for its user.
@@ -251,13 +258,15 @@ def prepare(
     """
     name, session = payload[CLIENT.EVENT_KEY], payload.get(CLIENT.SESSION_KEY)
     notices.note_unusable(CLIENT, name, CLIENT.matched(name, payload), files, project, session)
-    plan, event = choose(payload, files)
-    if not plan and faults.waiting(session):
+    plan, event = choose(payload, files, background=background)
+    if not (plan or background) and faults.waiting(session):
         event = CLIENT.parse(payload)
     return plan, event
 
 
-def choose(payload: Mapping[str, Any], files: Sequence[HandlerFile]) -> tuple[list[Call], Event | None]:
+def choose(
+    payload: Mapping[str, Any], files: Sequence[HandlerFile], *, background: bool = False
+) -> tuple[list[Call], Event | None]:
     """Choose from `files` the handlers that a payload calls (`prepare`).
 
     The event is parsed only if a handler may want it, because its model takes longest to load.
@@ -265,11 +274,13 @@ def choose(payload: Mapping[str, Any], files: Sequence[HandlerFile]) -> tuple[li
     name, event = payload[CLIENT.EVENT_KEY], None
     value = CLIENT.matched(name, payload)
     if value is None:
-        if not any(file.active and route.event == name for file in files for route in file.routes):
+        routes = (route for file in files if file.active for route in file.routes)
+        if not any(route.event == name and route.background == background for route in routes):
             return [], None
         event = CLIENT.parse(payload)
         value = CLIENT.matcher_value(event)
-    plan = [call for call in loader.plan(CLIENT, files, name, value) if not notices.is_left_out(call)]
+    calls = [call for call in loader.plan(CLIENT, files, name, value) if call.route.background == background]
+    plan = [call for call in calls if not notices.is_left_out(call)]
     return plan, (event or CLIENT.parse(payload)) if plan else None
 
 
@@ -327,7 +338,7 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
     else:
         why = f"Holdfast failed ({type(error).__name__})"
         log.write("error", f"{what} failed inside Holdfast: {type(error).__name__}: {error}")
-    if streams is None or streams.answered:
+    if streams is None or streams.answered or background.is_entry(what):
         return
     head = intake.head(data)
     name = _name(head, argument)

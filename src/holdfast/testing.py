@@ -158,7 +158,7 @@ class HoldfastProject:
         strict_memory.trust_files(engine.CLIENT, self.root, contents)
 
     def fire(self, event: str, /, recorded: str | None = None, **changes: Any) -> Fired:
-        """Send one event through the loader, the handlers and the merging.
+        """Send one event through the loader, the handlers and the merging, but not to handlers in the background.
 
         Args:
             event: the event's name.
@@ -169,13 +169,12 @@ class HoldfastProject:
         Raises:
             HoldfastError: there is no such event or field, or a handler file is untrusted or has a fault.
         """
-        from holdfast.testkit import payloads
-        from holdfast.testkit import recorded as recordings
+        return self.send(self._payload(event, recorded, changes))
 
-        if self.checked:
-            payloads.check_event(event)
-            payloads.check_fields(event, changes)
-        return self.send(recordings.sent(recorded or event, self.session, self.root, **changes))
+    def fire_background(self, event: str, /, recorded: str | None = None, **changes: Any) -> Fired:
+        """Send one event to the handlers that run in the background, and to no other; see `fire`."""
+        with self._clock():
+            return self._send(self._payload(event, recorded, changes), background=True)
 
     def compact(self, trigger: str = "manual") -> tuple[Fired, Fired]:
         """Compact the conversation: fire PreCompact, then SessionStart.
@@ -200,6 +199,15 @@ class HoldfastProject:
         with self._clock():
             return self._send(payload)
 
+    def _payload(self, event: str, recorded: str | None, changes: Mapping[str, Any]) -> dict[str, Any]:
+        from holdfast.testkit import payloads
+        from holdfast.testkit import recorded as recordings
+
+        if self.checked:
+            payloads.check_event(event)
+            payloads.check_fields(event, changes)
+        return recordings.sent(recorded or event, self.session, self.root, **changes)
+
     @contextmanager
     def _clock(self) -> Iterator[None]:
         from holdfast import clock
@@ -210,7 +218,7 @@ class HoldfastProject:
                 patches.setattr(time, "time", now.timestamp)
             yield
 
-    def _send(self, payload: dict[str, Any]) -> Fired:
+    def _send(self, payload: dict[str, Any], *, background: bool = False) -> Fired:
         from holdfast import engine, log
         from holdfast.config import Config
         from holdfast.dispatch import notices, reply_log
@@ -222,7 +230,7 @@ class HoldfastProject:
         files = discovery.find(engine.CLIENT, project, for_event=True)
         if self.checked:
             _check(files)
-        plan, event = engine.prepare(payload, project, files)
+        plan, event = engine.prepare(payload, project, files, background=background)
         if not plan or event is None:
             return Fired("", 0)
         usual = project.config.handlers.timeout

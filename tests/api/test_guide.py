@@ -26,23 +26,25 @@ RULES = (ROOT / "docs/guides/rules-and-scripts.md").read_text("utf-8")
 
 
 def test_its_examples_come_out(tmp_path: Path) -> None:
-    """Each handler passes `check` and `test`, and so do the rule and the script of the other page."""
+    """Each handler passes `check` and `test`, and so do the rules and scripts of the other page."""
     for number, text in enumerate(HANDLERS):
         (tmp_path / f"handler{number}.py").write_text(text)
-    (tmp_path / "no_env.toml").write_text(block("toml"))
-    (tmp_path / "no_sudo.sh").write_text(block("sh"))
-    (tmp_path / "no_sudo.sh").chmod(0o755)
+    rules = [text for text in blocks("toml") if text.startswith("event")]
+    for number, text in enumerate(rules):
+        (tmp_path / f"rule{number}.toml").write_text(text)
+    for number, text in enumerate(scripts := blocks("sh")):
+        (tmp_path / f"script{number}.sh").write_text(text)
+        (tmp_path / f"script{number}.sh").chmod(0o755)
+    assert len(rules) == len(scripts) == 2
 
-    count = len(HANDLERS) + 2
+    count = len(HANDLERS) + 4
     assert holdfast("handlers", "test", str(tmp_path)).out.endswith(f" examples passed, of {count} handlers.\n")
     assert holdfast("handlers", "check", str(tmp_path)).out == f"No faults in {count} handlers.\n"
 
 
-def block(language: str) -> str:
-    """Return the first block of code in a language on the page about rules and scripts."""
-    found = re.search(rf"^```{language}\n(.*?)^```$", RULES, re.MULTILINE | re.DOTALL)
-    assert found
-    return found[1]
+def blocks(language: str) -> list[str]:
+    """Return the blocks of code in a language on the page about rules and scripts."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", RULES, re.MULTILINE | re.DOTALL)
 
 
 def test_its_test_passes(holdfast_project: Callable[..., HoldfastProject]) -> None:

@@ -150,6 +150,8 @@ def _about(name: str) -> Iterator[str]:
         yield f"- `match` is compared with `{hook.matcher}`."
     if hook.strict:
         yield "- A handler may be `strict`."
+    if hook.waits:
+        yield f"- No handler of it runs in the background: {hook.waits}."
     if hook.since:
         yield f"- Since client {'.'.join(map(str, hook.since))}."
     yield f"- By default, the client waits {hook.timeout_s:g} seconds."

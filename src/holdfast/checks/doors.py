@@ -32,7 +32,8 @@ def findings(project: Workspace) -> Iterator[Finding]:
 
 def _rows(project: Workspace, registered: Mapping[str, Sequence[str | None]]) -> Iterator[Finding]:
     for file in discovery.find(claude, project):
-        routes = [each for each in file.routes if each.strict or each.match] if file.active else []
+        guards = [each for each in file.routes if (each.strict or each.match) and not each.background]
+        routes = guards if file.active else []
         for function in dict.fromkeys(each.function for each in routes if file.place != "shipped"):
             matchers = {each.event: each.match for each in routes if each.function == function}
             doors = {

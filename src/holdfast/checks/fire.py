@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import notice, ok, problem
 from holdfast.clients.claude import events, matchers
+from holdfast.dispatch import background
 from holdfast.errors import StateError
 from holdfast.install import launcher, plugin, registrations
 from holdfast.testkit import place, recorded
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.clients.claude.scopes import Target
     from holdfast.install.plugin import Copy
-    from holdfast.process.trial import Ended
+    from holdfast.process.run_program import CompletedProgram
     from holdfast.sessions.workspace import Workspace
     from holdfast.testkit.place import Place
 
@@ -41,7 +42,7 @@ _FUNCTION = '''
 def on_{name}(event, context):
     """Note that the event came."""
     with (context.root / "{file}").open("a") as witness:
-        witness.write(event.hook_event_name + "\\n")
+        witness.write("{event}\\n")
 '''
 _ANSWERS = {"WorktreeCreate": "    return worktree(context.root)\n"}  # without it the client takes the event for failed
 
@@ -65,6 +66,11 @@ class _Command:
     file: Path
     redo: str
     whose: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of its event (`register.Wish`)."""
+        return background.name(self.event, str(self.hook["command"]))
 
     @property
     def limit(self) -> float:
@@ -150,24 +156,24 @@ def _prepare(made: Place, commands: Sequence[_Command]) -> None:
         beside.parent.mkdir(parents=True, exist_ok=True)
         beside.symlink_to(program)
     made.write("CLAUDE.local.md", _MEMORY)
-    functions = [
-        _FUNCTION.format(name=events.snake(name), file=_WITNESS, options=_options(name, commands))
-        + _ANSWERS.get(name, "")
-        for name in events.EVENTS
-        if any(command.event == name for command in commands)
-    ]
+    texts = {"witness": _HEAD, "witness_background": _HEAD}
+    for name in dict.fromkeys(command.name for command in commands if command.event in events.EVENTS):
+        event, options = background.event(name), _options(name, commands)
+        function = _FUNCTION.format(name=events.snake(event), event=name, file=_WITNESS, options=options)
+        texts["witness_background" if background.is_entry(name) else "witness"] += function + _ANSWERS.get(name, "")
     for folder in (".config", "Library/Application Support"):  # on Linux and on macOS
-        witness = made.home / folder / "holdfast" / "handlers" / "witness.py"
-        witness.parent.mkdir(parents=True)
-        witness.write_text(_HEAD + "".join(functions), "utf-8")
+        handlers = made.home / folder / "holdfast" / "handlers"
+        handlers.mkdir(parents=True)
+        for stem, text in texts.items():
+            (handlers / f"{stem}.py").write_text(text, "utf-8")
 
 
-def _options(event: str, commands: Sequence[_Command]) -> str:
+def _options(name: str, commands: Sequence[_Command]) -> str:
     """Return the witness's options. It wants only what is registered; otherwise sessions would be told to install."""
-    given = {command.matcher for command in commands if command.event == event}
+    event, given = background.event(name), {command.matcher for command in commands if command.name == name}
     matcher = given.pop() if len(given) == 1 else None
-    listed = matcher and matchers.alternatives(matcher, event)
-    return f"tryfirst=True, match={matcher!r}" if listed else "tryfirst=True"
+    listed = f", match={matcher!r}" if matcher and matchers.alternatives(matcher, event) else ""
+    return f"tryfirst=True{listed}{', background=True' if background.is_entry(name) else ''}"
 
 
 def _fire(client: Client, command: _Command) -> Finding:
@@ -177,16 +183,18 @@ def _fire(client: Client, command: _Command) -> Finding:
     name, payload = _payload(client, command)
     limit = command.limit
     waited = min(limit, client.place.limit_s)
-    before, logged = _noted(client.root, event), len(_errors(client.place))
+    before, logged = _noted(client.root, command.name), len(_errors(client.place))
     ended = client.run(str(command.hook["command"]), payload, waited)
     faults = [*_faults(event, ended, waited), *_errors(client.place)[logged:]]
-    if not faults and _noted(client.root, event) == before:
+    if not faults and _noted(client.root, command.name) == before:
         faults = ["it ended with 0, but reached no handler"]
     reply = f"{len(ended.stdout)} characters" if ended.stdout else "silence"
     if faults:
-        text = f"{event} ({name}), registered in {command.file}: {'; '.join(faults)}"
+        text = f"{command.name} ({name}), registered in {command.file}: {'; '.join(faults)}"
         return problem(text, "holdfast doctor" if faults[0].startswith("it ended") else "holdfast status")
-    return ok(f"{event} ({name}){command.whose}: answered with {reply} in {ended.seconds:.2f} of {limit:g} seconds")
+    return ok(
+        f"{command.name} ({name}){command.whose}: answered with {reply} in {ended.seconds:.2f} of {limit:g} seconds"
+    )
 
 
 def _payload(client: Client, command: _Command) -> tuple[str, dict[str, Any]]:
@@ -208,7 +216,7 @@ def _payload(client: Client, command: _Command) -> tuple[str, dict[str, Any]]:
     return name, payloads[name]
 
 
-def _faults(event: str, ended: Ended, limit: float) -> Iterator[str]:
+def _faults(event: str, ended: CompletedProgram, limit: float) -> Iterator[str]:
     if ended.exit_code is None:
         yield f"it didn't end within {limit:g} seconds"
         return
@@ -223,10 +231,10 @@ def _faults(event: str, ended: Ended, limit: float) -> Iterator[str]:
             yield f"it prints plain text, which goes nowhere: {ended.stdout[:60]!r}"
 
 
-def _noted(root: Path, event: str) -> int:
+def _noted(root: Path, name: str) -> int:
     """Return how often the recording handler was called for an event."""
     file = root / _WITNESS
-    return file.read_text("utf-8").splitlines().count(event) if file.exists() else 0
+    return file.read_text("utf-8").splitlines().count(name) if file.exists() else 0
 
 
 def _errors(made: Place) -> Sequence[str]:

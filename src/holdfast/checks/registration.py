@@ -63,7 +63,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
     yield from _twice(ours)
     for copy in plugin.copies(project.root):
         for target, listed in entries.items():
-            yield from _beside(copy, target, {entry.event: entry.matcher for entry in listed if entry.ours})
+            yield from _beside(copy, target, {entry.name: entry.matcher for entry in listed if entry.ours})
 
 
 def _remedy(target: Target) -> str:
@@ -109,9 +109,8 @@ def _by_hand(target: Target, listed: Sequence[Entry], events: set[str]) -> Itera
     """Yield a finding for each entry that was written by hand, and for keys added to Holdfast's entries."""
     for entry in listed:
         place = f'{target.settings}: "hooks.{entry.event}"'
-        odd = sorted(entry.hook.keys() - registrations.PLAIN)
-        if entry.ours and odd:
-            names = ", ".join(f'"{name}"' for name in odd)
+        if entry.ours and entry.odd:
+            names = ", ".join(f'"{name}"' for name in entry.odd)
             text = f"{place} adds {names} to Holdfast's entry, so its answer comes late or never"
             yield problem(text, f"{target.undo} && {target.redo}")
         if not entry.ours:
@@ -129,7 +128,7 @@ def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
     by_event: dict[str, dict[tuple[Any, ...], Entry]] = {}
     for entry in ours:
         key = (entry.command, *(str(entry.hook.get(name)) for name in ("args", "shell", "if")))
-        by_event.setdefault(entry.event, {}).setdefault(key, entry)
+        by_event.setdefault(entry.name, {}).setdefault(key, entry)
     double = {event: list(forms.values()) for event, forms in by_event.items() if len(forms) > 1}
     files = dict.fromkeys(entry.target for forms in double.values() for entry in forms)
     if len(files) > 1:
@@ -137,7 +136,7 @@ def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
             entry.target.redo: None
             for forms in double.values()
             for entry in forms
-            if entry.command != register.command(entry.event)
+            if entry.command != register.command(entry.name)
         }
         names = " and ".join(str(target.settings) for target in files)
         text = f"{names} register {', '.join(double)} with different commands, so Holdfast runs twice"

@@ -95,7 +95,7 @@ def command(
     They run as in a session: chosen, isolated, timed and merged. TEXT is what the event is about: a command of Bash, a
     path of Read, Edit and Write, a prompt, a message. Other events have a value in place of TOOL, such as the source of
     SessionStart. What you don't name comes from a recorded event. Holdfast remembers nothing of it, but what a handler
-    does itself is done.
+    does itself is done. Functions that run in the background come last, and their lines say so.
 
     The exit code is 0 if nothing is refused, 1 if something is, 2 if a handler fails. With --against, 1 means that an
     event is answered differently.
@@ -237,8 +237,10 @@ def _show(trial: _Trial, fired: Fired, without: Sequence[str]) -> None:
     if draft.source and draft.taken:
         terminal.put_wrapped(console, Text(f"From the recorded {draft.source}: {', '.join(draft.taken)}."))
     table = Table.grid(*(Column(overflow="fold") for _ in range(4)), padding=(0, 2, 0, 0))
+    aside = fired.in_background
     for number, answer in enumerate(fired.answers, 1):
         words = answer.fault or firing.words(answer.outcomes)
+        words = f"in the background: {words}" if answer.label in aside else words
         style = "red" if answer.fault else ""
         table.add_row(f"  {number}.", answer.label, f"{_ms(answer)} ms", Text(wording.clean(words), style))
     if fired.answers:
@@ -272,7 +274,7 @@ def _row(trial: _Trial, fired: Fired) -> dict[str, Any]:
     reply = fired.conclusion.reply
     handlers = [
         {"label": each.label, "outcomes": [outcomes.to_json(one) for one in each.outcomes], "fault": each.fault}
-        | {"ms": _ms(each)}
+        | {"ms": _ms(each), "background": each.label in fired.in_background}
         for each in fired.answers
     ]
     row: dict[str, Any] = {"at": trial.at, "redacted": trial.masked, "verdict": fired.verdict, "handlers": handlers}

@@ -146,10 +146,11 @@ class Caller:
             if not returned:
                 return Answer(call.label)
             accepted, dropped = self.client.as_said(event, as_called, returned)
+            accepts = self.client.EVENTS[event.hook_event_name].accepts
             for outcome in accepted:
-                outcomes.check(outcome, event.hook_event_name, self.client.EVENTS[event.hook_event_name].accepts)
+                outcomes.check(outcome, event.hook_event_name, accepts, background=call.route.background)
             self.client.merge(event.hook_event_name, accepted)  # fails here, not when it is merged with other answers
-            if call.file.place != "shipped" and "force_turn" in self.client.EVENTS[event.hook_event_name].accepts:
+            if call.file.place != "shipped" and "force_turn" in accepts:
                 state = self._state(call, event, " forced")
                 accepted, beyond = bounds.bounded(event, accepted, state, call.label)
                 dropped += beyond

@@ -64,6 +64,9 @@ class Client(Hooks, SessionClient, Protocol):
     def given_input(self, event: Any, /) -> object:
         """Return the input that handlers of an event may change; None where there is none."""
 
+    def edited_file(self, event: Any, /) -> str:
+        """Return the path of the file that an event's tool call edits; empty if it edits none."""
+
     def changed(self, event: Any, outcomes: Sequence[Outcome], /) -> Event:
         """Return an event as the next handler sees it: with every value that a handler replaced."""
 

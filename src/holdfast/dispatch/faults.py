@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from holdfast.plugins.discovery import HandlerFile
 
+SAID = "said "
+"""Begins what a message is about if it may come again in the session."""
 _LOCK_TIMEOUT_S = 0.3  # short, because a reply waits, and the log has the fault anyway
 _MESSAGE_LIMIT_CHARS = 1_000  # of one message to the user; its commands name paths
 _FAULT_LIMIT_CHARS = 300
@@ -59,7 +61,8 @@ def untold(session: str, messages: Mapping[str, str], *, now: bool) -> list[str]
             told, queued = _messages(file)
             fresh = {about: line for about, line in (queued | masked).items() if about not in told}
             if fresh:
-                content = [told | dict.fromkeys(fresh, ""), {}] if now else [told, fresh]
+                once = [about for about in fresh if not about.startswith(SAID)]
+                content = [told | dict.fromkeys(once, ""), {}] if now else [told, fresh]
                 cache.write(file, json.dumps(content).encode())
     except (HoldfastError, OSError):  # told twice is better than not told
         fresh = masked

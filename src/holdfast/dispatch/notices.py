@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import log
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.project import Project
 
 _MESSAGES_AT_ONCE = 5
+_SAYS = " says: "
 
 
 class Notice(NamedTuple):
@@ -64,7 +67,15 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
     found: list[Notice] = []
     for label, raw in printed.items():
         if label in files and (text := raw.decode(errors="replace").strip()):
-            found.append(Notice("warning", label, "printed, which nobody reads", files[label], text))
+            found.append(
+                Notice(
+                    "warning",
+                    label,
+                    "wrote to stdout, which Claude Code ignores; use context.log()",
+                    files[label],
+                    text,
+                )
+            )
     for answer in answers:
         if answer.seconds is not None:
             found.append(Notice("debug", answer.label, f"took {answer.seconds * 1000:.0f} ms"))
@@ -103,7 +114,21 @@ def record(event: str, found: Iterable[Notice], **fields: object) -> None:
         log.write(notice.level, f"{event}: {notice.label} {notice.text}{detail}", **fields)
 
 
-def tell(client: Client, event: Event, found: Iterable[Notice]) -> list[Answer]:
+def keep_for_user(session: str, answers: Iterable[Answer]) -> list[Answer]:
+    """Queue the messages to the user that came from the background, because the client shows those to the model.
+
+    The session's next event tells them. Returns the answers without them.
+    """
+    left, messages = [], dict[str, str]()
+    for answer in answers:
+        said = [outcome.text for outcome in answer.outcomes if outcome.kind == "tell_user"]
+        messages |= {f"{faults.SAID}{time.time_ns()} {len(messages)}": f"{answer.label}{_SAYS}{text}" for text in said}
+        left.append(replace(answer, outcomes=tuple(each for each in answer.outcomes if each.kind != "tell_user")))
+    faults.untold(session, messages, now=False)
+    return left
+
+
+def tell(client: Client, event: Event, found: Iterable[Notice], *, now: bool = True) -> list[Answer]:
     """Return an answer that tells the user about handlers' faults, once per session and file; empty if there are none.
 
     If the event's reply doesn't reach the user, the message waits for the session's next event. Without faults, this
@@ -113,16 +138,19 @@ def tell(client: Client, event: Event, found: Iterable[Notice]) -> list[Answer]:
         client: the client that sent the event.
         event: the event that was answered.
         found: what `of_answers` returned.
+        now: whether this event may tell the user.
     """
     messages = {f"{faults.key(each.file)}{each.about}": f"{each.label} {each.text}" for each in found if each.file}
-    lines = faults.untold(event.session_id, messages, now="tell_user" in client.EVENTS[event.hook_event_name].accepts)
+    now = now and "tell_user" in client.EVENTS[event.hook_event_name].accepts
+    lines = faults.untold(event.session_id, messages, now=now)
     if not lines:
         return []
     shown = [f"Holdfast: {line}" for line in lines[:_MESSAGES_AT_ONCE]]
     if len(lines) > len(shown):
         shown.append(f"Holdfast: {len(lines) - len(shown)} more messages")
-    text = "\n".join(shown)
-    return [Answer("holdfast", (tell_user(f"{text}\nMore: holdfast handlers check"),))]
+    if not all(_SAYS in line for line in lines):
+        shown.append("More: holdfast handlers check")
+    return [Answer("holdfast", (tell_user("\n".join(shown)),))]
 
 
 def note_unusable(

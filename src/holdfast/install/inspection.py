@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import events
-from holdfast.dispatch import faults
+from holdfast.dispatch import background, faults
 from holdfast.dispatch.run import Run
 from holdfast.errors import StateError, command_line
 from holdfast.install import plugin, register, registrations
@@ -60,7 +60,7 @@ def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
     """
     wanted = register.entries(register.wishes_of(files), events.EVENTS.keys() - events.OLDEST_CLIENT_EVENTS)
     present = registered_events(project) if wanted else {}
-    names = wanted.keys() - present.keys() if present else ()
+    names = {background.event(name) for name in wanted.keys() - present.keys()} if present else ()
     return {event: f"not registered: {register.why_left_out(event)}" for event in names}
 
 
@@ -90,7 +90,8 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
         ]
         for event, entry in register.entries(register.wishes_of([file]), events.EVENTS).items():
             if entry.timeout_s and entry.timeout_s > limits.get(event, entry.timeout_s):
-                found.append((file, f"{routes[event]} {_CUT_OFF.format(event, limits[event], entry.timeout_s)}"))
+                function = routes[background.event(event)]
+                found.append((file, f"{function} {_CUT_OFF.format(event, limits[event], entry.timeout_s)}"))
         if "WorktreeCreate" in routes:
             found.append(
                 (file, f"{routes['WorktreeCreate']} {_REPLACES_GIT.format(command_line('handlers', 'off', file.name))}")
@@ -103,12 +104,12 @@ def _client_limits(project: Project) -> dict[str, float]:
     hooks = [(event, hook) for copy in plugin.copies(project.root) for event, _, hook in copy.commands()]
     for target in registrations.targets(project):
         with suppress(StateError):
-            hooks += [(entry.event, entry.hook) for entry in registrations.entries(target) if entry.ours]
+            hooks += [(entry.name, entry.hook) for entry in registrations.entries(target) if entry.ours]
     found: dict[str, float] = {}
     for event, hook in hooks:
-        if event in events.EVENTS:
+        if (plain := background.event(event)) in events.EVENTS:
             limit = hook.get("timeout")
-            given = limit if isinstance(limit, (int, float)) and limit > 0 else events.EVENTS[event].timeout_s
+            given = limit if isinstance(limit, (int, float)) and limit > 0 else events.EVENTS[plain].timeout_s
             found[event] = min(given, found.get(event, given))
     return found
 
@@ -210,15 +211,16 @@ def _unregistered(file: HandlerFile, known: Mapping[str, Sequence[str | None]]) 
     """
     said = []
     for route in file.routes if known else ():
-        matchers = known.get(route.event, [])
+        name = register.name(route)
+        matchers = known.get(name, [])
         if not matchers and route.event not in events.OLDEST_CLIENT_EVENTS:
             continue  # `unexpected` says why
         if not matchers:
-            said.append(f"{route.function} doesn't run: {route.event} isn't registered. Run holdfast install")
+            said.append(f"{route.function} doesn't run: {name} isn't registered. Run holdfast install")
         elif not any(register.covers(route.event, matcher, route.match) for matcher in matchers):
             asked = f"all of {route.match}" if route.match else "every value"
             said.append(
-                f"{route.function} doesn't run for {asked}: {route.event} is registered only for "
+                f"{route.function} doesn't run for {asked}: {name} is registered only for "
                 f"{', '.join(map(str, matchers))}. Run holdfast install"
             )
     return said
@@ -227,13 +229,13 @@ def _unregistered(file: HandlerFile, known: Mapping[str, Sequence[str | None]]) 
 def registered_events(project: Project) -> dict[str, list[str | None]]:
     """Return event -> matchers of every registration of Holdfast that a session of the project has.
 
-    Settings files that can't be read are left out.
+    Events have the names of `register.Wish`. Settings files that can't be read are left out.
     """
     known: dict[str, list[str | None]] = {}
     pairs: list[tuple[str, str | None]] = []
     for target in registrations.targets(project):
         with suppress(StateError):
-            pairs += [(entry.event, entry.matcher) for entry in registrations.entries(target)]
+            pairs += [(entry.name, entry.matcher) for entry in registrations.entries(target)]
     for copy in plugin.copies(project.root):
         pairs += copy.registered().items()
     for event, matcher in pairs:
@@ -265,6 +267,7 @@ def _row(call: Call, withheld: str) -> dict[str, Any]:
         "strict": route.strict,
         "on_failure": route.on_failure,
         "once": route.once,
+        "background": route.background,
         "trusted": call.file.trusted,
         "broken": route.broken or None,
         "off": call.file.off,

@@ -11,6 +11,7 @@ from holdfast import paths
 from holdfast.clients import claude
 from holdfast.clients.claude import versions
 from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
+from holdfast.dispatch import background
 from holdfast.errors import StateError
 from holdfast.files import document, status_file, trust
 from holdfast.formats import OURS, RECORDS
@@ -219,9 +220,9 @@ def _wanted(target: Target, files: Sequence[HandlerFile], record: Install, prese
 
 def _unknown(target: Target, added: Collection[str]) -> list[str]:
     """Return which events, not registered yet, a client may not know: this one, for a team the oldest supported one."""
-    newer = sorted(OLDEST_CLIENT_EVENTS.symmetric_difference(EVENTS).intersection(added))
+    newer = sorted(event for event in added if background.event(event) not in OLDEST_CLIENT_EVENTS)
     client = None if target.scope == "project" or not newer else versions.version()
-    return [event for event in newer if event not in versions.known_events(client)]
+    return [event for event in newer if background.event(event) not in versions.known_events(client)]
 
 
 def _check_accepted(edit: Edit) -> None:
@@ -269,7 +270,9 @@ def _registered(edit: Edit, by_plugin: Matchers) -> list[str]:
 def _left_out(edit: Edit) -> list[str]:
     """Return a line for each event that handlers want but that isn't registered, because not every client knows it."""
     team = edit.target.scope == "project"
-    reasons = {event: _NOT_FOR_TEAMS if team else register.why_left_out(event) for event in edit.left_out}
+    reasons = {
+        event: _NOT_FOR_TEAMS if team else register.why_left_out(background.event(event)) for event in edit.left_out
+    }
     return [f"{event} is not registered: {why}" for event, why in reasons.items()]
 
 

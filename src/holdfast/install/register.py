@@ -23,6 +23,7 @@ from holdfast.clients.claude.matchers import (
     selects_all,
 )
 from holdfast.clients.claude.replies import EXIT_CODE_EVENTS
+from holdfast.dispatch import background
 from holdfast.plugins import discovery
 from holdfast.plugins.deadlines import needed_client_limit
 
@@ -65,7 +66,11 @@ _UNSAFE_TO_JOIN = re.compile(r"\(\?(?:P|#|\(|>|<(?![=!])|[aiLmsux-])|\\[AZk1-9]|
 
 
 class Wish(NamedTuple):
-    """What one handler function wants: an event, the values that its matcher selects (None: all), its own timeout."""
+    """What one handler function wants: an event, the values that its matcher selects (None: all), its own timeout.
+
+    The event is what the registered command is called with: for handlers in the background `background.entry(event)`,
+    so these have an entry of their own. All of this module takes such names for events.
+    """
 
     event: str
     match: str | None = None
@@ -106,10 +111,11 @@ def entries(
     by_event: dict[str, list[Wish]] = {}
     for wish in wishes:
         by_event.setdefault(wish.event, []).append(wish)
-    found = {event: _entry(event, by_event[event]) for event in EVENTS if event in by_event and event in known}
+    names = [name for event in EVENTS if event in known for name in (event, background.entry(event))]
+    found = {name: _entry(background.event(name), by_event[name]) for name in names if name in by_event}
     for event, matcher in present.items() if keep else ():
-        asked = found.get(event, Entry(matcher))
-        both = matcher if covers(event, matcher, asked.matcher) else union(event, [matcher, asked.matcher])
+        asked, plain = found.get(event, Entry(matcher)), background.event(event)
+        both = matcher if covers(plain, matcher, asked.matcher) else union(plain, [matcher, asked.matcher])
         found[event] = asked._replace(matcher=both)
     return {
         event: left for event, entry in found.items() if (left := _beyond(event, entry, plugin, present)) is not None
@@ -233,7 +239,12 @@ def _of_project(root: Path) -> list[HandlerFile]:
 
 
 def _wish(route: Route) -> Wish:
-    return Wish(route.event, route.match, route.timeout)
+    return Wish(name(route), route.match, route.timeout)
+
+
+def name(route: Route) -> str:
+    """Return the name under which a handler function is registered (`Wish`)."""
+    return background.entry(route.event) if route.background else route.event
 
 
 # --- matchers --------------------------------------------------------------------------------------------------------
@@ -307,7 +318,7 @@ def command(event: str) -> str:
     If the launcher is missing, the command ends silently with 0, because any other exit code could refuse a tool call
     (client fact §1.4). Exit code 2 is passed on only for events where it is a decision. If the launcher of an event
     that can be strict fails (its interpreter is missing, say, or it was killed), `refuse.sh` beside it refuses the
-    event if a strict handler is known.
+    event if a strict handler is known; not for its handlers in the background, which nobody waits for.
 
     Only WorktreeCreate's command fails. There the client takes a missing folder name on stdout for an error whatever
     the exit code is (client fact §1.3), and makes no worktree, so silence would only hide why.
@@ -351,13 +362,17 @@ def least_timeout_s(event: str) -> float:
 def group(event: str, entry: Entry, command: Callable[[str], str] = command) -> dict[str, Any]:
     """Return the matcher group that registers `event` in settings.json (client fact §4.1)."""
     limit = {} if entry.timeout_s is None else {"timeout": entry.timeout_s}
+    limit |= {"async": True} if background.is_entry(event) else {}
     hooks = {"hooks": [{"type": "command", "command": command(event), **limit}]}
     return hooks if entry.matcher is None else {"matcher": entry.matcher, **hooks}
 
 
 def settings(wanted: Mapping[str, Entry], command: Callable[[str], str] = command) -> dict[str, Any]:
     """Return settings that register these entries, and nothing else. `command` returns an event's shell command."""
-    return {"hooks": {event: [group(event, entry, command)] for event, entry in wanted.items()}}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for event, entry in wanted.items():
+        found.setdefault(background.event(event), []).append(group(event, entry, command))
+    return {"hooks": found}
 
 
 def printed(root: Path) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude import scopes
 from holdfast.clients.claude.scopes import SCOPES
+from holdfast.dispatch import background
 from holdfast.errors import StateError
 from holdfast.files import document
 from holdfast.install import installs, launcher, register, settings
@@ -55,6 +56,11 @@ class Entry:
         return str(self.hook["command"])
 
     @property
+    def name(self) -> str:
+        """The event or, if the command runs handlers in the background, their name for it (`register.Wish`)."""
+        return background.name(self.event, self.command)
+
+    @property
     def seconds(self) -> float | None:
         """The command's timeout in seconds, if it has one."""
         limit = self.hook.get("timeout")
@@ -63,7 +69,12 @@ class Entry:
     @property
     def plain(self) -> bool:
         """Whether nothing was added to it that keeps the client from running it, or from waiting for its answer."""
-        return self.hook.keys() <= PLAIN
+        return not self.odd
+
+    @property
+    def odd(self) -> list[str]:
+        """The keys that were added to it; `async` belongs to an entry that runs handlers in the background."""
+        return sorted(self.hook.keys() - PLAIN - ({"async"} if background.is_entry(self.name) else set()))
 
     @property
     def program(self) -> Path | None:
@@ -122,7 +133,7 @@ def installed_matchers(event: str, root: Path, process: str | None = None) -> li
         with suppress(StateError):
             if target.scope in read and str(target.real) in known:
                 ours = [entry for entry in entries(target) if entry.ours and entry.plain]
-                found += [entry.matcher for entry in ours if entry.event == event]
+                found += [entry.matcher for entry in ours if entry.name == event]
     return found
 
 

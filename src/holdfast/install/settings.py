@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast.clients.claude.matchers import NO_MATCHER, selects_all
+from holdfast.dispatch import background
 from holdfast.errors import HoldfastError, MissingError, StateError
 from holdfast.files import atomic, document
 from holdfast.files.jsonedit import Editor
@@ -171,8 +172,9 @@ class Settings:
 
     @property
     def registered(self) -> list[str]:
-        """The events that have an entry of Holdfast's."""
-        return [event for event in self._editor.keys(_HOOKS) if self._spots(event)]
+        """The events that have an entry of Holdfast's, under the names of `register.Wish`."""
+        events = self._editor.keys(_HOOKS)
+        return [name for event in events for name in (event, background.entry(event)) if self._spots(name)]
 
     @property
     def matchers(self) -> dict[str, str | None]:
@@ -215,7 +217,7 @@ class Settings:
         if not (self.registered or allowed or self.status_line == "ours"):
             return
         if containers is None:
-            containers = {"hooks": None, **{f"hooks.{event}": None for event in self.registered}}
+            containers = {"hooks": None, **{f"hooks.{background.event(event)}": None for event in self.registered}}
             containers |= {"permissions": None, "permissions.allow": None} if allowed else {}
         self.containers |= containers
 
@@ -291,20 +293,25 @@ class Settings:
             self._update(event, self._spots(event)[0], wanted)
             return
         self._ensure(_HOOKS, {})
-        self._ensure((*_HOOKS, event), [])
-        self._append((*_HOOKS, event), group(event, wanted))
+        self._ensure(_path(event), [])
+        self._append(_path(event), group(event, wanted))
         self.changes.append(f"{event}: registered{_words(event, matcher)}")
 
     def _update(self, event: str, spot: _Spot, wanted: Entry) -> None:
         """Update an event's only entry, each part on its own; a timeout set by hand stays if it is long enough."""
         matcher = wanted.matcher
         if not _same(event, self._matcher(event, spot), matcher):
-            self._set_matcher((*_HOOKS, event, spot.group), matcher)
+            self._set_matcher((*_path(event), spot.group), matcher)
             self.changes.append(f"{event}: matcher changed{_words(event, matcher, 'to')}")
-        steps = (*_HOOKS, event, spot.group, "hooks", spot.hook, "command")
+        steps = (*_path(event), spot.group, "hooks", spot.hook, "command")
         if self._editor.value(steps) != command(event):
             self._editor.replace(steps, json.dumps(command(event)))
             self.changes.append(f"{event}: command brought up to date")
+        if background.is_entry(event) and self._editor.value(waits := (*steps[:-1], "async")) is not True:
+            if self._editor.node(waits) is not None:
+                self._editor.remove(waits)
+            self._editor.append(steps[:-1], True, "async")
+            self.changes.append(f"{event}: async, so that nobody waits for it")
         self._set_limit(event, steps[:-1], wanted.timeout_s)
 
     def _set_limit(self, event: str, steps: Steps, needed: int | None) -> None:
@@ -337,37 +344,42 @@ class Settings:
     def _clear(self, event: str) -> None:
         for spot in reversed(self._spots(event)):
             self._take_out(event, spot)
-        self._restore((*_HOOKS, event))
+        self._restore(_path(event))
         self.changes.append(f"{event}: no longer registered")
 
     def _take_out(self, event: str, spot: _Spot) -> None:
         """Remove one entry, with its group if that holds nothing else."""
-        steps = (*_HOOKS, event, spot.group)
+        steps = (*_path(event), spot.group)
         self._editor.remove(steps if self._alone(event, spot) else (*steps, "hooks", spot.hook))
 
     def _alone(self, event: str, spot: _Spot) -> bool:
         """Return whether an entry's group holds only that entry and a matcher."""
-        steps = (*_HOOKS, event, spot.group)
+        steps = (*_path(event), spot.group)
         hooks = self._editor.node((*steps, "hooks"))
         return hooks is not None and len(hooks.entries) == 1 and {*self._editor.keys(steps)} <= {"matcher", "hooks"}
 
     def _matcher(self, event: str, spot: _Spot) -> object:
-        return self._editor.value((*_HOOKS, event, spot.group, "matcher"))
+        return self._editor.value((*_path(event), spot.group, "matcher"))
 
     def _spots(self, event: str) -> list[_Spot]:
         """Return the positions of an event's entries of Holdfast's."""
-        groups = self._editor.node((*_HOOKS, event))
+        groups = self._editor.node(_path(event))
         return [
             _Spot(outer, inner)
             for outer in range(len(groups.entries) if groups else 0)
-            for inner in self._ours_in((*_HOOKS, event, outer, "hooks"))
+            for inner in self._ours_in(event, (*_path(event), outer, "hooks"))
         ]
 
-    def _ours_in(self, steps: tuple[str | int, ...]) -> list[int]:
+    def _ours_in(self, event: str, steps: tuple[str | int, ...]) -> list[int]:
         hooks = self._editor.node(steps)
         count = len(hooks.entries) if hooks is not None and hooks.kind == "array" else 0
         commands = [self._editor.value((*steps, index, "command")) for index in range(count)]
-        return [index for index, text in enumerate(commands) if isinstance(text, str) and ours(text)]
+        plain = background.event(event)
+        return [
+            index
+            for index, text in enumerate(commands)
+            if isinstance(text, str) and ours(text) and background.name(plain, text) == event
+        ]
 
     def _restore(self, steps: Steps) -> None:
         """Put back what an object or array was before Holdfast's first entry, if it is empty again."""
@@ -381,11 +393,15 @@ class Settings:
             self._editor.replace(steps, before)
 
 
+def _path(event: str) -> tuple[str, str]:
+    return (*_HOOKS, background.event(event))
+
+
 def _same(event: str, present: object, wanted: str | None) -> bool:
-    if event in NO_MATCHER or present == wanted:
+    if background.event(event) in NO_MATCHER or present == wanted:
         return True
     return wanted is None and isinstance(present, str) and selects_all(present)
 
 
 def _words(event: str, matcher: str | None, joint: str = "for") -> str:
-    return "" if event in NO_MATCHER or matcher is None else f" {joint} {matcher}"
+    return "" if background.event(event) in NO_MATCHER or matcher is None else f" {joint} {matcher}"

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FOLDER_VARIABLE = "HOLDFAST_HANDLER_DIR"
 _HEADER = re.compile(r"^[^\w\n]{1,4}\s*holdfast(?P<example>-example)?:\s*(?P<text>.*?)\s*$", re.MULTILINE)
 _HEADER_CHARS = 4_096
-_FLAGS = frozenset({"strict", "tryfirst", "trylast"})
+_FLAGS = frozenset({"strict", "tryfirst", "trylast", "background"})
 _MODE = 0o700
 
 
@@ -132,7 +132,7 @@ def _options(text: str) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
-        if name in _FLAGS and not equals:
+        if name in _FLAGS and (value == "true" or not equals):
             options[name] = True
         elif equals and name == "timeout":
             try:

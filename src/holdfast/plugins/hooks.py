@@ -39,6 +39,7 @@ class Hook:
         longest_timeout_s: seconds that can be registered instead, at most.
         reply: how the client reads the reply: as JSON; as plain text unless something is blocked; or as JSON, with exit
             code 2 if something is blocked.
+        waits: why a handler of it can't run in the background; empty if it can.
         since: the first client that knows the event; None if the oldest supported one does.
     """
 
@@ -53,6 +54,7 @@ class Hook:
     timeout_s: float = 600.0
     longest_timeout_s: float = 3_600.0
     reply: Literal["json", "text", "exit code"] = "json"
+    waits: str = ""
     since: tuple[int, int, int] | None = None
 
     @property

@@ -9,8 +9,10 @@ from pluggy import HookimplMarker
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from holdfast.plugins.hooks import Answer
+
 PROJECT_NAME = "holdfast"
-Function = TypeVar("Function", bound="Callable[..., Any]")
+Function = TypeVar("Function", bound="Callable[..., Answer]")
 _marker = HookimplMarker(PROJECT_NAME)
 
 
@@ -26,6 +28,7 @@ def hookimpl(
     trylast: bool = False,
     on_failure: Literal["skip", "ask", "deny"] = "skip",
     once: Literal["turn", "session"] | None = None,
+    background: bool = False,
     examples: Mapping[str, str | Mapping[str, Any] | None] | None = None,
 ) -> Callable[[Function], Function]: ...
 def hookimpl(
@@ -38,6 +41,7 @@ def hookimpl(
     trylast: bool = False,
     on_failure: Literal["skip", "ask", "deny"] = "skip",
     once: Literal["turn", "session"] | None = None,
+    background: bool = False,
     examples: Mapping[str, str | Mapping[str, Any] | None] | None = None,
 ) -> Any:
     """Mark a function `on_<event>` as an answer to that event: pluggy's marker plus options of Holdfast.
@@ -57,6 +61,8 @@ def hookimpl(
         on_failure: what becomes of the event if this function fails: `skip` it, `ask` the user, or `deny`. A strict one
             denies whatever happens, even if Holdfast itself can't run.
         once: answer only once in a `turn` or a `session`: after its first outcome it isn't called any more.
+        background: run while Claude goes on. The client doesn't wait for the answer, so it may be `advise`, `tell_user`
+            or `environment` only.
         examples: what the function answers, for `holdfast handlers test`: a text, such as a command, and the kind of
             outcome (`"deny"`), or None for silence.
 
@@ -64,7 +70,7 @@ def hookimpl(
         The function itself, marked.
     """
     # `holdfast.plugins.scan` reads these from the source text, never from the running function.
-    del match, timeout, strict, on_failure, once, examples
+    del match, timeout, strict, on_failure, once, background, examples
 
     def mark(target: Function) -> Function:
         return _marker(target, tryfirst=tryfirst, trylast=trylast)

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
             """As `advise` takes it."""
 
 
+BACKGROUND = frozenset({"advise", "tell_user", "environment"})
+"""The kinds that may come late: nothing waits for them."""
 CLASSIFIER_LIMIT_UNITS = 2_000  # UTF-16 units, client fact §1.9
 TERMINAL_LIMIT_BYTES = 4_096  # of UTF-8, all handlers' sequences together (read in clients 2.1.197 and 2.1.329)
 # What the client lets through. It drops the whole text for one bad sequence, and so other handlers' sequences too.
@@ -340,27 +342,33 @@ def flatten(returned: object) -> tuple[Outcome, ...]:
     )
 
 
-def check(outcome: Outcome, event: str, accepts: frozenset[str]) -> None:
+def check(outcome: Outcome, event: str, accepts: frozenset[str], *, background: bool = False) -> None:
     """Raise an error for an outcome that the event doesn't accept.
 
     Args:
         outcome: the handler's outcome.
         event: the event's name.
         accepts: the kinds the event accepts (`Hook.accepts`).
+        background: whether the handler runs in the background.
 
     Raises:
         OutcomeError: the event doesn't accept it; the message names the kind, the event and what is accepted.
     """
-    if outcome.kind in accepts:
+    allowed = accepts & BACKGROUND if background else accepts
+    if outcome.kind in allowed:
         return
     hint = ""
-    if outcome.kind == "advise" and "force_turn" in accepts:
+    if outcome.kind in accepts:
+        hint = " from the background, where it comes too late"
+    elif outcome.kind == "advise" and "force_turn" in accepts:
         hint = "; advice there forces another turn, so say force_turn(…)"
     elif outcome.kind in ("advise", "tell_user") and "instruct_summary" in accepts:
         hint = "; say instruct_summary(…)"
     elif outcome.kind == "terminal":
         hint = ", whose output is plain text"
-    raise OutcomeError(f"{outcome.kind}() is not accepted on {event}{hint} (accepted: {', '.join(sorted(accepts))})")
+    raise OutcomeError(
+        f"{outcome.kind}() is not accepted on {event}{hint} (accepted: {', '.join(sorted(allowed)) or 'none'})"
+    )
 
 
 def _size(text: str) -> int:

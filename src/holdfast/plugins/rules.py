@@ -41,7 +41,7 @@ _ANSWERS: Mapping[str, Callable[[str], Outcome]] = {
 }
 _TRANSCRIPT_BYTES = 4 * 1024 * 1024
 _REFUSALS = ("deny", "block", "ask")
-_OPTIONS = ("match", "timeout", "strict", "on_failure", "once", "examples")
+_OPTIONS = ("match", "timeout", "strict", "on_failure", "once", "background", "examples")
 _OF_TOOLS = ("path", "command", "input")  # the conditions that only a tool call can fulfil
 _UNION = ("str", "Regex")  # pydantic names the members of a union where a fault is
 
@@ -130,7 +130,7 @@ class Rule(_Table):
         event: the event that it answers.
         answer: the kind of its outcome.
         text: the outcome's text, for the model or the user.
-        match, timeout, strict, on_failure, once: as in `hookimpl`.
+        match, timeout, strict, on_failure, once, background: as in `hookimpl`.
         examples: as in `hookimpl`, with "" for silence.
         off_by_default: whether it runs only once you switch it on.
         when: the condition; without one it always answers.
@@ -145,6 +145,7 @@ class Rule(_Table):
     strict: bool = False
     on_failure: Literal["skip", "ask", "deny"] = "skip"
     once: Literal["turn", "session"] | None = None
+    background: bool = False
     off_by_default: bool = False
     examples: dict[str, str | dict[str, Any]] = {}
     when: Condition = Condition()
@@ -180,7 +181,8 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
         of_tools = [name for each in (rule.when, rule.unless) if each for name in _OF_TOOLS if getattr(each, name)]
         if of_tools and hooks.EVENTS[rule.event].matcher != "tool_name":
             raise Fault(f"{of_tools[0]} is of a tool's input, and {rule.event} has none")
-        outcomes.check(_ANSWERS[rule.answer](rule.text), rule.event, hooks.EVENTS[rule.event].accepts)
+        accepts = hooks.EVENTS[rule.event].accepts
+        outcomes.check(_ANSWERS[rule.answer](rule.text), rule.event, accepts, background=rule.background)
     except (Fault, OutcomeError) as fault:
         return Scan(faults={"": str(fault)})
     return Scan(tuple(found), off_by_default=rule.off_by_default)

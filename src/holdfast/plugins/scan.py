@@ -24,6 +24,7 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
     "trylast": (bool,),
     "on_failure": (str,),
     "once": (str, type(None)),
+    "background": (bool,),
     "examples": (dict,),
 }
 
@@ -54,6 +55,7 @@ class Route:
         trylast: run after the others.
         on_failure: what its own failure becomes where it isn't strict: nothing, a question to the user, or a refusal.
         once: the time in which it answers only once: until it has answered in this one, it is called.
+        background: whether it runs in the background, where nobody waits for its answer.
         examples: text → what it answers (`testkit.examples`).
         line: its line number in the file.
         broken: for a strict function that the file had earlier: why it can't be called now; empty if it can.
@@ -68,6 +70,7 @@ class Route:
     trylast: bool = False
     on_failure: OnFailure = "skip"
     once: Once | None = None
+    background: bool = False
     examples: Mapping[str, Any] = field(default_factory=dict, hash=False)
     line: int = 0
     broken: str = ""
@@ -262,6 +265,11 @@ def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -
     refusals = {"ask": {"ask"}, "deny": {"deny", "block"}}
     if (failure := options.get("on_failure")) in refusals and not refusals[failure] & accepts:
         raise Fault(f"on_failure={failure!r} is not possible on {event}, where a handler can't {failure}")
+    if options.get("background"):
+        if reason := hooks.EVENTS[event].waits:
+            raise Fault(f"background is not possible on {event}: {reason}")
+        if named := [name for name in ("strict", "on_failure") if options.get(name) not in (None, False, "skip")]:
+            raise Fault(f"background and {named[0]} exclude each other: nobody waits for it, so it can't refuse")
     if (timeout := options.get("timeout")) is not None and timeout <= 0:
         raise Fault("timeout must be more than 0 seconds")
     longest = longest_timeout(hooks.longest_limit_s(event))

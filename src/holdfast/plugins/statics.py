@@ -40,11 +40,12 @@ def faults(source: bytes, routes: Sequence[Route], hooks: Hooks) -> list[str]:
         return []  # `scan` says so
     kinds = frozenset(kind for hook in hooks.EVENTS.values() for kind in hook.accepts)  # each is its function's name
     makers = _makers(tree, kinds)
-    own = {route.function: route.event for route in routes if hooks.HOOK_NAMES.get(route.function) == route.event}
+    own = {route.function: route for route in routes if hooks.HOOK_NAMES.get(route.function) == route.event}
     found: list[str] = []
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and (event := own.get(node.name)):
-            said = {*_signature(node, event, hooks), *_body(node, hooks.EVENTS[event], makers)}
+        if isinstance(node, ast.FunctionDef) and (route := own.get(node.name)):
+            hook = hooks.EVENTS[route.event]
+            said = {*_signature(node, route.event, hooks), *_body(node, hook, makers, background=route.background)}
             found += [f"line {line}: {node.name} {text}" for line, text in sorted(said)]
     return found
 
@@ -80,7 +81,9 @@ def _signature(node: ast.FunctionDef, event: str, hooks: Hooks) -> Iterator[tupl
             yield argument.lineno, f"annotates event as {' | '.join(named)}, but gets {event}"
 
 
-def _body(node: ast.FunctionDef, hook: Hook, makers: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+def _body(
+    node: ast.FunctionDef, hook: Hook, makers: Mapping[str, str], *, background: bool
+) -> Iterator[tuple[int, str]]:
     accepts = hook.accepts | {"block"} if "defer" in hook.accepts else hook.accepts  # to block a call is to deny it
     for part in _inside(node.body):
         if isinstance(part, (ast.Yield, ast.YieldFrom)):
@@ -93,7 +96,7 @@ def _body(node: ast.FunctionDef, hook: Hook, makers: Mapping[str, str]) -> Itera
                 yield part.lineno, f"answers {answered}(), which is dropped on {hook.event}: {reason}"
                 continue
             try:
-                outcomes.check(outcomes.Outcome(answered), hook.event, accepts)
+                outcomes.check(outcomes.Outcome(answered), hook.event, accepts, background=background)
             except outcomes.OutcomeError as error:
                 yield part.lineno, f"answers with an outcome that can't be used: {error}"
 

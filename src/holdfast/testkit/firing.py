@@ -62,6 +62,11 @@ class Fired:
         return [f"{each.label}: {each.fault}" for each in self.answers if each.fault]
 
     @property
+    def in_background(self) -> set[str]:
+        """The labels of the calls that a session makes in the background."""
+        return {call.label for call in self.plan if call.route.background}
+
+    @property
     def verdict(self) -> str:
         """`broken` if a handler failed, `refused` if what the event is about is refused or held up, else `neutral`."""
         if self.faults:
@@ -136,12 +141,23 @@ def fire(
 
 
 def send(project: OpenProject, payload: Mapping[str, Any], files: Sequence[HandlerFile]) -> Fired:
-    """Fire a payload at handler files as a session does (`fire`). Raises EventError for a payload that is no event."""
+    """Fire a payload at handler files as a session does (`fire`), then at those that run in the background.
+
+    Raises EventError for a payload that is no event.
+    """
     event = claude.parse(payload)
     plan = loader.plan(claude, files, event.hook_event_name, claude.matcher_value(event))
     environ = {**os.environ, "CLAUDECODE": "1", claude.ROOT_VARIABLE: str(project.root)}
+    first, aside = ([call for call in plan if call.route.background is which] for which in (False, True))
     with chdir(project.root), _environment(environ):
-        return fire(project, plan, event, environ)
+        fired = fire(project, first, event, environ)
+        if not aside:
+            return fired
+        later = fire(project, aside, event, environ)
+    answers = [*fired.answers, *later.answers]
+    plan = [*first, *aside]
+    notes = [*fired.notices, *later.notices]
+    return Fired(event, plan, answers, conclude(claude, event, plan, answers), notes)
 
 
 def alone(path: Path, source: bytes | None = None, place: Place = "user") -> HandlerFile:

@@ -99,6 +99,14 @@ def given_input(event: Event) -> object:
     return getattr(event, "tool_input", None)
 
 
+def edited_file(event: Event) -> str:
+    """Return the path of the file that a call of one of the client's own tools edits; empty for any other event."""
+    asked = given_input(event)
+    if not (isinstance(asked, dict) and getattr(event, "tool_name", "") in tools.EDITORS):
+        return ""
+    return str(asked.get("file_path") or asked.get("notebook_path") or "")
+
+
 def also_answers(event: str, matcher: str | None) -> str:
     """Return the other event that handlers of an event get, if their matcher selects it; else an empty string.
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-EDITORS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})  # the tools that edit files
 _TEXT_LIMIT_CHARS = 20_000  # characters of a text that are looked at; what is shown of it is far shorter
 
 # What the client and not the person wrote begins with a tag of the client's (`<task-notification>`, `<command-name>`,

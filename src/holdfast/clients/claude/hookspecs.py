@@ -81,6 +81,7 @@ def on_setup(event: session.Setup, context: Context, options: Any, state: State)
     timeout_s=1.5,
     values=("clear", "resume", "logout", "prompt_input_exit", "other", "bypass_permissions_disabled"),
     longest_timeout_s=60.0,
+    waits="the client ends then, and what runs in the background with it",
 )
 def on_session_end(event: session.SessionEnd, context: Context, options: Any, state: State) -> Answer:
     """Fires when a session ends.
@@ -558,7 +559,7 @@ def on_directory_added(event: workspace.DirectoryAdded, context: Context, option
     """
 
 
-@spec("worktree", reply="text", text="name")
+@spec("worktree", reply="text", text="name", waits="the client waits for the folder's name")
 def on_worktree_create(event: workspace.WorktreeCreate, context: Context, options: Any, state: State) -> Answer:
     """Fires when a worktree is to be created, and replaces the client's own `git worktree`.
 
@@ -577,7 +578,7 @@ def on_worktree_create(event: workspace.WorktreeCreate, context: Context, option
     """
 
 
-@spec("terminal", text="worktree_path")
+@spec("terminal", text="worktree_path", waits="the client takes the folder for removed once it has the answer")
 def on_worktree_remove(event: workspace.WorktreeRemove, context: Context, options: Any, state: State) -> Answer:
     """Fires when a worktree that a handler made is to be removed; a handler for it must remove the folder.
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.clients.claude.entries import EDITORS, blocks, edited_path, mapping, plain, queued, request_text, text
+from holdfast.clients.claude.entries import blocks, edited_path, mapping, plain, queued, request_text, text
+from holdfast.clients.claude.tools import EDITORS
 from holdfast.clients.claude.trail.tasks import SHELLS, STOPPERS, TASK_TOOLS, Jobs, Todos
 from holdfast.files.transcript import Answer, Edit, Trail
 

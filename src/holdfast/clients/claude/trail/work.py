@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.claude.entries import EDITORS, blocks, edited_path, mapping, mappings, plain, text
+from holdfast.clients.claude.entries import blocks, edited_path, mapping, mappings, plain, text
+from holdfast.clients.claude.tools import EDITORS
 from holdfast.clients.claude.trail.tasks import SHELLS
 from holdfast.files.transcript import Work
 

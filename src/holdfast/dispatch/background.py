@@ -1,0 +1,71 @@
+"""Handlers in the background: the client starts their entry without waiting for its answer (`"async": true`).
+
+Two edits of one file share a run: a run waits a moment, and leaves the file to a newer one that has begun meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError
+from holdfast.plugins.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.plugins.loader import Call
+    from holdfast.project import OpenProject
+
+WAIT_S = 0.5
+"""How long a run waits for a newer edit of its file."""
+_MARK = ":background"
+_KEPT_S = 60.0  # how long a run that began is remembered
+
+
+def entry(event: str) -> str:
+    """Return what the registered command is called with for an event's handlers in the background."""
+    return event + _MARK
+
+
+def is_entry(name: str) -> bool:
+    """Return whether a name is an `entry`, and not an event."""
+    return name.endswith(_MARK)
+
+
+def event(name: str) -> str:
+    """Return the event of an event's name or `entry`."""
+    return name.removesuffix(_MARK)
+
+
+def name(event: str, command: str) -> str:
+    """Return the name under which an event's command is registered: the event, or its `entry`."""
+    return entry(event) if entry(event) in command else event
+
+
+def newest(project: OpenProject, session: str, file: str, plan: Sequence[Call]) -> list[Call]:
+    """Wait a moment, and return the calls that no newer event of the session has begun for the same file.
+
+    If that can't be remembered, these are all calls.
+
+    Args:
+        project: the event's project.
+        session: the event's session.
+        file: the file that the event's tool call edits.
+        plan: the event's calls.
+    """
+    memory = State(project, "background", session, "", "")
+    now, run = time.time(), os.getpid()
+    left = list(plan)
+    with suppress(HoldfastError):
+        with memory.session as begun:
+            for key, (at, _) in list(begun.items()):
+                if now - at > _KEPT_S:
+                    del begun[key]
+            begun.update({f"{call.label} {file}": [now, run] for call in plan})
+        time.sleep(WAIT_S)
+        with memory.session as begun:
+            left = [call for call in plan if begun.get(f"{call.label} {file}") in (None, [now, run])]
+    return left
