@@ -3,6 +3,8 @@
 What a secret looks like is what Holdfast masks in its own recordings. Name a variable or a file in its place.
 
 Known evasions: secrets that look like nothing in particular, encoded or split ones, programs that read them themselves.
+
+Cost: about 15 ms for a command with pipes, 10 ms for plain words.
 """
 
 import os

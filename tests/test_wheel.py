@@ -24,6 +24,7 @@ def test_the_wheel_carries_handlers_hooks_and_skills(wheel: Path) -> None:
     """The top-level folders land in holdfast/_shipped, and no test or cache file comes with them."""
     names = set(zipfile.ZipFile(wheel).namelist())
     wanted = {f"holdfast/_shipped/handlers/{name}.py" for name in SHIPPED}
+    wanted |= {f"holdfast/_shipped/catalogue/{path.name}" for path in (ROOT / "catalogue").glob("*.py")}
     wanted |= {"holdfast/_shipped/hooks/dispatch.py", "holdfast/_shipped/skills/holdfast/SKILL.md"}
     wanted |= {
         "holdfast/py.typed",
@@ -32,7 +33,9 @@ def test_the_wheel_carries_handlers_hooks_and_skills(wheel: Path) -> None:
         "holdfast/testkit/recorded/PreCompact-auto.json",
     }
     assert wanted <= names
-    assert not [name for name in names if "__pycache__" in name or name.startswith(("tests/", "handlers/"))]
+    assert not [
+        name for name in names if "__pycache__" in name or name.startswith(("tests/", "handlers/", "catalogue/"))
+    ]
 
 
 def works(bin_folder: Path, home: Path, place: str) -> None:

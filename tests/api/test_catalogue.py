@@ -68,9 +68,8 @@ def test_the_guards_refuse_the_dangerous_and_leave_the_ordinary(read: dict[str, 
     dangerous = those(read, "dangerous, can be read")
     assert len(dangerous) >= 150
     for group in (dangerous, {command: each for command, each in dangerous.items() if sure(command)}):
-        assert list(group.values()).count("deny") >= 0.95 * len(group), [
-            each for each in group if group[each] != "deny"
-        ]
+        left = [command for command in group if group[command] != "deny"]
+        assert len(left) <= 0.05 * len(group), left
     missed = [each for each in dangerous if not dangerous[each] and not sure(each)]
     missed += [each for each, found in those(read, "dangerous, can't be read").items() if not found]
     missed += [each for each, found in those(read, "harmless").items() if found == "deny"]
@@ -108,9 +107,7 @@ def test_the_page_describes_each_handler() -> None:
         assert evasions, name
         assert re.fullmatch(r"about \d+ ms .*\.", cost), name
         options = next(each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "Options")
-        fields = [
-            each.target.id for each in options.body if isinstance(each, ast.AnnAssign) and hasattr(each.target, "id")
-        ]
+        fields = [ast.unparse(each.target) for each in options.body if isinstance(each, ast.AnnAssign)]
         section = flat.partition(f"## `{name}`")[2].partition(" ## ")[0]
         wanted = [evasions, f"Cost: {cost}", *(f"`{each}`" for each in fields)]
         missing += [f"{name}: {each}" for each in wanted if each not in section]
@@ -344,17 +341,16 @@ def test_format_on_edit_formats(holdfast_project: Make) -> None:
     project.write({"a.x": "a", "b.x": "bad", "c.y": "c", "../d.x": "d"})
 
     def edit(name: str) -> Fired:
-        return project.fire("PostToolUse", "PostToolUse-Edit", tool_input={"file_path": str(project.root / name)})
+        return project.fire_background(
+            "PostToolUse", "PostToolUse-Edit", tool_input={"file_path": str(project.root / name)}
+        )
 
+    edit("a.x").assert_advised("fmt has formatted a.x")
     for name in ("a.x", "c.y", "../d.x"):
         edit(name).assert_silent()
     edit("b.x").assert_advised("fmt can't format b.x: no")
-    assert [(project.root / name).read_text() for name in ("a.x", "b.x", "c.y", "../d.x")] == [
-        "done\n",
-        "bad",
-        "c",
-        "d",
-    ]
+    texts = [(project.root / name).read_text() for name in ("a.x", "b.x", "c.y", "../d.x")]
+    assert texts == ["done\n", "bad", "c", "d"]
 
 
 def test_tests_before_stop_keeps_claude_at_work(holdfast_project: Make) -> None:

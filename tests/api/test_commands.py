@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_type
 
+from holdfast import matches, redact
 from holdfast.events import AgentInput, BashInput, Command, PreToolUse, parse
 from tests.api.author import handler
 from tests.processes import ROOT
@@ -201,6 +202,7 @@ RUNS: dict[str, tuple[str, bool | None]] = {
     'git -C x "$a"': ("git push", None),
     "git -C x push": ("git push", True),
     "git log push": ("git push", False),
+    "npx prettier src/*": ("npx supabase", False),
     'rm a "$x"': ("rm -f b", None),
     "x | xargs git": ("git push", None),
     "git push -f $x": ("git push -f", True),
@@ -326,6 +328,19 @@ def test_paths_of_tools(tmp_path: Path) -> None:
     assert tmp_path / ".env" not in call(cwd=str(tmp_path), command="cat *").paths
     assert tmp_path / "seen" in call(cwd=str(tmp_path), command="cat *").paths
     assert call("WebFetch", url="https://x/y").paths == ()
+
+
+def test_paths_of_one_command() -> None:
+    """Only those that it names, from the folder in which it runs."""
+    event = call(command="cat a; cd sub && rm -rf b > c")
+    assert [event.paths_of(each) for each in event.commands] == [
+        (Path(CWD, "a"),),
+        (Path(CWD, "sub"),),
+        (Path(CWD, "sub/c"), Path(CWD, "sub/b")),
+    ]
+    assert matches(["*.md", "sub"], "sub/b")
+    assert not matches(["*.md", "sub"], "b")
+    assert redact("export API_TOKEN=hunter2") == "export API_TOKEN=[redacted]"
 
 
 def test_inputs_are_typed() -> None:
