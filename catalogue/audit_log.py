@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from holdfast import Context, hookimpl, redact
 from holdfast.events import PostToolUse, PostToolUseFailure, PreToolUse
 
+Call = PreToolUse | PostToolUse | PostToolUseFailure
 FIELDS = ("hook_event_name", "session_id", "agent_id", "tool_name", "tool_use_id")
 
 
@@ -47,9 +48,7 @@ def on_post_tool_use_failure(event: PostToolUseFailure, context: Context, option
     note(event, context, options, error=redact(event.error)[: options.characters])
 
 
-def note(
-    event: PreToolUse | PostToolUse | PostToolUseFailure, context: Context, options: Options, **more: object
-) -> None:
+def note(event: Call, context: Context, options: Options, **more: object) -> None:
     """Append a line."""
     line = {"at": datetime.now(UTC).isoformat(), "project": str(context.root)}
     line |= {name: getattr(event, name) for name in FIELDS} | more

@@ -16,7 +16,6 @@ from pydantic import BaseModel
 from holdfast import Context, Outcome, ask, deny, hookimpl, matches, redact
 from holdfast.events import Command, PreToolUse
 
-NOT_WRITTEN = ("old_string", "file_path", "notebook_path", "description")
 SENDERS = ("curl", "wget", "nc", "ncat", "netcat", "telnet", "socat", "http", "https", "ssh")
 STREAMS = ("nc", "ncat", "netcat", "telnet", "socat", "ssh")  # they send what is piped to them
 DATA = ("-d", "--data", "--data-raw", "--data-binary", "-F", "--form", "--post-data")
@@ -45,7 +44,7 @@ class Options(BaseModel):
 def on_pre_tool_use(event: PreToolUse, context: Context, options: Options) -> Outcome | None:
     """Refuse what reveals a secret."""
     names = [] if event.commands else [os.path.relpath(each, context.root) for each in event.paths]
-    text = "\n".join(str(value) for name, value in event.tool_input.items() if name not in NOT_WRITTEN)
+    text = "\n".join(str(event.tool_input.get(each, "")) for each in ("command", "content", "new_string", "new_source"))
     if redact(text) != text and not any(matches(options.unless, each) for each in names):
         return deny("This contains a secret. Read it from a variable or a file that isn't committed.")
     secret = re.compile(rf"\$\{{?(?:{options.variables})|^(?:{options.variables})$")
@@ -71,10 +70,9 @@ def sends(event: PreToolUse, command: Command, secret: re.Pattern[str], context:
     if command.program in SENDERS:
         if any(before in DATA and secret.search(each) for before, each in pairwise(command.argv)):
             return True
-        source = command.stdin if command.program in STREAMS or "@-" in command.argv else None
-        while source:
-            paths = [each for each in event.paths_of(source) if not matches(["*.pub", "/tmp", "/dev"], each)]
-            if not all(each.is_relative_to(context.root) for each in paths):
-                return True
-            source = source.stdin
+        piped = command.sources if command.program in STREAMS or "@-" in command.argv else ()
+        paths = [
+            path for each in piped for path in event.paths_of(each) if not matches(["*.pub", "/tmp", "/dev"], path)
+        ]
+        return not all(each.is_relative_to(context.root) for each in paths)
     return False

@@ -61,5 +61,5 @@ def on_pre_tool_use(event: PreToolUse, options: Options) -> Outcome | None:
 
 def may_name_anything(command: Command) -> bool:
     """Return whether nobody can say which program runs, or which file a program shows."""
-    variables = any(re.search("[$`<]", command.argv[each]) for each in command.unknown)
+    variables = any(re.search(r"[`<]|\$(?!\{?(?:HOME|PWD)\b)", command.argv[each]) for each in command.unknown)
     return command.runs("cat") is None or (command.program in SHOW and variables)

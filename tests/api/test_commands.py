@@ -182,6 +182,7 @@ def test_a_command_has_what_a_guard_needs() -> None:
     assert (found.environment, found.writes) == ({"A": "1", "B": "2 3"}, ("e", "g"))
     assert found.stdin and found.stdin.argv == ("x",)
     assert one("a | tee b | c").stdin == one("a | tee b")
+    assert [each.argv for each in one("a | b | c").sources] == [("b",), ("a",)]
     assert one("cd a && cd b; c").folder == "a/b"
     assert one("(cd a; b); c").folder == ""
     assert one("sh -c 'cd a'; c").folder == ""

@@ -48,6 +48,11 @@ class Command:
         """The program's name without its folder; empty if there is none."""
         return self.argv[0].rpartition("/")[2] if self.argv else ""
 
+    @property
+    def sources(self) -> tuple[Command, ...]:
+        """The commands of the pipe before it, the nearest first."""
+        return (self.stdin, *self.stdin.sources) if self.stdin else ()
+
     def runs(self, program: str, *arguments: str) -> bool | None:
         """Return whether it runs a program with all of some arguments, in any order; None if it may.
 
