@@ -4,7 +4,7 @@ Claude is told what was formatted, and what a formatter says that fails.
 
 Known evasions: files that a shell command writes, and those outside the project.
 
-Cost: about 12 ms and the formatter's time, for which nobody waits.
+Cost: about 10 ms and the formatter's time, for which nobody waits.
 """
 
 import os

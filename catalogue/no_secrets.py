@@ -4,7 +4,7 @@ What a secret looks like is what Holdfast masks in its own recordings. Name a va
 
 Known evasions: secrets that look like nothing in particular, encoded or split ones, programs that read them themselves.
 
-Cost: about 15 ms for a command with pipes, 10 ms for plain words.
+Cost: about 16 ms for a command with pipes, 10 ms for plain words.
 """
 
 import os

@@ -4,7 +4,7 @@ After three turns in a row, or half an hour, it lets Claude stop. The next stop 
 
 Known evasions: files that a shell command writes don't count as edits; tests that were deleted or weakened pass.
 
-Cost: about 5 ms after an edit and before a stop, and the tests' time.
+Cost: about 4 ms after an edit and before a stop, and the tests' time.
 """
 
 import subprocess
