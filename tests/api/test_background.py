@@ -126,6 +126,20 @@ def test_install_and_doctor_repair_it(root: Path) -> None:
     assert ":background" not in settings.read_text()
 
 
+def test_a_team_gets_the_entry_and_two_files_run_it_once(root: Path) -> None:
+    """Its command is the same in each file. It guards nothing, so a doctor that looks for guards leaves it out."""
+    written(format_py=FORMAT.replace("Edit|Write", "Bash"))
+    (root / ".claude/handlers").mkdir()
+    (root / ".claude/handlers/ours.py").write_text(FORMAT.replace("background=True", "background=True, timeout=900"))
+    holdfast("install", root=root)
+    printed = json.loads(holdfast("install", "--print", root=root).out)["hooks"]["PostToolUse"]
+    assert [group["hooks"][0].get("async") for group in printed] == [None, True]
+    assert [group["hooks"][0].get("timeout") for group in printed] == [None, 3600]
+    holdfast("install", "--scope", "local", root=root)
+    healthy("registration", root)
+    assert "no handler guards a shell" in healthy("doors", root)
+
+
 def test_an_async_entry_of_other_handlers_is_still_a_problem(root: Path) -> None:
     """Only the entry of handlers in the background may have it."""
     settings = written(guard_py=GUARD)
