@@ -61,6 +61,13 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Pyright, which a test runs on handlers beside mypy (needs npm).
+.pyright/.ready:
+	@echo "Pyright, once …"
+	@mkdir -p .pyright
+	@cd .pyright && npm install --silent --no-audit --no-fund --prefix . pyright@1.1.408
+	@touch $@
+
 # The table of docs/requirements.md, each requirement with the verdict of its tests.
 requirements: $(READY)
 	@echo "The tests of the requirements; this takes minutes …"

@@ -1,4 +1,4 @@
-"""What an unused feature costs: an event that no handler wants loads no model, no pluggy and no SQLite."""
+"""What an unused feature costs: no import."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.clients.claude.events import EVENTS, HOMES
 from tests import processes
+from tests.api.author import handler
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tests.processes import Place
 
 NEVER = frozenset({"click", "rich", "markdown_it", "sqlite3", "subprocess", "asyncio", "pytest", "logging"})
-MODELS = frozenset(HOMES[name] for name in EVENTS)
 SHOW = "\nimport sys; print(*sys.modules)"
 
 
@@ -49,3 +48,26 @@ def test_the_package_itself_loads_nothing(run_python: RunPython) -> None:
 
     assert not {"pluggy", "pydantic", "json", *NEVER} & loaded
     assert {name for name in loaded if name.startswith("holdfast")} == {"holdfast"}
+
+
+UNUSED = {
+    "shell commands": ("tree_sitter", "tree_sitter_bash", "holdfast.process.shell"),
+    "memory": ("holdfast.plugins.state",),
+    "options": ("holdfast.plugins.options",),
+    "rules": ("holdfast.plugins.rules",),
+    "scripts": ("holdfast.plugins.executables", "holdfast.clients.claude.hook_output"),
+    "packages": ("packaging", "holdfast.install.handler_packages"),
+    "checks and trials": ("holdfast.plugins.statics", "holdfast.testkit", "holdfast.testing"),
+    "commands": tuple(NEVER - {"sqlite3", "subprocess"}),
+}
+"""What a feature is made of, which an event doesn't load unless a handler uses it."""
+
+
+@pytest.mark.slow
+def test_an_unused_feature_loads_nothing(place: Place) -> None:
+    """Beside a plain handler of yours, whose answer is merged."""
+    place.user_handler("plain", handler("return tell_user('x')", "stop"))
+    loaded = loaded_for(place, place.payload("Stop"))
+    found = [f"{feature}: {name}" for feature, names in UNUSED.items() for name in names if name in loaded]
+    assert "holdfast.dispatch.calls" in loaded
+    assert not found, "\n".join(found)

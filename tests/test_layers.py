@@ -196,7 +196,7 @@ def test_shipped_handlers_use_what_a_stranger_may(path: Path) -> None:
 
 
 @each_row("module", MODULES)
-def test_a_room_has_a_door_sign(module: str) -> None:
+def test_every_package_has_a_docstring(module: str) -> None:
     """Every module opens with a sentence that says what it is for, and none is named for nothing in particular."""
     sign = (ast.get_docstring(ast.parse(MODULES[module].read_bytes())) or "").split("\n\n")[0]
 

@@ -1,7 +1,8 @@
-"""Who follows README or docs/tutorial.md sees what it says: commands are run, sessions played on recorded events."""
+"""Who follows README or a tutorial sees what it says: commands are run, sessions played on recorded events."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-PAGES = ("README.md", "docs/tutorial.md")
+PAGES = ("README.md", "docs/tutorial.md", "docs/guides/first-handler.md")
 BLOCK = re.compile(r"(?:^`(\S+)`:\n\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BY_HAND = {"uv tool install .", "make demo", "make test"}  # tests/test_wheel.py installs the package
 
@@ -42,15 +43,17 @@ def launched(project: HoldfastProject) -> str:
     return agent.returned("Done.").context
 
 
-def asked(project: HoldfastProject) -> str:
-    return project.fire("PreToolUse", tool_name="Bash", tool_input={"command": "printenv"}).stdout
+def asked(command: str) -> Callable[[HoldfastProject], str]:
+    """Return what asks for a command of the shell, and returns the reply."""
+    return lambda project: project.fire("PreToolUse", tool_name="Bash", tool_input={"command": command}).stdout
 
 
 IN_A_SESSION: dict[str, Callable[[HoldfastProject], str]] = {
     "claude": started,
     "/compact": compacted,
     'Launch an agent with the description "Collect the changes".': launched,
-    "Run printenv.": asked,
+    "Run printenv.": asked("printenv"),
+    "Run git push -f.": asked("git push -f"),
 }
 
 
@@ -60,12 +63,13 @@ def test_the_page_can_be_followed(page: str, holdfast_project: Callable[..., Hol
     project, seen = holdfast_project({}), ""
     for name, kind, block in BLOCK.findall((ROOT / page).read_text("utf-8")):
         if name:
-            project.write({name: block})
+            project.write({name.replace("~/.config", os.environ["XDG_CONFIG_HOME"]): block})
         elif kind == "text":
             assert [line for line in block.splitlines() if line not in seen] == [], seen
         elif not kind:
             for line in (each.split(" # ")[0].strip() for each in block.replace("\\\n", " ").splitlines()):
                 if line.startswith("holdfast "):
-                    seen = holdfast(*shlex.split(line)[1:], root=project.root).out
+                    code = None if " try " in line else 0  # the text says whether it's refused
+                    seen = holdfast(*shlex.split(line)[1:], root=project.root, code=code).out
                 elif line not in BY_HAND:
                     seen = IN_A_SESSION[line](project)

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from holdfast.errors import HoldfastError as HoldfastError
     from holdfast.install.upkeep import upkeep as upkeep
     from holdfast.paths import command_dir as command_dir
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.outcomes import title as title
     from holdfast.plugins.outcomes import watch as watch
     from holdfast.plugins.outcomes import worktree as worktree
+    from holdfast.plugins.state import State as State
 
 _OUTCOMES = (
     "Outcome",
@@ -72,6 +74,7 @@ _OUTCOMES = (
 _HOMES = dict.fromkeys(_OUTCOMES, "holdfast.plugins.outcomes") | {
     "hookimpl": "holdfast.plugins.markers",
     "Context": "holdfast.plugins.context",
+    "State": "holdfast.plugins.state",
     "HoldfastError": "holdfast.errors",
     "command_dir": "holdfast.paths",
     "upkeep": "holdfast.install.upkeep",
@@ -79,18 +82,19 @@ _HOMES = dict.fromkeys(_OUTCOMES, "holdfast.plugins.outcomes") | {
 
 __all__ = sorted(_HOMES.keys() - {"upkeep"})  # few handlers need it, and `import *` would load it
 
+if not TYPE_CHECKING:  # else any name would be right for a type checker
 
-def __getattr__(name: str) -> Any:
-    """Load a public name from its module.
+    def __getattr__(name: str) -> Any:
+        """Load a public name from its module.
 
-    Args:
-        name: one of `__all__`, or `__version__` (see `holdfast.version`).
+        Args:
+            name: one of `__all__`, or `__version__` (see `holdfast.version`).
 
-    Raises:
-        AttributeError: for any other name.
-    """
-    if name == "__version__":
-        return import_module("holdfast.version").version()
-    if name not in _HOMES:
-        raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+        Raises:
+            AttributeError: for any other name.
+        """
+        if name == "__version__":
+            return import_module("holdfast.version").version()
+        if name not in _HOMES:
+            raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["EVENTS", "HOOK_NAMES", "OLDEST_CLIENT_EVENTS", "EventError", "model", "parse", "snake", *HOMES]
 
+if not TYPE_CHECKING:  # else any name would be right for a type checker
 
-def __getattr__(name: str) -> Any:
-    """Load a model, or a type used in one, from its module."""
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(HOMES[name]), name)
+    def __getattr__(name: str) -> Any:
+        """Load a model, or a type used in one, from its module."""
+        if name not in HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(HOMES[name]), name)

@@ -106,7 +106,7 @@ def test_files_and_folders_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "1 example passed, of 1 handler." in holdfast("handlers", "test", str(tmp_path / "project")).out
     assert "2 examples passed" in holdfast("handlers", "test", "good.py", str(project / "good.py")).out
     assert "holds no handler" in holdfast("handlers", "test", str(tmp_path), code=1).err
-    assert "isn't there" in holdfast("handlers", "test", "gone.py", code=1).err
+    assert "there is no handler 'gone.py'" in holdfast("handlers", "test", "gone.py", code=1).err
 
 
 def test_without_paths_those_in_use_are_tested(tmp_path: Path) -> None:

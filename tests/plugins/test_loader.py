@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -88,7 +89,7 @@ def plugin(index: int, first: bool, last: bool) -> object:
 
     class Plugin:
         @hookimpl(tryfirst=first, trylast=last)
-        def on_stop(self) -> str:
+        def on_stop(self) -> Any:
             return f"h{index}"
 
     return Plugin()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.install import register
-from holdfast.process import trial
+from holdfast.process.run_program import CompletedProgram, run_program
 from holdfast.server import control
 from holdfast.testkit.client import Client, encoded
 from holdfast.testkit.place import Place as Throwaway
@@ -41,11 +41,11 @@ class Home(Throwaway):
 
     python: Path = Path(sys.executable)
 
-    def holdfast(self, *arguments: str, root: Path | None = None, **variables: str) -> trial.Ended:
+    def holdfast(self, *arguments: str, root: Path | None = None, **variables: str) -> CompletedProgram:
         """Run the tree's command line; see the base class."""
         where = root or self.root
         command = [str(self.python), "-m", "holdfast", *arguments]
-        return trial.run(command, b"", self.environ(where) | variables, where, self.limit_s)
+        return run_program(command, b"", self.environ(where) | variables, where, self.limit_s)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.commands import options, terminal
-from holdfast.commands.moments import duration
+from holdfast.commands.timefmt import duration
 from holdfast.errors import HoldfastError
 from holdfast.formats import DESCRIBED
 from holdfast.workflow import wording

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from holdfast.process.trial import Ended
+    from holdfast.process.run_program import CompletedProgram
     from holdfast.testkit.agent import Agent
     from holdfast.testkit.reply import Heard
 
@@ -95,7 +95,7 @@ class Conversation(Client):
         if texts and not aside:
             self._late.append((heard.event, source, texts))
 
-    def cli(self, *arguments: str) -> Ended:
+    def cli(self, *arguments: str) -> CompletedProgram:
         """Run the command line as the model's Bash tool does.
 
         If no hook has told the Bash tool the project, record that failure once and set the project here, so that the

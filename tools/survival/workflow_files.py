@@ -16,7 +16,7 @@ from tools.survival.samples import Described, WritesSource, WritesState
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.process.trial import Ended
+    from holdfast.process.run_program import CompletedProgram
     from holdfast.testkit.place import Place
     from tools.survival.conversation import Conversation
     from tools.survival.truth import Truth
@@ -41,7 +41,7 @@ def install(place: Place, format_name: str = "") -> None:
         raise Broken(f"holdfast install ended with {ended.exit_code}: {ended.stderr.strip()}")
 
 
-def output(ended: Ended) -> str:
+def output(ended: CompletedProgram) -> str:
     """Return what a command printed. Raises Broken if it failed."""
     if ended.exit_code != 0:
         raise Broken(f"a command ended with {ended.exit_code}: {ended.stderr.strip()[:300]}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.clients.claude.scopes import Target
     from holdfast.install.plugin import Copy
-    from holdfast.process.trial import Ended
+    from holdfast.process.run_program import CompletedProgram
     from holdfast.sessions.workspace import Workspace
     from holdfast.testkit.place import Place
 
@@ -216,7 +216,7 @@ def _payload(client: Client, command: _Command) -> tuple[str, dict[str, Any]]:
     return name, payloads[name]
 
 
-def _faults(event: str, ended: Ended, limit: float) -> Iterator[str]:
+def _faults(event: str, ended: CompletedProgram, limit: float) -> Iterator[str]:
     if ended.exit_code is None:
         yield f"it didn't end within {limit:g} seconds"
         return

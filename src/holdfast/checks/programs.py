@@ -14,7 +14,7 @@ from holdfast.checks import notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
 from holdfast.install import launcher, native, registrations
-from holdfast.process import trial
+from holdfast.process.run_program import CompletedProgram, run_program
 from holdfast.testkit import place
 from holdfast.testkit.client import Client
 
@@ -143,7 +143,7 @@ def unreached(command: Sequence[str], environ: Mapping[str, str]) -> str:
     with place.opened() as made:
         given = {**Client(made, made.root).environ, **environ}
         try:
-            ended = trial.run([*command, "Stop"], b"", given, made.root, TIMEOUT_S)
+            ended = run_program([*command, "Stop"], b"", given, made.root, TIMEOUT_S)
         except OSError as error:
             return f"it can't be started ({error.strerror or error})"
         log = made.log()
@@ -154,7 +154,7 @@ def _called(program: Path) -> str:
     """Call the model's command with --version and return what went wrong, or an empty string."""
     with place.opened() as made:
         try:
-            ended = trial.run([str(program), "--version"], b"", Client(made, made.root).environ, made.root, TIMEOUT_S)
+            ended = run_program([str(program), "--version"], b"", Client(made, made.root).environ, made.root, TIMEOUT_S)
         except OSError as error:
             return f"it can't be started ({error.strerror or error})"
     if ended.exit_code or not ended.stdout:
@@ -163,7 +163,7 @@ def _called(program: Path) -> str:
     return ""
 
 
-def _unclean(ended: trial.Ended) -> str:
+def _unclean(ended: CompletedProgram) -> str:
     if ended.exit_code is None:
         return f"it didn't end within {TIMEOUT_S:g} seconds"
     if ended.exit_code or ended.stdout or ended.stderr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from holdfast.commands import verbs as shared
+from holdfast.commands import workflow_commands
 from holdfast.commands.verb import Json, Name, verb
 from holdfast.errors import command_line
 from holdfast.sessions.workspace import Workspace
@@ -28,10 +28,10 @@ def command(
     Example:
       holdfast cancel payments --reason "We buy one instead"
     """
-    workflow = shared.find(project, workflow_id)
+    workflow = workflow_commands.find(project, workflow_id)
     after = verbs.cancel(project, workflow, reason)
-    news = f"Cancelled {quoted(after.title)} at {after.progress_text}.{shared.kept(after)}"
+    news = f"Cancelled {quoted(after.title)} at {after.progress_text}.{workflow_commands.kept(after)}"
     if after.paused:
         resume = command_line(after.format, "resume", after.id)
         news = f"Paused {quoted(after.title)} at {after.progress_text}. `{resume}` continues it."
-    shared.tell(after, as_json, news)
+    workflow_commands.tell(after, as_json, news)

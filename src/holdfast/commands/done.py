@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from holdfast.commands import verbs as shared
+from holdfast.commands import workflow_commands
 from holdfast.commands.verb import Json, verb
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
@@ -19,9 +19,9 @@ _NAMED = 5  # phases that the message names
 @verb("done")
 def command(
     project: Workspace,
-    name: shared.PhaseName = None,
+    name: workflow_commands.PhaseName = None,
     *,
-    workflow_id: shared.Other = None,
+    workflow_id: workflow_commands.Other = None,
     note: Annotated[str, {"metavar": "TEXT"}, "Tell the next phase what it needs to know."] = "",
     again: Annotated[bool, "Complete the current phase even if the last one got the same note."] = False,
     everything: Annotated[bool, "--all", "End the workflow. Phases that never began stay as they are."] = False,
@@ -36,17 +36,17 @@ def command(
       holdfast done "Design the API" --note "The API is in src/api.py"
       holdfast done --all payments
     """
-    workflow, phase = shared.find_phase(project, name, workflow_id)
+    workflow, phase = workflow_commands.find_phase(project, name, workflow_id)
     if not everything:
         phase = verbs.to_complete(workflow, phase, note="" if again else note)
     due = phase or verbs.due(workflow)
     after = verbs.done(project, workflow, phase=phase, note=note, everything=everything)
-    shared.tell(after, as_json, _news(workflow, due, after))
+    workflow_commands.tell(after, as_json, _news(workflow, due, after))
 
 
 def _news(before: Workflow, due: Phase | None, after: Workflow) -> str:
     if after.finished:
-        return f"{_end(before, after)}{shared.kept(after)}"
+        return f"{_end(before, after)}{workflow_commands.kept(after)}"
     if due is None:
         return ""
     if next((each.status for each in after.phases if each.id == due.id), "completed") == "active":

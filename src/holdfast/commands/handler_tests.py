@@ -70,24 +70,23 @@ def check(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) -
 def test(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) -> None:
     """Run the examples of handlers.
 
-    Without FILES, it tests yours and the project's that you trust. FILES are files and folders anywhere, also before
-    you trust them. Each example calls its function in a process of its own, in an empty project and an empty home,
-    also a function that runs in the background. The exit code is 1 if one doesn't come out as it says, or a file has a
-    fault.
+    Without FILES, it tests yours and the project's that you trust. FILES are handlers' names, or files and folders
+    anywhere, also before you trust them. Each example calls its function in a process of its own, in an empty project
+    and an empty home. The exit code is 1 if one doesn't come out as it says, or a file has a fault.
 
     \b
     Examples:
       holdfast handlers test
+      holdfast handlers test guard
       holdfast handlers test .claude/handlers
     """
-    chosen = firing.named(files)
-    if not files:
-        paths.home()
-        used = [file for file in discovery.find(claude, options.open_project(project_dir)) if file.place != "shipped"]
-        chosen = [file.path for file in used if file.active and file.path.exists()]
-        for file in used:
-            if not file.active:
-                _say(f"{file.path}: not tested: {inspection.idle(file)}", err=as_json)
+    with _opened(project_dir, files) as project:
+        found = discovery.find(claude, project)
+        used = _chosen(found, files) if files else [file for file in found if file.place != "shipped"]
+    chosen = [file.path for file in used if (files or file.active) and file.path.exists()]
+    for file in used:
+        if not files and not file.active:
+            _say(f"{file.path}: not tested: {inspection.idle(file)}", err=as_json)
     with firing.own_home() as project:
         tested = [firing.alone(path) for path in chosen]
         results = [each for file in tested for each in examples.run(file, project)]

@@ -18,9 +18,9 @@ from holdfast.commands import (
     handler_tests,
     handler_trust,
     handler_try,
-    moments,
     options,
     terminal,
+    timefmt,
 )
 from holdfast.commands.verb import InProject, Json, ListGroup, verb
 from holdfast.errors import EventError, HoldfastError, StateError, because, command_line
@@ -123,7 +123,7 @@ def _marks(row: dict[str, Any]) -> str:
     marks += [f"once in a {row['once']}"] if row["once"] else []
     marks += ["in the background"] if row["background"] else []
     for what, at in (("ran", row["last_run"]), (row["last_decision"], row["last_decision_at"])):
-        marks += [f"{what} {moments.when(at, clock.now()).partition(' (')[0]}"] if at else []
+        marks += [f"{what} {timefmt.when(at, clock.now()).partition(' (')[0]}"] if at else []
     marks += ["trusted"] if row["place"] == "project" and row["trusted"] else []
     marks += [f"BROKEN: {row['broken']}"] if row["broken"] else []
     marks += [f"doesn't run: {row['inactive_reason']}"] if row["inactive_reason"] else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.commands import verbs as shared
+from holdfast.commands import workflow_commands
 from holdfast.commands.verb import Json, Name, verb
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
@@ -19,5 +19,5 @@ def command(project: Workspace, workflow_id: Name = None, *, as_json: Json = Fal
       holdfast next
       holdfast next payments
     """
-    workflow = shared.find(project, workflow_id)
-    shared.tell(verbs.begin(project, workflow), as_json)
+    workflow = workflow_commands.find(project, workflow_id)
+    workflow_commands.tell(verbs.begin(project, workflow), as_json)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.commands import verbs as shared
+from holdfast.commands import workflow_commands
 from holdfast.commands.verb import Json, verb
 from holdfast.errors import HoldfastError
 from holdfast.sessions.workspace import Workspace
@@ -12,7 +12,11 @@ from holdfast.workflow.wording import quoted
 
 @verb("reopen")
 def command(
-    project: Workspace, name: shared.PhaseName = None, *, workflow_id: shared.Other = None, as_json: Json = False
+    project: Workspace,
+    name: workflow_commands.PhaseName = None,
+    *,
+    workflow_id: workflow_commands.Other = None,
+    as_json: Json = False,
 ) -> None:
     """Make a completed or failed phase active again: the last one, or the one with this title, id or number.
 
@@ -22,7 +26,7 @@ def command(
     Example:
       holdfast reopen "Design the API"
     """
-    workflow, phase = shared.find_phase(project, name, workflow_id, finished=True)
+    workflow, phase = workflow_commands.find_phase(project, name, workflow_id, finished=True)
     over = [each for each in workflow.phases if each.status in ("completed", "failed")]
     if phase is None and not over:
         raise HoldfastError(f"no {workflow.unit} of {quoted(workflow.title)} is completed; name the one to begin")
@@ -30,4 +34,4 @@ def command(
         raise HoldfastError(f"name the {workflow.unit} to reopen; `holdfast show` lists them")
     phase = phase or over[-1]
     after = verbs.reopen(project, workflow, phase)
-    shared.tell(after, as_json, f"Reopened {after.named(phase)} {quoted(phase.title)}.")
+    workflow_commands.tell(after, as_json, f"Reopened {after.named(phase)} {quoted(phase.title)}.")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from holdfast import formats, paths
-from holdfast.commands import agent_names, options
-from holdfast.commands import verbs as shared
+from holdfast.commands import agent_names, options, workflow_commands
 from holdfast.commands.verb import Assignments, Json, ProjectDir, Reading, Reminders, verb
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
@@ -129,7 +128,7 @@ def command(
         *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused),
         seen,
     ]
-    shared.tell(workflow, as_json, "\n".join(filter(None, news)))
+    workflow_commands.tell(workflow, as_json, "\n".join(filter(None, news)))
     options.tell_reading(project, start.reading)
     agents = [*(agent for _, agent in given), *(each.agent for each in workflow.phases)]  # a format may choose some
     agent_names.tell_unknown(project, filter(None, agents))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from holdfast.commands import options
-from holdfast.commands import verbs as shared
+from holdfast.commands import options, workflow_commands
 from holdfast.commands.verb import Assignments, Json, Name, Reading, Reminders, verb
 from holdfast.errors import HoldfastError, command_line
 from holdfast.sessions.workspace import Workspace
@@ -84,13 +83,13 @@ def command(
     )
     if changes == Changes() and not note.strip() and phase is None:
         raise HoldfastError("nothing to change; `holdfast update --help` lists what you can change")
-    workflow = shared.find(project, workflow_id)
+    workflow = workflow_commands.find(project, workflow_id)
     if phase is not None and changes.current is None:
-        changes = replace(changes, current=shared.named_phase(workflow, phase).number)
+        changes = replace(changes, current=workflow_commands.named_phase(workflow, phase).number)
     if note.strip():
         changes = registry.noted(workflow, changes, note.strip())
     after = verbs.update(project, workflow, changes)
-    shared.tell(after, as_json, _news(workflow, after, workflow_id))
+    workflow_commands.tell(after, as_json, _news(workflow, after, workflow_id))
     options.tell_reading(project, changes.reading)
 
 

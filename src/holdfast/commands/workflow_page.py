@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from holdfast import clock
-from holdfast.commands.moments import duration, when
 from holdfast.commands.terminal import row
+from holdfast.commands.timefmt import duration, when
 from holdfast.workflow import views
 from holdfast.workflow.wording import clean, one_line
 

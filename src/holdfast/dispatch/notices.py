@@ -67,7 +67,15 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
     found: list[Notice] = []
     for label, raw in printed.items():
         if label in files and (text := raw.decode(errors="replace").strip()):
-            found.append(Notice("warning", label, "printed, which nobody reads", files[label], text))
+            found.append(
+                Notice(
+                    "warning",
+                    label,
+                    "wrote to stdout, which Claude Code ignores; use context.log()",
+                    files[label],
+                    text,
+                )
+            )
     for answer in answers:
         if answer.seconds is not None:
             found.append(Notice("debug", answer.label, f"took {answer.seconds * 1000:.0f} ms"))

@@ -9,8 +9,10 @@ from pluggy import HookimplMarker
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from holdfast.plugins.hooks import Answer
+
 PROJECT_NAME = "holdfast"
-Function = TypeVar("Function", bound="Callable[..., Any]")
+Function = TypeVar("Function", bound="Callable[..., Answer]")
 _marker = HookimplMarker(PROJECT_NAME)
 
 

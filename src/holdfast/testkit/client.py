@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.process import trial
+from holdfast.process.run_program import run_program
 from holdfast.testkit import recorded
 from holdfast.testkit.agent import Agent
 from holdfast.testkit.reply import Heard
@@ -18,7 +18,7 @@ from holdfast.testkit.reply import Heard
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from holdfast.process.trial import Ended
+    from holdfast.process.run_program import CompletedProgram
     from holdfast.testkit.place import Place
 
 SESSION = "0d3f0d5e-0000-4000-8000-000000000001"
@@ -87,7 +87,9 @@ class Client:
         """Send an event of a subagent, whose replies reach the subagent."""
         return self.fire(name, **changes)
 
-    def run(self, command: str, payload: Mapping[str, Any], limit_s: float | None = None, **variables: str) -> Ended:
+    def run(
+        self, command: str, payload: Mapping[str, Any], limit_s: float | None = None, **variables: str
+    ) -> CompletedProgram:
         """Run one command as the client runs a hook.
 
         Args:
@@ -99,9 +101,9 @@ class Client:
         named = {"CLAUDE_ENV_FILE": str(self.env_file)} if payload["hook_event_name"] in _ENV_FILE_EVENTS else {}
         environ = {**self.environ, **named, **variables}
         words = ["/bin/sh", "-c", self.place.shell_prefix + command]
-        return trial.run(words, encoded(payload), environ, Path(payload["cwd"]), limit_s or self.place.limit_s)
+        return run_program(words, encoded(payload), environ, Path(payload["cwd"]), limit_s or self.place.limit_s)
 
-    def bash(self, *arguments: str, **variables: str) -> Ended:
+    def bash(self, *arguments: str, **variables: str) -> CompletedProgram:
         """Run the command line as the model's Bash tool does.
 
         The tool's environment names the session, but the project only if SessionStart left that in its file.
@@ -114,7 +116,7 @@ class Client:
         environ = {name: value for name, value in self.environ.items() if name != "CLAUDE_PROJECT_DIR"} | variables
         told = self.env_file if self.env_file.is_file() else os.devnull
         words = ["/bin/sh", "-c", self.place.shell_prefix + _AS_BASH, str(told), str(self.place.command), *arguments]
-        return trial.run(words, b"", environ, self.root, self.place.limit_s)
+        return run_program(words, b"", environ, self.root, self.place.limit_s)
 
     def agent(self, name: str, description: str, prompt: str, *, background: bool = False) -> Agent[Heard]:
         """Return a call of the Agent tool that is about to be made."""
@@ -158,7 +160,7 @@ class Client:
         return f"a{number:016x}", f"toolu_{number:024x}"
 
 
-def _side_by_side(runs: Sequence[Callable[[], Ended]]) -> list[Ended]:
+def _side_by_side(runs: Sequence[Callable[[], CompletedProgram]]) -> list[CompletedProgram]:
     """Run the hooks of an event in parallel, as the client does, and return how each ended, in their order."""
     if len(runs) < 2:
         return [run() for run in runs]

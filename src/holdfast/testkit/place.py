@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast import clock, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import events, matchers
-from holdfast.process import trial
+from holdfast.process.run_program import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from holdfast.process.trial import Ended
+    from holdfast.process.run_program import CompletedProgram
 
 _STEP = timedelta(seconds=5)  # from one event to the next
 _PLUGIN = '"$CLAUDE_PLUGIN_ROOT/hooks/dispatch.py" {event} 2>/dev/null; exit 0'
@@ -91,7 +91,7 @@ class Place:
         if self.now:
             self.now += step
 
-    def holdfast(self, *arguments: str, root: Path | None = None, **variables: str) -> Ended:
+    def holdfast(self, *arguments: str, root: Path | None = None, **variables: str) -> CompletedProgram:
         """Run this package's command line, as a person does in a terminal.
 
         Args:
@@ -101,9 +101,9 @@ class Place:
         """
         where = root or self.root
         environ = self.environ(where) | {"PYTHONPATH": str(paths.package_root())} | variables
-        return trial.run([sys.executable, "-m", "holdfast", *arguments], b"", environ, where, self.limit_s)
+        return run_program([sys.executable, "-m", "holdfast", *arguments], b"", environ, where, self.limit_s)
 
-    def install(self, *options: str) -> Ended:
+    def install(self, *options: str) -> CompletedProgram:
         """Run `holdfast install` with these options; without options it installs into the home."""
         for folder in (self.root / ".claude", self.home):
             folder.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdfast.dispatch.output import Reply
-    from holdfast.process.trial import Ended
+    from holdfast.process.run_program import CompletedProgram
 
 _TEXT_EVENTS = frozenset({"SessionStart", "UserPromptSubmit"})  # plain text reaches the model (client fact §1.3)
 
@@ -28,7 +28,7 @@ class Heard:
     """
 
     event: str
-    hooks: tuple[Ended, ...] = ()
+    hooks: tuple[CompletedProgram, ...] = ()
 
     @property
     def stdout(self) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from holdfast.process.trial import Ended
+    from holdfast.process.run_program import CompletedProgram
     from holdfast.testkit.reply import Heard
 
 COLUMNS = 76  # fits between the borders of a panel in a terminal of 80 columns
@@ -76,7 +76,7 @@ class Stage(Client):
         """Return the last lines of Holdfast's log in this home."""
         return self.place.log()[-_LOG_LINES:]
 
-    def _printed(self, ended: Ended, name: str, code: int) -> str:
+    def _printed(self, ended: CompletedProgram, name: str, code: int) -> str:
         if ended.exit_code is None:
             raise NotShown(f"not shown: {name} ends within {self.place.limit_s:g} seconds")
         promise(ended.exit_code == code, f"{name} ends with {code}, not {ended.exit_code}: {ended.stderr.strip()}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.process.trial import Ended
+from holdfast.process.run_program import CompletedProgram
 from holdfast.testing import HoldfastProject
 from holdfast.testkit import place
 from holdfast.testkit.place import Hook, Place
@@ -30,16 +30,18 @@ CYCLES = 4  # of the score's ten: phases are completed, and values and the last 
 class Indoors(Conversation):
     """A session of the score whose hooks and commands run in this process."""
 
-    def run(self, command: str, payload: Mapping[str, Any], limit_s: float | None = None, **variables: str) -> Ended:
+    def run(
+        self, command: str, payload: Mapping[str, Any], limit_s: float | None = None, **variables: str
+    ) -> CompletedProgram:
         """Answer an event."""
         assert command == "here"
         fired = HoldfastProject(self.root, self.session).send(dict(payload))
         assert fired.faults == []
-        return Ended(fired.exit_code, fired.stdout, "", 0.0)
+        return CompletedProgram(fired.exit_code, fired.stdout, "", 0.0)
 
-    def cli(self, *arguments: str) -> Ended:
+    def cli(self, *arguments: str) -> CompletedProgram:
         """Run a command."""
-        return Ended(0, holdfast(*arguments, root=self.root, session=self.session).out, "", 0.0)
+        return CompletedProgram(0, holdfast(*arguments, root=self.root, session=self.session).out, "", 0.0)
 
 
 @pytest.mark.slow

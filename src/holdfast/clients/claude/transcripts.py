@@ -20,13 +20,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from holdfast import clock
 from holdfast.clients.claude import shell_runs
 from holdfast.clients.claude import usage as token_usage
-from holdfast.clients.claude.entries import blocks, plain
+from holdfast.clients.claude.entries import blocks, plain, text
 from holdfast.clients.claude.events.agents import Returned, TaskNotification
+from holdfast.clients.claude.scopes import claude_dir
 from holdfast.clients.claude.trail import read as read_trail
 from holdfast.clients.claude.trail.work import read as read_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
     from re import Pattern
 
     from holdfast.files.transcript import Reached, Run, Tokens, Trail, Work
@@ -42,6 +44,7 @@ LONG_LINE_BYTES = 1 << 16  # bytes of a line from which on it is parsed without 
 BOUNDARY = b'"subtype":"compact_boundary"'
 _BOUNDARIES = re.compile(BOUNDARY)
 _FILES = re.compile(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
+_TOOL_CALL = re.compile(rb'"type":\s?"tool_use"')
 _NOTICE = re.compile(rb"task-notification")  # stands in every entry that notes one (client fact §3.4)
 _IMAGE = re.compile(rb"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{4096,}")  # base64; what is read may begin in the middle
 _SAFE = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -53,6 +56,7 @@ _NOISE = re.compile(
 _LOOKS, _PAUSE_S = 10, 0.02  # at an agent's transcript, whose last answer may come after the agent's end was told
 _HEAD_BYTES = 400  # bytes of a line in which its kind stands
 _CHUNK_BYTES = 1 << 16
+_NEWEST_SESSIONS = 10  # sessions of a project in which tool calls are looked for
 _BEGINNING_BYTES = _CHUNK_BYTES * 8  # bytes of a transcript in which its first entries are looked for
 
 
@@ -109,6 +113,23 @@ def reading(path: str, at: int, *, since: int = 0, files: bool = True) -> tuple[
     """
     before, after, end = _divided(path, at, since, TAIL_BYTES, _FILES if files else _BOUNDARIES)
     return list(_noted(before)), list(_noted(after)), end
+
+
+def tool_calls(root: Path) -> list[tuple[str, datetime]]:
+    """Return the tool calls in the newest transcripts of a project's sessions: the tool's name, and the time.
+
+    The client keeps them in a folder named after the project's root (client fact). Agents' own are left out.
+    """
+    folder = claude_dir() / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(root))
+    newest = sorted(folder.glob("*.jsonl"), key=lambda each: each.stat().st_mtime)[-_NEWEST_SESSIONS:]
+    return [
+        (text(block, "name"), at)
+        for path in newest
+        for entry in tail(str(path), only=_TOOL_CALL)
+        if (at := clock.parse(text(entry, "timestamp")))
+        for block in blocks(entry)
+        if block.get("type") == "tool_use"
+    ]
 
 
 def notices(path: str, *, most: int = TAIL_BYTES) -> Iterator[tuple[TaskNotification, object]]:

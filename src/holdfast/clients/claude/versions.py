@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS, SINCE
-from holdfast.process import trial
+from holdfast.process.run_program import run_program
 
 _TIMEOUT_S = 5.0
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
@@ -60,7 +60,7 @@ def _read(found: re.Match[str] | None) -> Version | None:
 def _output(call: list[str]) -> str:
     """Return what a program prints, empty if it fails. After the timeout it is killed with its child processes."""
     try:
-        ended = trial.run(call, b"", os.environ, Path("/"), _TIMEOUT_S)
+        ended = run_program(call, b"", os.environ, Path("/"), _TIMEOUT_S)
     except OSError:
         return ""
     return ended.stdout if ended.exit_code == 0 else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.commands import options, verbs
+from holdfast.commands import options, workflow_commands
 from holdfast.errors import HoldfastError
 from holdfast.formats.hybrid import adapter
 from holdfast.sessions.agents import todolists
@@ -66,12 +66,12 @@ def phase(
     found = _phase_id(before, phase)
     if status is None and not deliverables and handover is None and not error:
         raise HoldfastError("nothing to change; `holdfast hybrid phase --help` lists what you can change")
-    verbs.take(project, before)
+    workflow_commands.take(project, before)
     workflow, _ = adapter.move(
         project, found, status, deliverables=deliverables, handover=handover or "", error=error, by="person"
     )
     (changed,) = [each for each in workflow.phases if each.id == found]
-    verbs.tell(workflow, as_json, f"{_named(workflow, changed)} is {changed.status}.")
+    workflow_commands.tell(workflow, as_json, f"{_named(workflow, changed)} is {changed.status}.")
 
 
 @command.command()
@@ -90,13 +90,13 @@ def reopen(phase: str, as_json: bool, project_dir: str | None) -> None:
     project = options.open_project(project_dir)
     before = _only(project)
     found = _phase_id(before, phase)
-    verbs.take(project, before)
+    workflow_commands.take(project, before)
     workflow = adapter.reopen(project, found)
     waits = [each for each in before.phases if each.status == "active" and each.id != found]
     (changed,) = [each for each in workflow.phases if each.id == found]
     news = [f"{_named(workflow, changed)} is active again."]
     news += [f"{_named(workflow, each)} is pending again." for each in waits]
-    verbs.tell(workflow, as_json, " ".join(news))
+    workflow_commands.tell(workflow, as_json, " ".join(news))
 
 
 @command.command()
@@ -110,7 +110,7 @@ def todos(as_json: bool, project_dir: str | None) -> None:
       holdfast hybrid todos
     """
     project = options.open_project(project_dir)
-    verbs.settle(project)
+    workflow_commands.settle(project)
     workflow = _only(project)
     if as_json:
         options.print_json(lists.todo_list(workflow))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.commands import options, verbs
+from holdfast.commands import options, workflow_commands
 from holdfast.formats.orchestrator import schema, store, view
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ def opened(project_dir: str | None) -> Workspace:
     Raises MissingError without a run, and StateError if the state can't be read.
     """
     project = options.open_project(project_dir)
-    verbs.settle(project)
+    workflow_commands.settle(project)
     file, _ = store.current(project)
-    verbs.take(project, view.workflow(project, file)[0])
+    workflow_commands.take(project, view.workflow(project, file)[0])
     return project
 
 
@@ -40,5 +40,5 @@ def change(
 ) -> Changed:
     """Change the run and print what it is now, with its next step."""
     made = store.change(project, edit, why=f"orchestrator {why}", error=error)
-    verbs.tell(made.workflow, as_json, news)
+    workflow_commands.tell(made.workflow, as_json, news)
     return made

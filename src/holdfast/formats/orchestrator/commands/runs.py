@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from holdfast.commands import options, verbs
+from holdfast.commands import options, workflow_commands
 from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator import bounds as limits
 from holdfast.formats.orchestrator import store, transitions
@@ -67,7 +67,7 @@ def start(
     )
     workflow = store.create(project, wanted, path, given={name: each for name, each in given.items() if each})
     owners.begin(project, workflow, session)
-    verbs.tell(workflow, as_json, f"Started in {workflow.place}.")
+    workflow_commands.tell(workflow, as_json, f"Started in {workflow.place}.")
 
 
 @click.command()

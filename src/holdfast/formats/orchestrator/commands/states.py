@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from holdfast import paths
-from holdfast.commands import options, verbs
+from holdfast.commands import options, workflow_commands
 from holdfast.errors import command_line
 from holdfast.formats.orchestrator import check as checks
 from holdfast.formats.orchestrator import commit, evidence, queries, restoration, schema, store
@@ -129,7 +129,7 @@ def restore(name: str, dry_run: bool, replace: bool, as_json: bool, project_dir:
     aside: Path | None = None
     if not dry_run:
         restored = restoration.restore(project, snapshot, replace=replace)
-        verbs.take(project, restored.workflow)
+        workflow_commands.take(project, restored.workflow)
         aside = restored.aside
     if as_json:
         options.print_json(
@@ -171,11 +171,11 @@ def take_over(file: str, task_doc: str, replace: bool, as_json: bool, project_di
     source = (Path.cwd() / file).resolve() if file else schema.state_path(project.root)
     doc = str((Path.cwd() / Path(task_doc).expanduser()).resolve()) if task_doc else ""
     taken = restoration.take_over(project, source, doc, replace=replace)
-    verbs.take(project, taken.workflow)
+    workflow_commands.take(project, taken.workflow)
     news = [f"Imported {paths.shown(str(source))}."]
     news += [f"The original is kept as {taken.aside.name}."] if taken.aside else []
     told = [*(f"left out: {each}" for each in taken.lost), *(f"repaired: {each}" for each in taken.mended)]
-    verbs.tell(store.told(taken.workflow, told), as_json, " ".join(news))
+    workflow_commands.tell(store.told(taken.workflow, told), as_json, " ".join(news))
 
 
 @click.command()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.commands import options, verbs
+from holdfast.commands import options, workflow_commands
 from holdfast.errors import HoldfastError
 from holdfast.formats.skills import adapter, lookup, store, transitions, view
 from holdfast.formats.skills import file as files
@@ -29,7 +29,7 @@ def find(project: Workspace, wanted: str | None) -> Workflow:
 
     Raises HoldfastError if there is none, or if several fit.
     """
-    verbs.settle(project)
+    workflow_commands.settle(project)
     if wanted is not None:
         store.tidy(project, lookup.named(project, wanted, finished=True))
         return lookup.one(project, wanted)
@@ -59,7 +59,7 @@ def move(
     Returns it as it is now, and whether it changed. Raises HoldfastError.
     """
     workflow = find(project, wanted)
-    verbs.take(project, workflow)
+    workflow_commands.take(project, workflow)
     return store.change(project, workflow, edit, why=why, error=error)
 
 

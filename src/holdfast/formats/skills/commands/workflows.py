@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast import clock
-from holdfast.commands import options, verbs
+from holdfast.commands import options, workflow_commands
 from holdfast.errors import HoldfastError, LedgerError
 from holdfast.formats.skills import (
     adapter,
@@ -109,7 +109,7 @@ def start(
     gone = _clean(project, keep=[each.path.stem for each in found])
     if found and not found[0].recovered:
         store.relist(project, found[0])
-        verbs.take(project, found[0])
+        workflow_commands.take(project, found[0])
         number = view.current_task(view.of(found[0]).data)
         lines = [display.RESUMING, f"Current phase: {transitions.current(view.of(found[0]).data)}"]
         lines += [f"Current task: {'none' if number is None else number}", *gone]
@@ -146,7 +146,7 @@ def resume(key: str | None, yes: bool, as_json: bool, project_dir: str | None) -
     seen, now = view.read(project, workflow.path), clock.now()
     if as_json:
         if yes:
-            verbs.take(project, workflow)
+            workflow_commands.take(project, workflow)
         step = adapter.step(workflow)
         more = {"shown": display.found(project, seen, now), "next": step.text if step else None}
         more |= {"question": display.question(seen), "resumed": display.resumed(project, seen, now) if yes else None}
@@ -164,7 +164,7 @@ def resume(key: str | None, yes: bool, as_json: bool, project_dir: str | None) -
             return
         yes = True
     if yes:
-        verbs.take(project, workflow)
+        workflow_commands.take(project, workflow)
         options.say("\n".join(display.resumed(project, seen, now)))
 
 
@@ -203,7 +203,7 @@ def complete(everything: bool, wanted: str | None, as_json: bool, project_dir: s
     """
     project = options.open_project(project_dir)
     workflow = targets.find(project, wanted)
-    verbs.take(project, workflow)
+    workflow_commands.take(project, workflow)
 
     def edit(data: dict[str, Any], rules: Machine, at: str) -> None:
         if not everything and transitions.current(data) in files.phases(data):
@@ -233,7 +233,7 @@ def abandon(reason: str, wanted: str | None, as_json: bool, project_dir: str | N
     """
     project = options.open_project(project_dir)
     workflow = targets.find(project, wanted)
-    verbs.take(project, workflow)
+    workflow_commands.take(project, workflow)
     after = store.finish(project, workflow, lambda data, _, at: transitions.abandon(data, reason, at), why="abandon")
     targets.tell(after, as_json, f"{after.path.stem} is abandoned.")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.commands import agent_names, options, verbs
+from holdfast.commands import agent_names, options, workflow_commands
 from holdfast.formats.wfs import check, context, index, store, transitions
 from holdfast.formats.wfs import next as wfs_next
 from holdfast.formats.wfs import steps as wfs_steps
@@ -324,7 +324,7 @@ def _tell(
 ) -> None:
     workflow = views.workflow(project, after.session, after.board)
     history.observe(project, workflow, error=error)
-    verbs.take(project, workflow)
+    workflow_commands.take(project, workflow)
     if as_json:
         options.print_json(
             {

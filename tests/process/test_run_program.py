@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.process import trial
+from holdfast.process.run_program import CompletedProgram, run_program
 from tests import waiting
 from tests.warmth import gone
 
 
-def run(script: str, cwd: Path, stdin: bytes = b"", limit: float = 30.0) -> trial.Ended:
-    return trial.run(["/bin/sh", "-c", script], stdin, {"PATH": os.defpath, "WORD": "hello"}, cwd, limit)
+def run(script: str, cwd: Path, stdin: bytes = b"", limit: float = 30.0) -> CompletedProgram:
+    return run_program(["/bin/sh", "-c", script], stdin, {"PATH": os.defpath, "WORD": "hello"}, cwd, limit)
 
 
 def test_what_it_said_and_how_it_ended(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_what_it_leaves_behind_is_ended(tmp_path: Path) -> None:
 def test_what_is_no_program_cannot_be_started(tmp_path: Path) -> None:
     """The system says why."""
     with pytest.raises(FileNotFoundError):
-        trial.run([str(tmp_path / "none")], b"", {}, tmp_path, 1.0)
+        run_program([str(tmp_path / "none")], b"", {}, tmp_path, 1.0)
 
 
 def test_one_that_does_not_read_its_stdin_is_fine(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CompletedProgram:
     """How a program ended; `exit_code` is None if it took too long and was killed."""
 
     exit_code: int | None
@@ -25,7 +25,9 @@ class Ended:
     seconds: float
 
 
-def run(command: Sequence[str], stdin: bytes, environ: Mapping[str, str], cwd: Path, limit: float) -> Ended:
+def run_program(
+    command: Sequence[str], stdin: bytes, environ: Mapping[str, str], cwd: Path, limit: float
+) -> CompletedProgram:
     """Run a program for at most `limit` seconds, and kill everything that it started with it.
 
     Raises OSError if it can't be started.
@@ -50,7 +52,9 @@ def run(command: Sequence[str], stdin: bytes, environ: Mapping[str, str], cwd: P
             code = None
         finally:
             _end(process.pid)
-    return Ended(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), time.monotonic() - began)
+    return CompletedProgram(
+        code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), time.monotonic() - began
+    )
 
 
 def _end(group: int) -> None:
