@@ -126,6 +126,36 @@ def test_install_and_doctor_repair_it(root: Path) -> None:
     assert ":background" not in settings.read_text()
 
 
+def test_a_team_gets_the_entry_and_two_files_run_it_once(root: Path) -> None:
+    """Its command is the same in each file. It guards nothing, so a doctor that looks for guards leaves it out."""
+    settings = written(format_py=FORMAT, before_py=FORMAT.replace("Edit|Write", "Bash").replace("post_", "pre_"))
+    (root / ".claude/handlers").mkdir()
+    (root / ".claude/handlers/ours.py").write_text(FORMAT.replace("background=True", "background=True, timeout=900"))
+    holdfast("install", root=root)
+    printed = json.loads(holdfast("install", "--print", root=root).out)["hooks"]["PostToolUse"]
+    assert [group["hooks"][0].get("async") for group in printed] == [None, True]
+    assert [group["hooks"][0].get("timeout") for group in printed] == [None, 3600]
+    holdfast("install", "--scope", "local", root=root)
+    healthy("registration", root)
+    assert "no handler guards a shell" in healthy("doors", root)
+
+    local = root / ".claude/settings.local.json"
+    assert registered_twice(root) == []
+    for file, kept in ((settings, 0), (local, 1)):
+        read = json.loads(file.read_text())
+        read["hooks"] = {"PostToolUse": [groups(file, "PostToolUse")[kept]]}
+        file.write_text(json.dumps(read))
+    assert registered_twice(root) == []
+    aside = groups(local, "PostToolUse")[0]
+    settings.write_text(json.dumps({"hooks": {"PostToolUse": [{"hooks": [{**aside["hooks"][0], "if": "Edit(a)"}]}]}}))
+    assert registered_twice(root) == ["holdfast install --scope user"]
+
+
+def registered_twice(root: Path) -> list[str]:
+    """Return the remedy of each finding that several files register something differently."""
+    return [each.remedy for each in examine("registration", root) if "different commands" in each.text]
+
+
 def test_an_async_entry_of_other_handlers_is_still_a_problem(root: Path) -> None:
     """Only the entry of handlers in the background may have it."""
     settings = written(guard_py=GUARD)
@@ -189,7 +219,8 @@ def test_a_failure_in_the_background_refuses_nothing(place: Place) -> None:
     )
     bash = place.payload("PreToolUse-Bash")
     assert place.fire(bash, "PreToolUse").specific["permissionDecision"] == "deny"
-    for payload in (bash, b"{", json.dumps({**bash, "hook_event_name": 5}).encode()):
+    whole = json.dumps(bash).encode()
+    for payload in (bash, whole[:-2], b"{", whole.replace(b"PreToolUse", b"Unknown")):
         ended = place.fire(payload, "PreToolUse:background")
         assert (ended.exit_code, ended.stdout) == (0, ""), payload
 
@@ -226,6 +257,7 @@ def test_what_is_for_the_user_comes_with_the_next_event(place: Place) -> None:
         told.append(place.fire(bash, "PostToolUse").reply.get("systemMessage", ""))
     assert "user/tells.py: on_post_tool_use_failure raised ZeroDivisionError" in told[0]
     assert told[1] == ""
+    assert not [file for file in (place.home / ".local/state").rglob("*.told") if b"said" in file.read_bytes()]
 
 
 RETURNS = {

@@ -102,13 +102,14 @@ def test_the_files_a_session_reads(tmp_path: Path) -> None:
 def test_an_installation_answers_only_where_the_client_runs_its_hooks(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: dict[str, object], runs: bool
 ) -> None:
-    """Otherwise the plugin has to answer (`engine._is_left_to_settings`)."""
+    """Otherwise the plugin has to answer (`engine._is_left_to_settings`). An entry in the background doesn't count."""
     monkeypatch.setattr(scopes, "MANAGED", tmp_path / "managed")
     (tmp_path / "managed").mkdir()
     (tmp_path / "managed" / "managed-settings.json").write_text(json.dumps(policy))
     user = scopes.target("user", tmp_path)
     user.settings.parent.mkdir()
-    write(user, {"Stop": [hook(register.command("Stop"))], "PreToolUse": [hook("other")]})
+    aside = hook(register.command("PreToolUse:background"), **{"async": True})
+    write(user, {"Stop": [hook(register.command("Stop"))], "PreToolUse": [hook("other"), aside]})
     installs.keep(Install(user.real, "user", tmp_path))
     launcher.write()
     assert registrations.installed_matchers("Stop", tmp_path) == ([None] if runs else [])

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tools.bench import machine, marks, page, parts
+from tools.bench import machine, page, parts
 from tools.bench.race import WrongAnswerError
 
 PARTS = ("processes", "client", "growth")
@@ -31,7 +31,7 @@ SHOWN = {"processes": "race"}
 
 
 def main() -> int:
-    """Measure, write the page, and print the marks."""
+    """Measure, and write the page."""
     parser = _parser()
     options = parser.parse_args()
     unknown = set(options.parts) - {*PARTS, "page"}
@@ -58,8 +58,6 @@ def main() -> int:
     complaint = parts.draw(file, options.out)
     if complaint:
         print(complaint, file=sys.stderr)
-    for mark in marks.marks(results):
-        print(f"{ {True: '✓', False: '✗', None: '–'}[mark.met] } {mark.name}: {mark.figure} ({mark.goal})")
     return 1 if failed else 0
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 UNMATCHED = "PreToolUse, no handler matches"
 MATCHED = "PreToolUse (Bash), the trivial job"
 NAMED = (UNMATCHED, MATCHED, "PreCompact", "SessionStart (compact)", "PostToolUse (Agent)")
-"""The events that the marks are about."""
+"""The events that are measured by name."""
 
 
 @dataclass(frozen=True)

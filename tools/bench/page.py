@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tools.bench import firing, floors, mix
-from tools.bench.marks import Mark, Results, growth, marks, medians
+from tools.bench.figures import Results, growth, medians
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_VERDICT = {True: "met", False: "**missed**", None: "–"}
 _HEAD = """# Benchmarks
 
 Written by `make bench`; run it again and this page is written anew. Milliseconds are medians. What is compared was
 measured side by side in one run. All take turns, in an order drawn anew for each round and with 60 ms of rest between
 them. Noise meets them alike, so the ratios are what counts. Milliseconds of two runs or two machines say little about
 each other.
+
+[The warm server](guides/warm-server.md#what-makes-it-fast) says what makes it fast.
 """
 _RACE = """## Whole processes
 
@@ -44,7 +45,7 @@ _LONG = """## Growth
 Each range from its smallest size to its largest, all sizes taking turns. *Growth* is the slowest size over the smallest
 in the same round, the median of all rounds. *cold* is the registered command as a whole process without a server,
 *warm* the same with one. What is called `holdfast …` is a command that looks at every task, no event; its time may grow
-with them, and the mark does not count it.
+with them.
 """
 
 
@@ -55,7 +56,7 @@ def text(results: Results) -> str:
         results: the figures by part: `machine`, `race`, `server`, `client`, `growth`. Parts may be missing; a part that
             couldn't be measured has the reason under `why`.
     """
-    parts = [_HEAD, _marks(marks(results)), _session(results), _race(results), _client(results), _growth(results)]
+    parts = [_HEAD, _session(results), _server(results), _race(results), _client(results), _growth(results)]
     return "\n".join([*parts, _machine(results)])
 
 
@@ -63,12 +64,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table; the first column is left-aligned, the others are right-aligned figures."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "".join(f"| {' | '.join(each.replace('|', chr(92) + '|') for each in line)} |\n" for line in lines)
-
-
-def _marks(found: Iterable[Mark]) -> str:
-    rows = [(each.name, each.goal, each.figure, _VERDICT[each.met]) for each in found]
-    lines = table(("mark", "goal", "figure", ""), rows)
-    return "## The marks\n\n" + lines.replace("| --- | ---: | ---: | ---: |", "| --- | --- | --- | --- |")
 
 
 def _session(results: Results) -> str:
@@ -81,6 +76,16 @@ def _session(results: Results) -> str:
         found = [mix.seconds(medians(race, kind), each) for kind in ("warm", "cold")]
         rows.append((name, *("–" if one is None else f"{one:.1f} s" for one in found)))
     return f"Hook time of a session: {mix.TOLD}.\n\n{table(('', 'warm', 'cold'), rows)}"
+
+
+def _server(results: Results) -> str:
+    server = results.get("server") or {}
+    if not server.get("processes"):
+        return f"The server's memory and CPU: {_absent(server)}\n"
+    memory = f"{server['pss_mb']:.1f} MB of memory (PSS of {server['processes']} processes)"
+    return (
+        f"The server takes {memory}. Idle for {server['seconds']:.0f} s, it took {server['idle_ticks']} clock ticks.\n"
+    )
 
 
 def _race(results: Results) -> str:

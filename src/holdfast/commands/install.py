@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 from typing import TYPE_CHECKING
 
 import click
@@ -111,6 +112,4 @@ def compile_package() -> None:
 
     What cannot be written is skipped; Python then compiles it in memory.
     """
-    import compileall
-
     compileall.compile_dir(paths.package_root() / "holdfast", quiet=2)

@@ -11,7 +11,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.plugins.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +55,8 @@ def newest(project: OpenProject, session: str, file: str, plan: Sequence[Call]) 
         file: the file that the event's tool call edits.
         plan: the event's calls.
     """
+    from holdfast.plugins.state import State
+
     memory = State(project, "background", session, "", "")
     now, run = time.time(), os.getpid()
     left = list(plan)

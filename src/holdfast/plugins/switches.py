@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
 from holdfast import paths
 from holdfast.errors import MissingError, StateError, because
 from holdfast.files import atomic, document, lock
@@ -27,8 +30,6 @@ def set_listed(name: str, **lists: bool) -> bool:
     Raises:
         StateError: the file can't be read or written, isn't TOML, or `off` or `on` isn't a list.
     """
-    import tomlkit
-
     file = paths.user_config()
     try:
         folder = paths.ensure_private(file.parent)
@@ -46,9 +47,6 @@ def set_listed(name: str, **lists: bool) -> bool:
 
 
 def _read(file: Path) -> TOMLDocument:
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
     try:
         return tomlkit.parse(document.read(file)[0].decode("utf-8-sig"))
     except MissingError:
@@ -59,8 +57,6 @@ def _read(file: Path) -> TOMLDocument:
 
 def _put(file: Path, content: TOMLDocument, key: str, name: str, *, there: bool) -> None:
     """Add a name to a list of the `[handlers]` table, or remove it; a list is created only to add a name."""
-    import tomlkit
-
     handlers = content.get("handlers", {})
     listed = handlers.get(key, []) if isinstance(handlers, dict) else None
     if not isinstance(listed, list):

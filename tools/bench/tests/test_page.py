@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from holdfast.clients.claude.matchers import alternatives
 from tests.processes import ROOT
-from tools.bench import mix, page, parts
+from tools.bench import figures, firing, floors, mix, page, parts
 from tools.bench.client import ways
 from tools.bench.firing import EVENTS, MATCHED
-from tools.bench.tests.test_marks import results
+from tools.bench.growth import paired
+
+
+def results() -> dict[str, Any]:
+    """Return the results of a run."""
+    warm = dict.fromkeys(mix.MIX, 1.0) | {MATCHED: 7.5}
+    rows = [("floor", floors.BARE, 10.0), ("floor", floors.COLD, 100.0)]
+    rows += [("warm", name, ms) for name, ms in warm.items()]
+    rows += [("cold", name, 100.0) for name in firing.NAMED]
+    curve = {"range": "rows", "event": "PreCompact", "mode": "warm", "label": "n"}
+    sizes = ((1, 10.0), (100, 12.0))
+    return {
+        "race": {"rows": [{"kind": kind, "name": name, "ms": ms} for kind, name, ms in rows]},
+        "client": {"ways": [{"name": ways.TRUE, "added_ms": 10.0}, {"name": ways.WARM, "added_ms": 20.0}]},
+        "server": {"processes": 2, "pss_mb": 55.0, "idle_ticks": 0, "seconds": 10.0},
+        "growth": {"points": [curve | {"size": size, "ms": ms, "ratio": ms / 10.0} for size, ms in sizes]},
+    }
 
 
 def test_a_table_is_markdown() -> None:
@@ -22,18 +39,18 @@ def test_what_was_not_measured_is_said_with_the_reason() -> None:
     text = page.text({"client": {"why": "no client is installed"}})
 
     assert "Not measured: no client is installed." in text
-    assert text.count("Not measured: this part was not run.") == 2
+    assert text.count("Not measured: this part was not run.") == 3
 
 
 def test_a_full_run_makes_a_full_page() -> None:
     """Every table has the rows that were measured, ratios included."""
     found = results()
     now = {"at": "2026-01-01 00:00 UTC", "revision": "abc", "load": "0.1"}
-    figures = {"note": "", "call_ms": 20.0, "quartiles_ms": [1.0, 2.0], "request_ms": 3.0}
+    shown = {"note": "", "call_ms": 20.0, "quartiles_ms": [1.0, 2.0], "request_ms": 3.0}
     found["race"] |= now | {"rounds": 5, "missing": ["cchooks (Python)"], "peers": {"by": "1.0"}}
     found["race"]["rows"].append({"kind": "peer", "name": "by hand", "ms": 25.0})
     found["client"] |= now | {"version": "2.1.329", "calls": 50}
-    found["client"]["ways"] = [figures | way for way in found["client"]["ways"]]
+    found["client"]["ways"] = [shown | way for way in found["client"]["ways"]]
     found["growth"] |= now
     text = page.text(found | {"machine": {"Python": "3.11"}})
 
@@ -42,6 +59,7 @@ def test_a_full_run_makes_a_full_page() -> None:
     assert "| cchooks (Python) | not installed |" in text
     assert f"| {ways.WARM} | 20.0 | 20.0 | 1.0 … 2.0 | 3.0 |" in text
     assert "| rows | PreCompact | warm | n … n | 10.0 → 12.0 | 1.20 × |" in text
+    assert "takes 55.0 MB of memory (PSS of 2 processes). Idle for 10 s, it took 0 clock ticks." in text
     assert "- Python: 3.11" in text
     assert "Not measured" not in text
 
@@ -88,3 +106,18 @@ def test_the_mix_holds_what_the_shipped_registration_starts_a_process_for() -> N
         assert matcher is None or tool in (alternatives(matcher, by_name[name].event) or ()), name
     assert "Bash" not in (alternatives(hooks["PreToolUse"][0]["matcher"], "PreToolUse") or ())
     assert mix.MIX["PostToolUse (Read)"] + mix.MIX["PostToolUse (Edit)"] + mix.MIX["PreToolUse (TodoWrite)"] == 56
+
+
+def test_growth_is_over_the_smallest_size_and_at_its_worst() -> None:
+    """The order of the points does not matter, and neither does a size that is faster."""
+    curve = {"range": "rows", "event": "Stop", "mode": "cold"}
+    points = [curve | {"size": size, "ratio": ratio} for size, ratio in ((100, 1.5), (1, 1.0), (10, 0.25))]
+
+    assert figures.growth(points) == {("rows", "Stop", "cold"): 1.5}
+
+
+def test_sizes_are_compared_within_each_round() -> None:
+    """A slow second of the machine meets all sizes alike, and a round that was cut short counts for those that ran."""
+    times = {1: {2: 10.0, 3: 80.0, 4: 20.0}, 100: {2: 12.0, 3: 96.0, 4: 24.0}, 1_000: {3: 120.0}, 10_000: {}}
+
+    assert paired(times) == {1: 1.0, 100: 1.2, 1_000: 1.5}
