@@ -205,6 +205,8 @@ def test_git_guard_knows_the_current_branch(holdfast_project: Make) -> None:
         "cd topic && git push": "",
         "cd topic && git push origin topic:refs/heads/main": "deny",
         "cd topic && git push origin heads/main": "deny",
+        "cd topic && git push origin :": "deny",
+        "cd / && git push origin HEAD": "deny",
         "cd topic && git push --force-with-lease origin main": "deny",
         "cd topic && git push --force-with-lease": "",
         "git -C topic push": "",
@@ -224,6 +226,7 @@ def test_the_guards_obey_their_options(holdfast_project: Make) -> None:
     expected = {
         "git push origin main": "",
         "git push origin stable": "deny",
+        "git push origin $BRANCH": "ask",
         "git reset --hard": "",
         "git tag -d x": "deny",
     }
