@@ -89,6 +89,11 @@ def configured(text: str) -> Callable[[Author], object]:
     return lambda made: made.write({f"{made.config}/holdfast.toml": text})
 
 
+def namesake(made: Author) -> None:
+    """Put a rule of the same name beside the author's handler."""
+    made.write({f"{made.config}/handlers/a.toml": 'event = "PreToolUse"\nanswer = "advise"\ntext = "rule"\n'})
+
+
 def test_which_file_of_a_name_runs(author: Authors) -> None:
     """The project's, once trusted, before yours; but never in place of your strict one, whatever became of that."""
     rows: dict[str, tuple[dict[str, str], dict[str, str], list[Callable[[Author], object]], str]] = {
@@ -115,6 +120,7 @@ def test_which_file_of_a_name_runs(author: Authors) -> None:
             [Author.bash, Author.trust, gone],
             "NO Refused, because a strict handler could not check it: user/a.py",
         ),
+        "one name in one folder": ({"a": says("mine")}, {}, [namesake], "mine rule"),
         "off by its own line": ({"a": says("mine", head="OFF_BY_DEFAULT: bool = True\n")}, {}, [], ""),
         "off by its own line, with others": (
             {"a": says("mine", head="X = OFF_BY_DEFAULT = True\n")},

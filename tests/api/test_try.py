@@ -321,6 +321,27 @@ def test_what_runs_from_a_revision_is_what_was_shown(author: Authors) -> None:
     assert sorted(marker.read_text().split()) == ["new", "old"]
 
 
+def test_a_revision_runs_with_its_own_helpers(author: Authors) -> None:
+    """The changed one that nobody trusts never runs."""
+    made = author()
+    source = "from . import _h\nfrom holdfast import deny, hookimpl\n@hookimpl\ndef on_pre_tool_use(event):\n"
+    made.write({".claude/handlers/e.py": f"{source}    return deny(_h.V)\n", ".claude/handlers/_h.py": "V = 'old'\n"})
+    commit(made)
+    holdfast("handlers", "trust", "--yes", root=made.root)
+    marker = made.root / "ran"
+    made.write({".claude/handlers/_h.py": f"open({str(marker)!r}, 'w')\nV = 'new'\n"})
+
+    out = tried(made, *PUSH, "--against", "HEAD", code=None).out
+    assert "HEAD: deny: old" in out
+    assert not marker.exists()
+
+    commit(made)
+    made.write({".claude/handlers/_h.py": "V = 'old'\n"})
+    asked = tried(made, *PUSH, "--against", "HEAD", code=2)
+    assert "+V = 'new'" in asked.out
+    assert not marker.exists()
+
+
 def test_the_trust_of_a_project_is_untouched(author: Authors) -> None:
     """Confirming a revision trusts nothing."""
     made = author()

@@ -123,6 +123,10 @@ def _switch_on(name: str, project: Workspace) -> str:
 def _unknown(project: Workspace, files: Sequence[HandlerFile]) -> Iterator[Finding]:
     """Yield a notice for each name in the configuration that no handler has."""
     names = {file.name for file in files}
+    for name in project.config.options:
+        if name not in names:
+            text = f"[options.{name}] is in the configuration, but no handler has that name"
+            yield notice(text, "holdfast handlers list")
     for key in ("off", "on"):
         for name in getattr(project.config.handlers, key):
             if name not in names:

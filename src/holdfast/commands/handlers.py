@@ -24,10 +24,12 @@ from holdfast.commands import (
     timefmt,
 )
 from holdfast.commands.verb import InProject, Json, ListGroup, verb
+from holdfast.dispatch import notices
 from holdfast.errors import EventError, HoldfastError, because, command_line
 from holdfast.install import hookify, inspection
 from holdfast.ledger import event_log
-from holdfast.plugins import discovery, strict_memory, switches
+from holdfast.plugins import activity, discovery, strict_memory, switches
+from holdfast.plugins.loader import Call
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import payloads
 from holdfast.workflow import wording
@@ -190,7 +192,12 @@ def on(project: Workspace, name: str) -> None:
     if any(file.off for file in _named(project, name)):
         changed |= switches.set_listed(name, on=True)
         project = options.reopen(project)
-    click.echo(f"{name} is on." if changed else f"{name} was already on.")
+    resting = [
+        call for file in _named(project, name) for route in file.routes if notices.left_out(call := Call(file, route))
+    ]
+    for call in resting:
+        activity.wake(call)
+    click.echo(f"{name} is on." if changed or resting else f"{name} was already on.")
     for file in _named(project, name):
         if not file.active:
             _say(f"{file.path} doesn't run: {inspection.idle(file)}")
@@ -274,6 +281,7 @@ def import_(project: Workspace, *files: Path, in_project: InProject = False) -> 
     if not chosen:
         raise HoldfastError(f"there are no files hookify.*.local.md in {' and '.join(map(str, places))}")
     folder = handler_registration.folder(project, in_project)
+    names = {file.name: file.path for file in discovery.find(claude, project)}
     written: dict[Path, bytes] = {}
     for path in chosen:
         try:
@@ -283,12 +291,13 @@ def import_(project: Workspace, *files: Path, in_project: InProject = False) -> 
             continue
         for rule in made:
             target = folder / f"{rule.name}.toml"
-            if target.exists():
-                _say(f"Left out {path}: {target} already exists.")
+            if taken := names.get(rule.name):
+                _say(f"Left out {path}: {taken} has its name, {rule.name}.")
                 continue
             folder.mkdir(parents=True, exist_ok=True)
             target.write_text(rule.text, "utf-8")
             written[target] = rule.text.encode()
+            names[rule.name] = target
             _say(f"Wrote {target}.")
     if in_project:
         strict_memory.trust_files(claude, project.root, written)
