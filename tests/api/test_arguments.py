@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast import paths
 from tests.commandline import holdfast
 from tests.torture.scratch import report
 
