@@ -55,6 +55,8 @@ def test_options_come_from_the_configuration(holdfast_project: Make) -> None:
         said = "".join(fired.faults) or fired.specific["permissionDecisionReason"]
         if expected not in said:
             found.append(f"{name}: {said}")
+        if fired.faults and expected not in holdfast("handlers", "check", root=project.root, code=1).out:
+            found.append(f"{name}: check doesn't say so")
     report(found)
 
 
