@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
-from click.shell_completion import CompletionItem
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -23,12 +22,11 @@ from holdfast.commands import (
     terminal,
 )
 from holdfast.commands.verb import InProject, Json, ListGroup, verb
-from holdfast.errors import EventError, HoldfastError, StateError, because, command_line
+from holdfast.errors import HoldfastError, StateError, because, command_line
 from holdfast.install import hookify, inspection
 from holdfast.ledger import event_log
 from holdfast.plugins import discovery, strict_memory, switches
 from holdfast.sessions.workspace import Workspace
-from holdfast.testkit import payloads
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
@@ -200,23 +198,6 @@ def _named(project: Workspace, name: str) -> list[HandlerFile]:
     if not files:
         raise handler_tests.unknown(name, found)
     return files
-
-
-class _EventName(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases of click only
-    """The name of an event, in any case."""
-
-    name = "event"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name in the client's spelling."""
-        try:
-            return payloads.event_name(value)
-        except EventError as error:
-            raise click.BadParameter(str(error), ctx, param) from None
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the names that begin with a text."""
-        return [CompletionItem(name) for name in events.EVENTS if name.casefold().startswith(incomplete.casefold())]
 
 
 @verb("new", command)
