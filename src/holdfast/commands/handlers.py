@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
-from click.shell_completion import CompletionItem
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -25,13 +24,12 @@ from holdfast.commands import (
 )
 from holdfast.commands.verb import InProject, Json, ListGroup, verb
 from holdfast.dispatch import notices
-from holdfast.errors import EventError, HoldfastError, because, command_line
+from holdfast.errors import HoldfastError, because, command_line
 from holdfast.install import hookify, inspection
 from holdfast.ledger import event_log
 from holdfast.plugins import activity, discovery, strict_memory, switches
 from holdfast.plugins.loader import Call
 from holdfast.sessions.workspace import Workspace
-from holdfast.testkit import payloads
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
@@ -211,23 +209,6 @@ def _named(project: Workspace, name: str) -> list[HandlerFile]:
     if not files:
         raise handler_tests.unknown(name, found)
     return files
-
-
-class _EventName(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases of click only
-    """The name of an event, in any case."""
-
-    name = "event"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name in the client's spelling."""
-        try:
-            return payloads.event_name(value)
-        except EventError as error:
-            raise click.BadParameter(str(error), ctx, param) from None
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the names that begin with a text."""
-        return [CompletionItem(name) for name in events.EVENTS if name.casefold().startswith(incomplete.casefold())]
 
 
 @verb("new", command)
