@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import paths
+from holdfast.plugins import state
 from tests.commandline import holdfast
 from tests.torture.scratch import report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
     from holdfast.testing import HoldfastProject
 
@@ -127,6 +130,18 @@ def test_a_handler_remembers_for_a_turn_a_session_or_the_project(holdfast_projec
             if fired.context != expected:
                 found.append(f"{scope} {changes}: {fired.context} {fired.faults}")
     report(found)
+
+
+def test_of_many_memories_those_that_changed_last_are_kept(
+    holdfast_project: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An old one that is still used stays."""
+    monkeypatch.setattr(state, "KEPT", 2)
+    project = holdfast_project({".claude/handlers/counter.py": COUNTER.format(scope="state.session")})
+    project.trust()
+    for session, seen in (("old", "1"), ("unused", "1"), ("old", "2"), ("new", "1"), ("old", "3"), ("unused", "1")):
+        project.fire("UserPromptSubmit", session_id=session).assert_advised(seen)
+        project.advance(1)
 
 
 def test_what_a_failing_handler_remembers_is_undone(holdfast_project: Make) -> None:

@@ -233,11 +233,18 @@ def test_the_guards_obey_their_options(holdfast_project: Make) -> None:
     assert wrong(project, expected) == []
 
 
+MADE = (
+    "build dist out target _build coverage htmlcov node_modules package-lock.json __pycache__ a.pyc a.egg-info .tox"
+    " .venv venv .ruff_cache .cache .next .turbo"
+)
+
+
 def test_no_destruction_knows_the_project(holdfast_project: Make) -> None:
     """What a build makes may go, other things of the project only without force, and what is outside stays."""
     project = using(holdfast_project, "no_destruction")
     expected = {
         "rm -rf build web/dist/*": "",
+        f"rm -rf {MADE}": "",
         "rm -rf build/../src": "deny",
         "rm -rf src": "deny",
         "rm -r src": "ask",
@@ -393,11 +400,11 @@ def test_audit_log_has_a_line_for_each_call(holdfast_project: Make, tmp_path: Pa
     project = using(holdfast_project, "audit_log", "characters = 20")
     project.fire("PreToolUse", tool_name="Bash", tool_input={"command": "echo AKIAIOSFODNN7EXAMPLE", "n": [1]})
     project.fire("PostToolUse", "PostToolUse-Bash")
-    project.fire("PostToolUseFailure", "PostToolUseFailure-Bash", error="exit code 1, and more words than that")
+    project.fire("PostToolUseFailure", "PostToolUseFailure-Bash", error="AKIAIOSFODNN7EXAMPLE isn't valid")
     path = tmp_path / "home/.local/state/claude-audit.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [each["hook_event_name"] for each in lines] == ["PreToolUse", "PostToolUse", "PostToolUseFailure"]
     assert lines[0]["tool_input"] == {"command": "echo [redacted]", "n": "[1]"}
-    assert lines[2]["error"] == "exit code 1, and mor"
+    assert lines[2]["error"] == "[redacted] isn't val"
     assert {each["tool_name"] for each in lines} == {"Bash"}
     assert path.stat().st_mode & 0o777 == 0o600

@@ -34,6 +34,16 @@ ANSWERS = {
         """echo '{"hookSpecificOutput": {"permissionDecision": "ask", "permissionDecisionReason": "sure?"}}'""",
         '"permissionDecision": "ask", "permissionDecisionReason": "sure?',
     ),
+    "a permission is denied": (
+        "PermissionRequest",
+        """echo '{"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "no"}}}'""",
+        '"behavior": "deny", "message": "no',
+    ),
+    "context at a stop forces a turn": (
+        "Stop",
+        """echo '{"hookSpecificOutput": {"additionalContext": "go on"}}'""",
+        '"additionalContext": "go on',
+    ),
     "text is context at a prompt": ("UserPromptSubmit", "echo hello", '"additionalContext": "hello"'),
     "silence": ("PreToolUse", "exit 0", ""),
     "it gets the event": (
@@ -65,6 +75,20 @@ def test_a_script_answers_as_a_hook_of_the_client(holdfast_project: Make) -> Non
         if (expected.removeprefix("FAULT ") not in said) or bool(said) != bool(expected):
             found.append(f"{name}: {said!r}")
     report(found)
+
+
+def test_a_script_that_was_changed_after_it_was_hashed_does_not_run(holdfast_project: Make) -> None:
+    """Neither the file itself nor the private copy of it that runs."""
+    from holdfast import paths
+
+    project = holdfast_project({".claude/handlers/tried.sh": script("PreToolUse", "echo no >&2; exit 2")})
+    project.trust()
+    project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("no")
+    copies = list(paths.state_dir().rglob("*.handler"))
+    assert copies
+    for path in copies:
+        path.write_text(script("PreToolUse", "exit 0"))
+    project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("no")
 
 
 RULE = """
@@ -108,6 +132,12 @@ RULES: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "in an agent": ("PreToolUse", "when = { agent = true }", {"agent_id": "a1", "agent_type": "Explore"}, "deny"),
     "not in an agent": ("PreToolUse", "when = { agent = true }", {}, ""),
     "in the main conversation": ("PreToolUse", "when = { agent = false }", {}, "deny"),
+    "not in the main conversation": (
+        "PreToolUse",
+        "when = { agent = false }",
+        {"agent_id": "a1", "agent_type": "Explore"},
+        "",
+    ),
     "a type of agent": ("PreToolUse", 'when = { agent = "Exp*" }', {"agent_id": "a", "agent_type": "Explore"}, "deny"),
     "unless": (
         "PreToolUse",
@@ -145,6 +175,12 @@ RULES: dict[str, tuple[str, str, dict[str, Any], str]] = {
         'when = { command = "git push --force" }',
         {"tool_input": {"command": "$TOOL push --force"}},
         "ask",
+    ),
+    "a command that can't be read, where another key doesn't hold": (
+        "PreToolUse",
+        'when = { command = "git push --force", mode = "plan" }',
+        {"tool_input": {"command": "$TOOL push --force"}, "permission_mode": "default"},
+        "",
     ),
 }
 

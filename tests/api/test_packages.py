@@ -28,6 +28,18 @@ def on_pre_tool_use():
     return deny(TEXT)
 """
 
+CHOOSING = """
+from holdfast import deny, hookimpl
+from pydantic import BaseModel
+
+class Options(BaseModel):
+    text: str = "from the package"
+
+@hookimpl({options})
+def on_pre_tool_use(options):
+    return deny(options.text)
+"""
+
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -64,6 +76,18 @@ def test_a_packages_handlers_run_once_they_are_indexed(site: Path, holdfast_proj
 
     (site / "acme_hooks/handlers/_words.py").write_text("TEXT = 'from its upgrade'\n")
     project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("from its upgrade")
+    install(site, "1.3")
+    assert "Handlers of acme-hooks 1.3" in holdfast("handlers", "trust", root=project.root).out
+
+
+def test_a_project_does_not_loosen_a_packages_strict_guard(site: Path, holdfast_project: Make) -> None:
+    """For its options, only your own configuration counts."""
+    project = holdfast_project({".claude/holdfast.toml": "[options.acme]\ntext = 'from the project'\n"})
+    project.trust()
+    for options, expected in {"": "from the project", "strict=True": "from the package"}.items():
+        (site / "acme_hooks/handlers/acme.py").write_text(CHOOSING.format(options=options))
+        holdfast("handlers", "trust", root=project.root)
+        project.fire("PreToolUse", "PreToolUse-Bash").assert_denied(expected)
 
 
 def test_packages_do_not_share_helpers(site: Path, holdfast_project: Make) -> None:

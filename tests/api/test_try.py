@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.commandline import Said
 
 GUARD = handler('if "push" in event.tool_input.get("command", ""): return deny("no push")', options='match="Bash"')
+RULE = 'event = "PreToolUse"\nmatch = "Bash"\nwhen = { command = "git push" }\nanswer = "deny"\ntext = "no push"\n'
+SCRIPT = "#!/bin/sh\n# holdfast: event=PreToolUse match=Bash\ngrep -q push && { echo no push >&2; exit 2; }\nexit 0\n"
 ADVISER = handler('return [advise("mind the gap"), tell_user("seen")]')
 CHANGER = handler('return change_input({"command": "ls -l"})', options='match="Bash"')
 STALE = handler('return allow("fine")', options='match="Bash", tryfirst=True')
@@ -223,6 +225,8 @@ def test_a_payload_comes_from_a_file(author: Authors) -> None:
     row = tried(made, *file, "--json", code=1).json[0]
     assert row["payload"] == payload | {"session_id": row["payload"]["session_id"], "transcript_path": ""}
     assert row["source"] == ""
+    ran = [(each["label"], each["outcomes"][0]["text"], each["fault"]) for each in row["handlers"]]
+    assert ran == [("user/g.py: on_pre_tool_use", "no push", "")]
     tried(made, "PreToolUse", "Bash", "ls", *file)
 
 
@@ -296,14 +300,18 @@ def test_a_file_is_compared_with_its_own_revision(author: Authors) -> None:
     made = author()
     made.write({"first.txt": ""})
     commit(made)
-    made.write({"tools/g.py": GUARD})
-    file = ("--file", str(made.root / "tools/g.py"))
-
-    assert (
-        "1 of 1 event answered differently than at HEAD." in tried(made, *PUSH, *file, "--against", "HEAD", code=1).out
-    )
-    commit(made)
-    assert "0 of 1 event " in tried(made, *PUSH, *file, "--against", "HEAD").out
+    files = {"g.py": GUARD, "r.toml": RULE, "s.sh": SCRIPT}
+    made.write({f"tools/{name}": text for name, text in files.items()})
+    wrong = []
+    for commits, code, said in ((False, 1, "1 of 1 event answered differently than at HEAD."), (True, 0, "0 of 1 ev")):
+        if commits:
+            commit(made)
+        for name in files:
+            file = ("--file", str(made.root / "tools" / name))
+            ran = tried(made, *PUSH, *file, "--against", "HEAD", code=None)
+            if ran.code != code or said not in ran.out:
+                wrong.append(f"{name}: {ran}")
+    assert not wrong, "\n".join(wrong)
     assert "--bad" in tried(made, *PUSH, *file, "--against", "--bad", code=2).err
 
 
@@ -343,11 +351,12 @@ def test_a_revision_runs_with_its_own_helpers(author: Authors) -> None:
 
 
 def test_the_trust_of_a_project_is_untouched(author: Authors) -> None:
-    """Confirming a revision trusts nothing."""
+    """Confirming a revision trusts nothing; what nobody trusts isn't run unasked, also if it is as today."""
     made = author()
     made.ours(team=GUARD)
     commit(made)
 
+    assert "no terminal to ask on" in tried(made, *PUSH, "--against", "HEAD", code=2).err
     tried(made, *PUSH, "--against", "HEAD", "--yes", code=1)
 
     assert not (paths.config_dir() / "trust.json").exists()
