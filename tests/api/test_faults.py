@@ -24,7 +24,7 @@ TOLD = {
     "time.sleep(600)": "took longer than its 0.2 s",
     "os._exit(3)": "ended its process (exit code 3)",
     "return title('x')": "title() is not accepted on PreToolUse",
-    "print('hello')": "on_pre_tool_use wrote to stdout, which Claude Code ignores; use context.log()",
+    "print('hello')": "on_pre_tool_use printed text, which nobody sees; use context.log()",
     "raise ValueError('token=abcd1234efgh\\n\\x1b[2J')": "ValueError: token=[redacted]",
 }
 

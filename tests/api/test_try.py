@@ -63,7 +63,7 @@ FAULTS = {
         ("input", {"c": CHANGER}, PUSH, 0, ['Claude Code gets: {"updatedInput": {"command": "ls -l"}}']),
         ("dropped", {"a": STALE, "c": CHANGER}, PUSH, 0, ["Dropped: user/a.py: allow: another handler changed"]),
         ("order", {"z": STALE, "a": ADVISER}, PUSH, 0, ["1.  user/z.py", "2.  user/a.py"]),
-        ("printed", {"p": handler('os.write(1, b"hello")')}, PUSH, 0, ["Note: user/p.py", "wrote to stdout", "hello"]),
+        ("printed", {"p": handler('os.write(1, b"hello")')}, PUSH, 0, ["Note: user/p.py", "printed text", "hello"]),
         ("recorded", {"g": GUARD}, PUSH, 1, ["From the recorded PreToolUse-Bash:", "permission_mode", "description"]),
         ("stop", {"s": STOP}, ("Stop", "done"), 1, ["force_turn: go on", "model gets: go on"]),
         ("stop neutral", {"s": STOP}, ("Stop", "more"), 0, ["Stop: more"]),

@@ -126,6 +126,9 @@ def command(
         differing = [pair for pair in zip(trials, now, before, strict=True) if not pair[1].same(pair[2])]
         code = code if code == 2 else int(bool(differing))
         _print_differing(differing, len(trials), against, as_json)
+        for each in files if not as_json else ():
+            if each.changed and not each.active:
+                options.say(f'"now" is without {each.path.name}: {inspection.idle(each)}')
     elif as_json:
         options.print_json([_row(*pair) for pair in zip(trials, now, strict=True)])
     elif which == "all":

@@ -71,7 +71,7 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
                 Notice(
                     "warning",
                     label,
-                    "wrote to stdout, which Claude Code ignores; use context.log()",
+                    "printed text, which nobody sees; use context.log()",
                     files[label],
                     text,
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -91,5 +92,5 @@ def unmet(requires: Sequence[str]) -> Iterator[str]:
             there = ""
         if not there or not wanted.specifier.contains(there, prereleases=True):
             how = f"{there} is installed" if there else "it isn't installed"
-            where = "Install it in Holdfast's environment, which `holdfast doctor` names; then run `holdfast install`."
+            where = f"Install it into Holdfast's environment, {sys.prefix}. Then run `holdfast install`."
             yield f"This project requires {text}, and {how}. {where}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from shlex import quote
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -45,10 +46,17 @@ def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple
         told = [*file.faults, *statics.faults(file.source, file.routes, claude), *_never_holds(file)]
         told += _load(project, file) if file.active else []
         found += [(file, each) for each in dict.fromkeys(told)]
-        fault, _ = faults.of(file)
-        if fault and not file.refuses:  # otherwise its faults say already why it can't be called
-            found.append((file, fault))
+        fault, at = faults.of(file)
+        if fault and not file.refuses and not _healed(file, fault, at):
+            found.append((file, fault))  # one that refuses says already why it can't be called
     return found
+
+
+def _healed(file: HandlerFile, fault: str, at: str) -> bool:
+    """Return whether the function that failed has run well since."""
+    moment, event = clock.parse(at), fault.partition(":")[0]
+    calls = [Call(file, route) for route in file.routes if route.event == event]
+    return moment is not None and any(activity.has_run_well_since(call, moment) for call in calls)
 
 
 def _never_holds(file: HandlerFile) -> Iterator[str]:
@@ -203,7 +211,7 @@ def _stray(path: Path) -> str:
         return f"a folder, and handlers in it don't run; move them into {path.parent}"
     if kinds.is_handler(path):
         return ""
-    return "its name doesn't end in .py or .toml, and it can't be executed"
+    return f"its name doesn't end in .py or .toml, and it can't be executed; to run it: chmod +x {quote(str(path))}"
 
 
 HELPER = "a helper file, because its name begins with _"

@@ -44,6 +44,12 @@ def last_run(call: Call) -> datetime | None:
         return None
 
 
+def has_run_well_since(call: Call, moment: datetime) -> bool:
+    """Return whether a function's latest run was after a time, and didn't fail."""
+    last = last_run(call)
+    return last is not None and last > moment and not _failures(_file(call))
+
+
 def rests_until(call: Call) -> datetime | None:
     """Return until when a function is left out, because it has failed so often in a row; None if it isn't."""
     last = last_run(call)
