@@ -14,7 +14,6 @@ from holdfast.report import page, story, tables
 from holdfast.sessions.compaction.losses import Loss
 from holdfast.sessions.history.timeline import _SOURCES
 from holdfast.workflow.model import Phase
-from holdfast.workflow.wording import one_line
 from tests.handmade import ME, OTHER, workspace
 from tests.played import SECRET, Days
 from tests.storied import at, compaction, delivery, run, session, told
@@ -115,22 +114,6 @@ def test_page_shows_foreign_markup_as_text(played: HoldfastProject) -> None:
     assert "\u202e" not in text
     assert SECRET not in text
     assert "Built, with key [redacted]" in said
-
-
-def test_what_a_summary_had_lost_can_be_opened(played: HoldfastProject) -> None:
-    """By kind, beside how much it had; nobody's words are markup there either."""
-    there = workspace(played.root)
-    found = [loss for each in story.gather(there).compactions for loss in each.losses if loss.lost]
-    there.close()
-    read = Read(render(played))
-    names = [name for name, _ in read.elements]
-    said = "".join(read.text)
-
-    assert names.count("details") == names.count("summary") == len(found) > 0
-    for loss in found:
-        for kind, listed in loss.lost.items():
-            assert f"{kind}: {'; '.join(map(one_line, listed))}" in said
-    assert SECRET not in said
 
 
 def test_page_states_numbers_compactions_and_agents(played: HoldfastProject) -> None:

@@ -9,12 +9,11 @@ from holdfast.ledger import context_costs
 from holdfast.report import markup, wording
 from holdfast.report.markup import foreign_text, tag
 from holdfast.report.wording import brief
-from holdfast.sessions.compaction import losses
 from holdfast.sessions.history import timeline
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from xml.etree.ElementTree import Element
 
     from holdfast.ledger.context_costs import Cost
@@ -89,7 +88,7 @@ def _mark(compaction: Compaction) -> Element:
 def _compaction(each: Compaction) -> Element:
     had = [tag("div", foreign_text(brief(saved.title, 60)), f" {brief(saved.phase, 60)}") for saved in each.workflows]
     given = [tag("div", _given(delivery)) for delivery in each.given]
-    kept = [part for loss in each.losses for part in _loss(loss)]
+    kept = [_loss(loss) for loss in each.losses]
     moved = "" if each.restored_in in ("", each.session) else f" → {wording.session(each.restored_in)}"
     cells: tuple[Content, ...] = (
         [_mark(each), f" {wording.moment(each.at)}"],
@@ -102,20 +101,14 @@ def _compaction(each: Compaction) -> Element:
     return _row(cells)
 
 
-def _loss(loss: Loss) -> Iterator[Element]:
-    """Yield how many of a workflow's facts a summary had, and a list of the lost ones that the reader can open."""
-    yield tag(
+def _loss(loss: Loss) -> Element:
+    """Return how many of a workflow's facts a summary had."""
+    return tag(
         "div",
         f"{loss.kept} of {count(loss.total, 'fact')} of ",
         foreign_text(brief(loss.title, 40)),
         ", word for word",
     )
-    if loss.lost:
-        items = [
-            tag("li", f"{kind}: ", foreign_text("; ".join(map(brief, listed))), losses.more(loss.counts[kind], listed))
-            for kind, listed in loss.lost.items()
-        ]
-        yield tag("details", tag("summary", "What it lost"), tag("ul", items))
 
 
 def _given(delivery: Delivery) -> list[Element | str]:
