@@ -137,7 +137,9 @@ def test_an_added_handler_runs(holdfast_project: Make, tmp_path: Path) -> None:
     """Yours in each project, after which adding it again changes nothing."""
     project = holdfast_project()
     mine = tmp_path / "home/config/holdfast/handlers/git_guard.py"
-    assert "Wrote " in holdfast("handlers", "add", "git_guard", root=project.root).out
+    out = holdfast("handlers", "add", "git_guard", root=project.root).out
+    assert "Wrote " in out
+    assert "holdfast[shell]" not in out, "it is installed here"
     assert mine.read_bytes() == CATALOGUE["git_guard"].read_bytes()
     bash(project, "git push --force").assert_denied("user/git_guard.py")
     assert "already there, unchanged" in holdfast("handlers", "add", "git_guard.py", root=project.root).out
@@ -385,6 +387,15 @@ def test_tests_before_stop_keeps_claude_at_work(holdfast_project: Make) -> None:
     project.fire("Stop").assert_silent()
     project.write({"state": "bad"})
     project.fire("Stop").assert_silent()
+
+
+def test_tests_that_take_too_long_are_told(holdfast_project: Make) -> None:
+    """Claude stops then."""
+    project = using(holdfast_project, "tests_before_stop", 'command = "sleep 60"\nseconds = 0.2')
+    project.fire("PostToolUse", "PostToolUse-Edit")
+    fired = project.fire("Stop")
+    assert "took longer than 0.2 s" in fired.reply["systemMessage"]
+    assert "decision" not in fired.reply
 
 
 def test_audit_log_has_a_line_for_each_call(holdfast_project: Make, tmp_path: Path) -> None:

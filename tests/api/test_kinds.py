@@ -36,8 +36,8 @@ ANSWERS = {
     ),
     "a permission is denied": (
         "PermissionRequest",
-        """echo '{"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "no"}}}'""",
-        '"behavior": "deny", "message": "no',
+        """echo '{"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "no", "interrupt": true}}}'""",
+        '"behavior": "deny", "message": "no (project/tried.sh)", "interrupt": true',
     ),
     "context at a stop forces a turn": (
         "Stop",
@@ -175,6 +175,12 @@ RULES: dict[str, tuple[str, str, dict[str, Any], str]] = {
         {"tool_input": {"command": "$TOOL push --force"}},
         "ask",
     ),
+    "an exception that can't be read": (
+        "PreToolUse",
+        'when = { input.command = "*push*" }\nunless = { command = "git push --dry-run" }',
+        {"tool_input": {"command": "$TOOL push"}},
+        "ask",
+    ),
     "a command that can't be read, where another key doesn't hold": (
         "PreToolUse",
         'when = { command = "git push --force", mode = "plan" }',
@@ -227,7 +233,16 @@ FAULTS = {
         RULE.format(event="UserPromptSubmit", answer="block", more='when = { path = "x" }'),
         "path is of a tool's input, and UserPromptSubmit has none",
     ),
-    "a script with a misspelt option": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop mach=x\n", "no option 'mach'"),
+    "a tool's exception on a prompt": (
+        "rule.toml",
+        RULE.format(event="UserPromptSubmit", answer="block", more='unless = { command = "x" }'),
+        "command is of a tool's input, and UserPromptSubmit has none",
+    ),
+    "a script with a misspelt option": (
+        "tried.sh",
+        "#!/bin/sh\n# holdfast: event=Stop mach=x\n",
+        "line 2: there is no option 'mach'",
+    ),
     "an option without a value": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop match\n", "neither NAME=VALUE"),
     "a timeout that is no number": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop timeout=5s\n", "number of seconds"),
     "an event twice": (
