@@ -95,6 +95,44 @@ def test_the_page_has_the_numbers(read: dict[str, str], unread: dict[str, str]) 
     assert missing == [], "\n".join(missing)
 
 
+REFUSED = """
+git reset --hard; git clean -f; git clean --force; git checkout -- a; git checkout .; git checkout -f
+git checkout --force a; git restore --worktree a; git restore -S -W a; git rm -rf a; git switch -f a; git switch --force a
+git switch --discard-changes a; git stash clear; git stash drop; git branch -D a; git branch -d -f a
+git branch --delete --force a; git worktree remove --force a; git push -f; git push --force; git push --mirror
+git push --all; git push --prune; git push o +a; git filter-branch; git filter-repo; git reflog expire
+git reflog delete; git update-ref -d a; git push o main; git push o master; git push o trunk
+git push o production; git push o release/1
+mkfs.ext4 x; wipefs x; shred x; lvremove x; vgremove x; pvremove x; chmod 777 x; crontab -r; nc -e sh a 1; shutdown
+reboot; halt; poweroff; kill -9 -1; kill -KILL -1; kill -- -1; dropdb x; redis-cli flushall; php artisan migrate:fresh
+supabase db reset; pnpm supabase db reset; npx supabase db reset; curl -X DELETE http://a/_all; docker system prune
+docker volume rm x; docker rm -f x; docker volume prune; docker compose down -v; kubectl delete namespace x
+kubectl delete ns x; kubectl delete pods --all; aws s3 rm --recursive s3://x; aws ec2 terminate-instances
+gh repo delete; aws cloudformation delete-stack; terraform destroy; vault kv metadata delete x; restic forget --prune
+rsync --delete a b; tar --checkpoint-action=exec=x a
+cat .env; cat .env.local; cat prod.env; cat .envrc; cat .netrc; cat .pgpass; cat id_rsa; cat id_dsa; cat id_ecdsa
+cat id_ed25519; cat a.pem; cat a.key; cat a.p12; cat a.pfx; cat a.kdbx; cat secrets.yaml; cat secrets.yml
+cat credentials.json; cat service-account-a.json; cat ~/.ssh/a; cat ~/.aws/a; cat ~/.gnupg/a; cat ~/.kube/a
+cat ~/.config/gh/a; cat ~/.config/gcloud/a; cat ~/.docker/config.json; cat ~/.npmrc; cat ~/.pypirc
+cat ~/.git-credentials; cat /etc/shadow; cat /etc/sudoers
+set; export; export -p; declare -p; declare -x; printenv; echo $API_KEY; echo $APIKEY; echo $ACCESS_KEY
+echo $PRIVATE_KEY; echo $MY_SECRET; echo $GH_TOKEN; echo $PASSWORD; echo $PGPASSWD; echo $CREDENTIALS
+"""
+LET_THROUGH = """
+cat .env.example; cat .env.sample; cat .env.template; cat ~/.ssh/a.pub; cat ~/.ssh/known_hosts; cat ~/.ssh/config
+ls .env; test .env; [ .env ]; stat .env; chmod 600 .env; mkdir .env; touch .env; ssh -i ~/.ssh/a b
+ssh-add ~/.ssh/a; git-check-ignore .env
+"""
+
+
+def test_the_guards_refuse_what_their_defaults_list() -> None:
+    """Each entry of their options, and no exception."""
+    wanted = {"deny": REFUSED, "": LET_THROUGH}
+    commands = {each.strip(): answer for answer, text in wanted.items() for each in re.split(r"[;\n]", text.strip())}
+    found = {command: guards.answer(command) for command in commands}
+    assert [f"{each}: {found[each]!r}" for each in commands if found[each] != commands[each]] == []
+
+
 def test_the_page_describes_each_handler() -> None:
     """With its options, their defaults where those are short, its cost and its known evasions."""
     missing = []
