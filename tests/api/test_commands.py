@@ -111,6 +111,7 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
     "bash -elc 'a'": [("", "bash -elc a", S), ("sh -c", "a", S)],
     "bash -o pipefail -c 'a $1' x": [("", "bash -o pipefail -c 'a $1' x", S), ("sh -c", "a $1", U)],
     'sh -c "a $x"': [("", "sh -c 'a $x'", U), ("sh -c", "a $x", U)],
+    "sh -c -- a": [("", "sh -c -- a", S), ("sh -c", "a", S)],
     "bash script.sh -c a": [("", "bash script.sh -c a", S)],
     "env -u X A=1 sudo -nu root a b": [
         ("", "env -u X A=1 sudo -nu root a b", S),

@@ -39,6 +39,11 @@ ANSWERS = {
         """echo '{"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "no", "interrupt": true}}}'""",
         '"behavior": "deny", "message": "no (project/tried.sh)", "interrupt": true',
     ),
+    "context for a call": (
+        "PreToolUse",
+        """echo '{"hookSpecificOutput": {"additionalContext": "careful"}}'""",
+        '"additionalContext": "careful"',
+    ),
     "context at a stop forces a turn": (
         "Stop",
         """echo '{"hookSpecificOutput": {"additionalContext": "go on"}}'""",
@@ -74,6 +79,15 @@ def test_a_script_answers_as_a_hook_of_the_client(holdfast_project: Make) -> Non
         if (expected.removeprefix("FAULT ") not in said) or bool(said) != bool(expected):
             found.append(f"{name}: {said!r}")
     report(found)
+
+
+def test_a_script_that_hangs_is_ended_at_its_limit(holdfast_project: Make) -> None:
+    """Nobody waits for it, and it doesn't go on."""
+    text = script("PreToolUse timeout=0.2", 'sleep 8; touch "$HOLDFAST_HANDLER_DIR/ended"')
+    project = holdfast_project({".claude/handlers/tried.sh": text})
+    project.trust()
+    assert "took longer than its 0.2 s" in project.fire("PreToolUse", "PreToolUse-Bash").faults[0]
+    assert not (project.root / ".claude/handlers/ended").exists()
 
 
 def test_a_script_that_was_changed_after_it_was_hashed_does_not_run(holdfast_project: Make) -> None:

@@ -84,6 +84,7 @@ FAULTS = {
         ),
         ("unrecorded tool", {"g": GUARD}, ("PreToolUse", "Grep", "src"), 0, ["PreToolUse Grep: src"]),
         ("never recorded", {"g": GUARD}, ("PermissionDenied", "Bash", "ls"), 0, ["PermissionDenied Bash: ls"]),
+        ("no text", {"g": GUARD}, ("PreToolUse", "mcp__demo__echo"), 0, ["PreToolUse mcp__demo__echo\n"]),
         ("result", {"r": RESPONSE}, ("PostToolUse", "Read", "x", "tool_response=no"), 1, ["block: no"]),
         ("JSON", {"t": TYPES}, (*PUSH, "tool_input.timeout=5", "permission_mode=7"), 0, ["(5, '7')"]),
         ("strict", {"g": GUARD.replace('"Bash"', '"Bash", strict=True')}, PUSH, 1, ["deny: no push"]),
