@@ -62,6 +62,8 @@ def test_options_come_from_the_configuration(holdfast_project: Make) -> None:
         said = "".join(fired.faults) or fired.specific["permissionDecisionReason"]
         if expected not in said:
             found.append(f"{name}: {said}")
+        if fired.faults and expected not in holdfast("handlers", "check", root=project.root, code=1).out:
+            found.append(f"{name}: check doesn't say so")
     report(found)
 
 
@@ -82,6 +84,16 @@ def test_options_without_a_model_are_a_fault(holdfast_project: Make) -> None:
     project = holdfast_project({PUSH: "from holdfast import *\n@hookimpl\ndef on_stop(options):\n    return None\n"})
     project.trust()
     assert "it needs a class Options(BaseModel)" in project.fire("Stop").faults[0]
+    said = holdfast("handlers", "check", root=project.root, code=1).out
+    assert "line 3: on_stop takes options, but the file has no class Options" in said
+
+
+def test_options_of_a_handler_that_is_not_there_are_named(holdfast_project: Make) -> None:
+    """By `doctor`."""
+    project = holdfast_project({"holdfast.toml": ""})
+    project.write({f"{paths.user_config()}": "[options.no_psh]\nx = 1\n"})
+    said = " ".join(holdfast("doctor", "handlers", root=project.root, code=None).out.split())
+    assert "[options.no_psh] is in the configuration, but no handler has that name" in said
 
 
 COUNTER = """
@@ -93,6 +105,8 @@ def on_user_prompt_submit(event, state):
         memory["seen"] = memory.get("seen", 0) + 1
         if event.prompt == "fail":
             raise ValueError("no")
+        if event.prompt == "number":
+            memory[1] = memory.get(1, 0)
         if event.prompt == "odd":
             memory["odd"] = object()
         if event.prompt == "nan":
@@ -149,11 +163,12 @@ def test_what_a_failing_handler_remembers_is_undone(holdfast_project: Make) -> N
         "fail": "ValueError: no",
         "odd": "state.session holds JSON values only",
         "nan": "JSON values only",
+        "number": "state.session holds JSON values only: the key 1 isn't a text; write '1'",
         "long": "may hold 64 KB as JSON",
     }
-    for prompt, fault in faults.items():
+    for number, (prompt, fault) in enumerate(faults.items(), 1):
         assert fault in project.fire("UserPromptSubmit", prompt=prompt).faults[0]
-    project.fire("UserPromptSubmit", prompt="well").assert_advised("1")
+        project.fire("UserPromptSubmit", prompt="well").assert_advised(str(number))
 
 
 def test_forget_deletes_what_handlers_remember(holdfast_project: Make) -> None:

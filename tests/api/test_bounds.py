@@ -104,9 +104,9 @@ STOPPING = "from holdfast import *\n@hookimpl\ndef on_stop(event):\n    return {
 TURNS = {
     "force_turn('go on')": ["go on", "go on", "go on", "tell", "", "again"],
     "block('go on')": ["go on", "go on", "go on", "tell", "", "again"],
-    "force_turn('go on', at_most=1)": ["go on", "", "", "", "", "again"],
+    "force_turn('go on', at_most=1)": ["go on", "tell", "", "", "", "again"],
     "force_turn('go on', at_most=5)": ["go on", "go on", "go on", "go on", "go on", "again"],
-    "force_turn('go on', within=25)": ["go on", "go on", "go on", "", "", "again"],
+    "force_turn('go on', within=25)": ["go on", "go on", "go on", "tell", "", "again"],
 }
 
 
@@ -147,19 +147,30 @@ def test_a_handler_that_fails_five_times_in_a_row_is_left_out_for_a_while(
     said = fire("work", 10)
     assert not said.context
     assert sum("failed 5 times in a row, so it is left out for 10 minutes" in line for line in log.tail(99)) == 1
+    until = f"left out until {START + timedelta(minutes=19):%H:%M} UTC, after 5 failures in a row"
+    assert until in holdfast("handlers", "list", root=project.root).out.replace("\n", " ").replace("  ", "")
+    assert until in " ".join(
+        holdfast("handlers", "try", "UserPromptSubmit", "work", root=project.root, code=None).out.split()
+    )
     assert fire("work", 18).stdout == ""
     fire("work", 20).assert_advised("well")
     fire("work", 21).assert_advised("well")
 
-    for minute in range(22, 28):
-        fire("fail", minute)
+    for minute in range(22, 27):
+        assert fire("fail", minute).faults
     assert fire("work", 28).stdout == ""
-    fire("fail", 40)  # tried again, without success
+    fire("fail", 37)  # tried again, without success
     assert sum("failed 5 times in a row" in line for line in log.tail(99)) == 2
-    assert fire("work", 41).stdout == ""
+    assert fire("work", 38).stdout == ""
+    assert "flaky is on." in holdfast("handlers", "on", "flaky", root=project.root).out
+    fire("work", 38).assert_advised("well")
+
+    for minute in range(39, 45):
+        fire("fail", minute)
+    assert fire("work", 45).stdout == ""
     project.write({".claude/handlers/flaky.py": flaky.format(body=body) + "# corrected\n"})
     project.trust()
-    fire("work", 41).assert_advised("well")
+    fire("work", 45).assert_advised("well")
 
 
 def test_the_list_says_when_a_handler_last_ran_and_decided(holdfast_project: Make) -> None:

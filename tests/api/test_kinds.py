@@ -64,6 +64,7 @@ ANSWERS = {
     "exit 1 is a fault": ("PreToolUse", "echo broken >&2; exit 1", "FAULT ended with exit code 1: broken"),
     "broken JSON is a fault": ("PreToolUse", "echo '{'", "FAULT printed something that begins like JSON"),
     "an unknown key is a fault": ("PreToolUse", """echo '{"decison": "block"}'""", "FAULT did you mean decision?"),
+    "what it leaves behind holds nobody up": ("PreToolUse", "sleep 30 & echo no >&2; exit 2", "no"),
     "text that nobody reads is a fault": ("PreToolUse", "echo hello", "FAULT print JSON"),
 }
 
@@ -231,6 +232,38 @@ FAULTS = {
         RULE.format(event="PreToolUse", answer="deny", more='when = { input.x = { regex = "(" } }'),
         "isn't a regular expression",
     ),
+    "a key that is missing": ("rule.toml", 'answer = "deny"\ntext = "x"\n', "event is missing"),
+    "a condition that is no table": (
+        "rule.toml",
+        RULE.format(event="PreToolUse", answer="deny", more='when = "x"'),
+        "when is a table, such as when = { path =",
+    ),
+    "a misspelt regex": (
+        "rule.toml",
+        RULE.format(event="PreToolUse", answer="deny", more='when = { input.x = { regx = "y" } }'),
+        "no such key; did you mean regex?",
+    ),
+    "no UTF-8": ("rule.toml", b"text = '\xff'", "isn't text in UTF-8"),
+    "a field that the event lacks": (
+        "rule.toml",
+        RULE.format(event="UserPromptSubmit", answer="block", more='when = { field.promt = "x" }'),
+        "UserPromptSubmit has no field 'promt'; did you mean prompt?",
+    ),
+    "no permission mode": (
+        "rule.toml",
+        RULE.format(event="PreToolUse", answer="deny", more='when = { mode = "plann" }'),
+        "there is no mode 'plann'; did you mean plan?",
+    ),
+    "strict once": (
+        "rule.toml",
+        RULE.format(event="PreToolUse", answer="deny", more='strict = true\nonce = "turn"'),
+        "strict and once exclude each other",
+    ),
+    "an example without an answer": (
+        "tried.sh",
+        "#!/bin/sh\n# holdfast: event=PreToolUse match=Bash\n# holdfast-example: ls\n",
+        "line 3: an example is TEXT => ANSWER, not 'ls'",
+    ),
     "an unknown event": ("rule.toml", RULE.format(event="PreTool", answer="deny", more=""), "did you mean PreToolUse?"),
     "an answer that the event refuses": (
         "rule.toml",
@@ -288,3 +321,26 @@ def test_a_program_that_declares_no_event_is_no_handler(holdfast_project: Make) 
     checked = holdfast("handlers", "check", root=project.root)
     assert checked.out.count("not used: a program without a line such as `# holdfast:") == 2
     project.fire("PreToolUse", "PreToolUse-Bash").assert_not_called()
+
+
+def test_a_program_that_cannot_start_is_named(holdfast_project: Make) -> None:
+    """With what is wrong with its first line."""
+    starts = {"#!/no/such/sh\n": "#!/no/such/sh can't be started: no such", "#!/bin/sh\r\n": "its lines end in CR LF"}
+    for first, expected in starts.items():
+        project = holdfast_project({".claude/handlers/tried.sh": f"{first}# holdfast: event=PreToolUse\n"})
+        project.trust()
+        assert expected in project.fire("PreToolUse", "PreToolUse-Bash").faults[0]
+
+
+def test_a_strict_script_that_cannot_run_any_more_says_why(holdfast_project: Make) -> None:
+    """And refuses."""
+    project = holdfast_project({".claude/handlers/tried.sh": "#!/bin/sh\n# holdfast: event=PreToolUse strict\n"})
+    project.trust()
+    project.checked = False
+    script = project.root / ".claude/handlers/tried.sh"
+    assert project.fire("PreToolUse", "PreToolUse-Bash").stdout == ""
+    script.chmod(0o644)
+    assert "can't be executed any more; run chmod +x" in project.fire("PreToolUse", "PreToolUse-Bash").stdout
+    script.unlink()
+    script.mkdir()
+    assert "is a folder now" in project.fire("PreToolUse", "PreToolUse-Bash").stdout

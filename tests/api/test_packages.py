@@ -104,6 +104,33 @@ def test_a_broken_index_leaves_out_packages_until_it_is_made_anew(site: Path, ho
         project.fire("PreToolUse", "PreToolUse-Bash").assert_called("ours", "acme")
 
 
+def test_packages_do_not_share_helpers(site: Path, holdfast_project: Make) -> None:
+    """Not even those of one name."""
+    project = holdfast_project({})
+    other = site / "other_hooks/handlers"
+    other.mkdir(parents=True)
+    for folder in (other.parent, other):
+        (folder / "__init__.py").touch()
+    advice = GUARD.replace("deny", "advise").replace("(strict=True)", "")
+    (other / "other.py").write_text(advice)
+    (other / "_words.py").write_text("TEXT = 'from the other'\n")
+    (site / "acme_hooks/handlers/acme.py").write_text(advice)
+    info = site / "other_hooks.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(METADATA.format(version="1").replace("acme", "other"))
+    (info / "entry_points.txt").write_text(ENTRY.replace("acme", "other"))
+    holdfast("handlers", "trust", root=project.root)
+    context = project.fire("PreToolUse", "PreToolUse-Bash").context
+    assert ("from the package" in context, "from the other" in context) == (True, True)
+
+
+def test_an_entry_point_that_names_nothing_is_told(site: Path, holdfast_project: Make) -> None:
+    """By `doctor`."""
+    (site / "acme_hooks.dist-info/entry_points.txt").write_text(ENTRY.replace("acme_hooks.handlers", "nothing.there"))
+    said = " ".join(holdfast("doctor", "packages", root=holdfast_project({}).root).out.split())
+    assert "acme-hooks 1.2 brings no handlers, because its entry point holdfast.handlers names no package" in said
+
+
 def test_a_file_of_yours_replaces_a_packages_and_it_can_be_switched_off(site: Path, holdfast_project: Make) -> None:
     """As any farther file of the same name, unless it is strict."""
     project = holdfast_project({})

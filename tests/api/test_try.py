@@ -63,7 +63,7 @@ FAULTS = {
         ("input", {"c": CHANGER}, PUSH, 0, ['Claude Code gets: {"updatedInput": {"command": "ls -l"}}']),
         ("dropped", {"a": STALE, "c": CHANGER}, PUSH, 0, ["Dropped: user/a.py: allow: another handler changed"]),
         ("order", {"z": STALE, "a": ADVISER}, PUSH, 0, ["1.  user/z.py", "2.  user/a.py"]),
-        ("printed", {"p": handler('os.write(1, b"hello")')}, PUSH, 0, ["Note: user/p.py", "wrote to stdout", "hello"]),
+        ("printed", {"p": handler('os.write(1, b"hello")')}, PUSH, 0, ["Note: user/p.py", "printed text", "hello"]),
         ("recorded", {"g": GUARD}, PUSH, 1, ["From the recorded PreToolUse-Bash:", "permission_mode", "description"]),
         ("stop", {"s": STOP}, ("Stop", "done"), 1, ["force_turn: go on", "model gets: go on"]),
         ("ends all", {"s": handler("return stop('enough')")}, PUSH, 1, ["stop: enough", "Refused."]),
@@ -279,7 +279,7 @@ def commit(author: Author) -> None:
 def test_events_that_an_earlier_revision_answers_differently_are_listed(author: Authors) -> None:
     """What is trusted by content runs at once; other contents only after they were shown and confirmed."""
     made = author()
-    made.ours(team=GUARD, _unused=handler("return ask('sure?')"))
+    made.ours(team=GUARD)
     commit(made)
     record(made, "git push", "git pull", "ls")
     holdfast("handlers", "trust", "--yes", root=made.root)
@@ -344,6 +344,27 @@ def test_what_runs_from_a_revision_is_what_was_shown(author: Authors) -> None:
     assert not marker.exists()
     tried(made, *PUSH, "--file", str(made.root / "g.py"), "--against", "HEAD", "--yes")
     assert sorted(marker.read_text().split()) == ["new", "old"]
+
+
+def test_a_revision_runs_with_its_own_helpers(author: Authors) -> None:
+    """The changed one that nobody trusts never runs."""
+    made = author()
+    source = "from . import _h\nfrom holdfast import deny, hookimpl\n@hookimpl\ndef on_pre_tool_use(event):\n"
+    made.write({".claude/handlers/e.py": f"{source}    return deny(_h.V)\n", ".claude/handlers/_h.py": "V = 'old'\n"})
+    commit(made)
+    holdfast("handlers", "trust", "--yes", root=made.root)
+    marker = made.root / "ran"
+    made.write({".claude/handlers/_h.py": f"open({str(marker)!r}, 'w')\nV = 'new'\n"})
+
+    out = tried(made, *PUSH, "--against", "HEAD", code=None).out
+    assert "HEAD: deny: old" in out
+    assert not marker.exists()
+
+    commit(made)
+    made.write({".claude/handlers/_h.py": "V = 'old'\n"})
+    asked = tried(made, *PUSH, "--against", "HEAD", code=2)
+    assert "+V = 'new'" in asked.out
+    assert not marker.exists()
 
 
 def test_the_trust_of_a_project_is_untouched(author: Authors) -> None:

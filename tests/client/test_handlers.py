@@ -8,6 +8,7 @@ import pytest
 
 from tests.client.model import bash, call, say
 from tests.client.test_compaction import FACTS, HEADING, SUMMARY, begin, guidance
+from tests.environments import ROOT, fresh_environment
 
 if TYPE_CHECKING:
     from tests.client.world import World
@@ -370,9 +371,32 @@ REFUSED-BY-HOOKIFY
 """
 
 
+def install_with_package(world: World, name: str, source: str) -> None:
+    """Install Holdfast from an environment of its own, which also has a package that brings a handler."""
+    home = world.client.home.parent
+    python = fresh_environment(home) / "python"
+    (site,) = (home / "venv/lib").glob("python*/site-packages")
+    (site / "holdfast.pth").write_text(f"{ROOT / 'src'}\n")
+    handlers, info = site / "acme_hooks/handlers", site / "acme_hooks-1.2.dist-info"
+    for folder in (handlers, info):
+        folder.mkdir(parents=True)
+    for folder in (handlers.parent, handlers):
+        (folder / "__init__.py").touch()
+    (handlers / f"{name}.py").write_text(source)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-hooks\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text("[holdfast.handlers]\nacme = acme_hooks.handlers\n")
+    world.program = python.with_name("holdfast")
+    world.program.write_text(f"#!{python}\nfrom holdfast.cli import main\nmain()\n")
+    world.program.chmod(0o755)
+    world.holdfast("install", "--scope", "user", "--allow-cli")
+
+
 @pytest.mark.scenario(6)
-def test_handlers_of_each_kind_refuse(world: World) -> None:
-    """A rule, a script, a rule of hookify and a Python file, one after the other in one session."""
+def test_handlers_of_each_kind_refuse(bare: World) -> None:
+    """A rule, a script, a rule of hookify, a Python file and a package's, one after the other in one session."""
+    world = bare
+    packaged = DENY.replace("forbidden", "packaged").replace("this is", "PACKAGED is")
+    install_with_package(world, "acme", packaged)
     folder = world.client.home / ".config/holdfast/handlers"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "ruled.toml").write_text(RULE)
@@ -383,10 +407,10 @@ def test_handlers_of_each_kind_refuse(world: World) -> None:
     world.holdfast("handlers", "import")
     put(world, no=DENY)
     touched = {"x.env": "REFUSED-BY-RULE", "scripted": "REFUSED-BY-SCRIPT", "danger": "REFUSED-BY-HOOKIFY"}
-    touched |= {"forbidden": "this is forbidden here"}
+    touched |= {"forbidden": "this is forbidden here", "packaged": "PACKAGED is packaged here (package/acme.py)"}
     world.model.turns = [*(bash(f"touch {name}") for name in touched), bash("touch harmless"), say("Done.")]
     world.client.session(*TOUCH).prompt("Begin.")
     answers = [each.last for each in world.model.of("main")[1:]]
-    assert [reason in answer for reason, answer in zip(touched.values(), answers, strict=False)] == [True] * 4, answers
+    assert [reason in answer for reason, answer in zip(touched.values(), answers, strict=False)] == [True] * 5, answers
     assert [name for name in (*touched, "harmless") if (world.project / name).exists()] == ["harmless"]
     assert not world.complaints

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass, replace
 from importlib.abc import Loader, MetaPathFinder
@@ -87,8 +88,9 @@ _preloaded: dict[tuple[Path, str], ModuleType] = {}
 
 
 def module_name(file: HandlerFile) -> str:
-    """Return the name of a handler file's module."""
-    return f"holdfast_handlers.{file.place}.{file.name}"
+    """Return the name of a handler file's module; of two packages, each has names of its own."""
+    folder = f"_{trust.digest(os.fsencode(file.path.parent))[:8]}" if file.place == "package" else ""
+    return f"holdfast_handlers.{file.place}{folder}.{file.name}"
 
 
 def load(file: HandlerFile) -> ModuleType:

@@ -1,4 +1,4 @@
-"""A report's tables: compactions, workflows, agents, what was put into the context, and everything that happened."""
+"""A report's tables: sessions, compactions, workflows, agents, what the context got, and everything that happened."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from holdfast.ledger import context_costs
-from holdfast.report import chart, markup, wording
+from holdfast.report import markup, wording
 from holdfast.report.markup import foreign_text, tag
 from holdfast.report.wording import brief
 from holdfast.sessions.compaction import losses
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from holdfast.ledger.context_costs import Cost
     from holdfast.report.markup import Content
-    from holdfast.report.story import Run, Story, Told
+    from holdfast.report.story import Run, Session, Story, Told
     from holdfast.sessions.compaction.aftermath import Compaction
     from holdfast.sessions.compaction.deliveries import Delivery
     from holdfast.sessions.compaction.losses import Loss
@@ -51,30 +51,55 @@ _OUTCOMES = {
     "failed": "failed",
     "left": "unfinished when its session ended",
 }
-_BRIEF = ("When", "Session", "Trigger", "Owner", "Launched")  # the cells of these columns don't wrap
+_BRIEF = ("When", "Session", "Trigger", "Owner", "Launched", "From", "To")  # the cells of these columns don't wrap
+
+
+def sessions(story: Story) -> Element:
+    """Return the table of sessions, newest first. Each table is without content if it has no rows."""
+    heads = ("Session", "Status", "From", "To", "Compactions", "Agents", "Worktree")
+    return _table(heads, [_session(story, each) for each in story.sessions])
+
+
+def _session(story: Story, each: Session) -> Element:
+    came = sum((one.restored_in or one.session) == each.id for one in story.compactions)
+    until = story.made_at if each.standing == "live" else each.last_at
+    cells: tuple[Content, ...] = (
+        wording.session(each.id),
+        each.standing,
+        wording.moment(each.first_at),
+        f"{wording.moment(until)}, {wording.span(wording.between(each.first_at, until))}",
+        f"{came or '–'}",
+        f"{len(each.runs) or '–'}",
+        "–" if each.worktree == str(story.root) else foreign_text(brief(each.worktree)),
+    )
+    return _row(cells)
 
 
 def compactions(story: Story) -> Element:
-    """Return the table of compactions and their outcomes. Each table is without content if it has no rows."""
-    rows = [_compaction(each, number) for number, each in enumerate(story.compactions, 1)]
+    """Return the table of compactions and their outcomes."""
     heads = ("When", "Session", "Trigger", "Workflow", "Restored", "Kept by the summary")
-    return _table(heads, rows)
+    return _table(heads, [_compaction(each) for each in story.compactions])
 
 
-def _compaction(each: Compaction, number: int) -> Element:
+def _mark(compaction: Compaction) -> Element:
+    """Return the sign of how a compaction ended."""
+    return tag("i", class_=f"mark {compaction.ending}", aria_hidden="true")
+
+
+def _compaction(each: Compaction) -> Element:
     had = [tag("div", foreign_text(brief(saved.title, 60)), f" {brief(saved.phase, 60)}") for saved in each.workflows]
     given = [tag("div", _given(delivery)) for delivery in each.given]
     kept = [part for loss in each.losses for part in _loss(loss)]
     moved = "" if each.restored_in in ("", each.session) else f" → {wording.session(each.restored_in)}"
     cells: tuple[Content, ...] = (
-        [chart.mark(each, number), f" {wording.moment(each.at)}"],
+        [_mark(each), f" {wording.moment(each.at)}"],
         f"{wording.session(each.session)}{moved}",
         wording.TRIGGERS.get(each.trigger, brief(each.trigger, 20)),
         had or "no workflow",
         [tag("b", wording.ENDINGS[each.ending].capitalize()), *given],
         kept or "–",
     )
-    return _row(cells, id=f"compaction-{number}")
+    return _row(cells)
 
 
 def _loss(loss: Loss) -> Iterator[Element]:
