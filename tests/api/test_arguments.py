@@ -26,15 +26,17 @@ from pydantic import BaseModel, Field
 class Options(BaseModel):
     branches: list[str] = ["main"]
     most: int = Field(3, ge=1)
+    least: int = Field(0, alias="at_least")
 
 @hookimpl
 def on_pre_tool_use(options):
-    return deny(f"{options.branches} {options.most}")
+    return deny(f"{options.branches} {options.most} {options.least}")
 """
 CONFIG = ".claude/holdfast.toml"
 CASES = {
     "nothing is configured": ("", "['main'] 3"),
     "values": ("[options.no_push]\nbranches = ['main', 'release']\nmost = 5\n", "['main', 'release'] 5"),
+    "an alias": ("[options.no_push]\nat_least = 2\n", "['main'] 3 2"),
     "another handler's": ("[options.other]\nmost = 5\n", "['main'] 3"),
     "a misspelt key": (
         "# mine\n[options.no_push]\nbranch = ['x']\n",
@@ -49,11 +51,13 @@ CASES = {
 
 
 def test_options_come_from_the_configuration(holdfast_project: Make) -> None:
-    """They are read by the handler's own model; what doesn't fit is named with file and line."""
+    """They are read by the handler's own model; what doesn't fit is named with file and line, also if yours fits."""
+    paths.user_config().parent.mkdir(parents=True)
     found = []
     for name, (text, expected) in CASES.items():
         project = holdfast_project({PUSH: OPTIONS, CONFIG: text})
         project.trust()
+        paths.user_config().write_text("[options.no_push]\nmost = 3\n" if "3" in expected else "")
         fired = project.fire("PreToolUse", "PreToolUse-Bash")
         said = "".join(fired.faults) or fired.specific["permissionDecisionReason"]
         if expected not in said:
@@ -65,8 +69,6 @@ def test_options_come_from_the_configuration(holdfast_project: Make) -> None:
 
 def test_a_project_does_not_loosen_a_strict_handler_of_yours(holdfast_project: Make) -> None:
     """For it only your own configuration counts."""
-    from holdfast import paths
-
     project = holdfast_project({CONFIG: "[options.no_push]\nbranches = []\n"})
     mine = paths.user_handlers() / "no_push.py"
     mine.parent.mkdir(parents=True)
@@ -107,13 +109,22 @@ def on_user_prompt_submit(event, state):
             memory[1] = memory.get(1, 0)
         if event.prompt == "odd":
             memory["odd"] = object()
+        if event.prompt == "nan":
+            memory["nan"] = float("nan")
         if event.prompt == "long":
             memory["long"] = "x" * 70_000
     return advise(str(memory["seen"]))
 """
 FIRST, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 LASTS = {
-    "state.turn": [({}, "1"), ({}, "2"), ({"prompt_id": "p2"}, "1"), ({}, "3"), ({"session_id": OTHER}, "1")],
+    "state.turn": [
+        ({}, "1"),
+        ({}, "2"),
+        ({"prompt_id": "p2"}, "1"),
+        ({}, "3"),
+        ({"session_id": OTHER}, "1"),
+        ({"agent_id": "a1"}, "1"),
+    ],
     "state.session": [({}, "1"), ({"prompt_id": "p2"}, "2"), ({"agent_id": "a1"}, "1"), ({"session_id": OTHER}, "1")],
     "state.project": [({}, "1"), ({"agent_id": "a1"}, "2"), ({"session_id": OTHER}, "3")],
 }
@@ -148,11 +159,16 @@ def test_what_a_failing_handler_remembers_is_undone(holdfast_project: Make) -> N
     """If it raises in the block, or what it leaves there is no JSON or too long."""
     project = holdfast_project({".claude/handlers/counter.py": COUNTER.format(scope="state.session")})
     project.trust()
-    faults = {"fail": "ValueError: no", "odd": "state.session holds JSON values only", "long": "may hold 64 KB as JSON"}
-    faults["number"] = "state.session holds JSON values only: the key 1 isn't a text; write '1'"
-    for prompt, fault in faults.items():
+    faults = {
+        "fail": "ValueError: no",
+        "odd": "state.session holds JSON values only",
+        "nan": "JSON values only",
+        "number": "state.session holds JSON values only: the key 1 isn't a text; write '1'",
+        "long": "may hold 64 KB as JSON",
+    }
+    for number, (prompt, fault) in enumerate(faults.items(), 1):
         assert fault in project.fire("UserPromptSubmit", prompt=prompt).faults[0]
-    project.fire("UserPromptSubmit", prompt="well").assert_advised("1")
+        project.fire("UserPromptSubmit", prompt="well").assert_advised(str(number))
 
 
 def test_forget_deletes_what_handlers_remember(holdfast_project: Make) -> None:

@@ -159,15 +159,18 @@ def test_a_handler_that_fails_five_times_in_a_row_is_left_out_for_a_while(
     for minute in range(22, 27):
         assert fire("fail", minute).faults
     assert fire("work", 28).stdout == ""
+    fire("fail", 37)  # tried again, without success
+    assert sum("failed 5 times in a row" in line for line in log.tail(99)) == 2
+    assert fire("work", 38).stdout == ""
     assert "flaky is on." in holdfast("handlers", "on", "flaky", root=project.root).out
-    fire("work", 28).assert_advised("well")
+    fire("work", 38).assert_advised("well")
 
-    for minute in range(29, 35):
+    for minute in range(39, 45):
         fire("fail", minute)
-    assert fire("work", 35).stdout == ""
+    assert fire("work", 45).stdout == ""
     project.write({".claude/handlers/flaky.py": flaky.format(body=body) + "# corrected\n"})
     project.trust()
-    fire("work", 35).assert_advised("well")
+    fire("work", 45).assert_advised("well")
 
 
 def test_the_list_says_when_a_handler_last_ran_and_decided(holdfast_project: Make) -> None:

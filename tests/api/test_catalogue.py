@@ -95,6 +95,44 @@ def test_the_page_has_the_numbers(read: dict[str, str], unread: dict[str, str]) 
     assert missing == [], "\n".join(missing)
 
 
+REFUSED = """
+git reset --hard; git clean -f; git clean --force; git checkout -- a; git checkout .; git checkout -f
+git checkout --force a; git restore --worktree a; git restore -S -W a; git rm -rf a; git switch -f a
+git switch --force a; git switch --discard-changes a; git stash clear; git stash drop; git branch -D a
+git branch -d -f a; git branch --delete --force a; git worktree remove --force a; git push -f; git push --force
+git push --mirror; git push --all; git push --prune; git push o +a; git filter-branch; git filter-repo
+git reflog expire; git reflog delete; git update-ref -d a; git push o main; git push o master; git push o trunk
+git push o production; git push o release/1
+mkfs.ext4 x; wipefs x; shred x; lvremove x; vgremove x; pvremove x; chmod 777 x; crontab -r; nc -e sh a 1; shutdown
+reboot; halt; poweroff; kill -9 -1; kill -KILL -1; kill -- -1; dropdb x; redis-cli flushall; php artisan migrate:fresh
+supabase db reset; pnpm supabase db reset; npx supabase db reset; curl -X DELETE http://a/_all; docker system prune
+docker volume rm x; docker rm -f x; docker volume prune; docker compose down -v; kubectl delete namespace x
+kubectl delete ns x; kubectl delete pods --all; aws s3 rm --recursive s3://x; aws ec2 terminate-instances
+gh repo delete; aws cloudformation delete-stack; terraform destroy; vault kv metadata delete x; restic forget --prune
+rsync --delete a b; tar --checkpoint-action=exec=x a
+cat .env; cat .env.local; cat prod.env; cat .envrc; cat .netrc; cat .pgpass; cat id_rsa; cat id_dsa; cat id_ecdsa
+cat id_ed25519; cat a.pem; cat a.key; cat a.p12; cat a.pfx; cat a.kdbx; cat secrets.yaml; cat secrets.yml
+cat credentials.json; cat service-account-a.json; cat ~/.ssh/a; cat ~/.aws/a; cat ~/.gnupg/a; cat ~/.kube/a
+cat ~/.config/gh/a; cat ~/.config/gcloud/a; cat ~/.docker/config.json; cat ~/.npmrc; cat ~/.pypirc
+cat ~/.git-credentials; cat /etc/shadow; cat /etc/sudoers
+set; export; export -p; declare -p; declare -x; printenv; echo $API_KEY; echo $APIKEY; echo $ACCESS_KEY
+echo $PRIVATE_KEY; echo $MY_SECRET; echo $GH_TOKEN; echo $PASSWORD; echo $PGPASSWD; echo $CREDENTIALS
+"""
+LET_THROUGH = """
+cat .env.example; cat .env.sample; cat .env.template; cat ~/.ssh/a.pub; cat ~/.ssh/known_hosts; cat ~/.ssh/config
+ls .env; test .env; [ .env ]; stat .env; chmod 600 .env; mkdir .env; touch .env; ssh -i ~/.ssh/a b
+ssh-add ~/.ssh/a; git-check-ignore .env
+"""
+
+
+def test_the_guards_refuse_what_their_defaults_list() -> None:
+    """Each entry of their options, and no exception."""
+    wanted = {"deny": REFUSED, "": LET_THROUGH}
+    commands = {each.strip(): answer for answer, text in wanted.items() for each in re.split(r"[;\n]", text.strip())}
+    found = {command: guards.answer(command) for command in commands}
+    assert [f"{each}: {found[each]!r}" for each in commands if found[each] != commands[each]] == []
+
+
 def test_the_page_describes_each_handler() -> None:
     """With its options, their defaults where those are short, its cost and its known evasions."""
     missing = []
@@ -137,7 +175,9 @@ def test_an_added_handler_runs(holdfast_project: Make, tmp_path: Path) -> None:
     """Yours in each project, after which adding it again changes nothing."""
     project = holdfast_project()
     mine = tmp_path / "home/config/holdfast/handlers/git_guard.py"
-    assert "Wrote " in holdfast("handlers", "add", "git_guard", root=project.root).out
+    out = holdfast("handlers", "add", "git_guard", root=project.root).out
+    assert "Wrote " in out
+    assert "holdfast[shell]" not in out, "it is installed here"
     assert mine.read_bytes() == CATALOGUE["git_guard"].read_bytes()
     bash(project, "git push --force").assert_denied("user/git_guard.py")
     assert "already there, unchanged" in holdfast("handlers", "add", "git_guard.py", root=project.root).out
@@ -393,6 +433,15 @@ def test_tests_before_stop_keeps_claude_at_work(holdfast_project: Make) -> None:
     project.fire("Stop").assert_silent()
     project.write({"state": "bad"})
     project.fire("Stop").assert_silent()
+
+
+def test_tests_that_take_too_long_are_told(holdfast_project: Make) -> None:
+    """Claude stops then."""
+    project = using(holdfast_project, "tests_before_stop", 'command = "sleep 60"\nseconds = 0.2')
+    project.fire("PostToolUse", "PostToolUse-Edit")
+    fired = project.fire("Stop")
+    assert "took longer than 0.2 s" in fired.reply["systemMessage"]
+    assert "decision" not in fired.reply
 
 
 def test_audit_log_has_a_line_for_each_call(holdfast_project: Make, tmp_path: Path) -> None:

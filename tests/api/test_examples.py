@@ -133,6 +133,7 @@ def test_without_paths_those_in_use_are_tested(tmp_path: Path) -> None:
     out = holdfast("handlers", "test", root=tmp_path).out
     assert "team.py: not tested: not trusted" in out
     assert "1 example passed" in out
+    assert [each["passed"] for each in holdfast("handlers", "test", "--json", root=tmp_path).json["examples"]] == [True]
     shown = holdfast("handlers", "trust", "--yes", root=tmp_path).out
     assert "    example: ls → deny\n" in shown
     assert "0 of 2" not in holdfast("handlers", "test", root=tmp_path, code=1).out
@@ -216,6 +217,7 @@ IMPORTED = (
         (written("return (deny('x'), None)"), ""),
         (written("def part():\n    yield 'x'\n    return 'x'\nreturn deny(''.join(part()))"), ""),
         (written("return deny('x')", "stop", "from holdfast import *\ndef deny(x): return None\n"), ""),
+        (written("return deny('x')", "stop", "from holdfast import *\ndeny = tell_user\n"), ""),
         (written("return deny('x')", "stop", "from mine import deny\nfrom holdfast import hookimpl\n"), ""),
         (written("return None", kind=": 'PreToolUse | PostToolUse'"), ""),
         (written("return None", kind=": 'ToolEvent'"), ""),

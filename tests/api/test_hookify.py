@@ -32,6 +32,10 @@ FILES = {
         "    operator: not_contains\n    pattern: npm test\n  - field: transcript\n    operator: not_contains\n"
         "    pattern: pytest"
     ),
+    "keys": (
+        "name: keys\nenabled: true\nevent: file\nconditions:\n  - field: new_text\n    operator: contains\n"
+        "    pattern: secret\n  - field: new_text\n    operator: regex_match\n    pattern: ^key"
+    ),
     "ask": "name: ask\nenabled: true\nevent: bash\npattern: curl\naction: ask",
     "off": "name: off\nenabled: false\nevent: bash\npattern: ls",
     "any": (
@@ -46,6 +50,8 @@ FIRES: list[tuple[str, str, dict[str, Any], str]] = [
     ("log", "PreToolUse-Edit", {"tool_input": {**EDIT, "new_string": "console.log(1)"}}, "context"),
     ("env", "PreToolUse-Edit", {"tool_input": EDIT}, "context"),
     ("env", "PreToolUse-Edit", {"tool_input": {**EDIT, "new_string": "x"}}, ""),
+    ("keys", "PreToolUse-Edit", {"tool_input": {**EDIT, "new_string": "key = 1\nx = 'secret'"}}, "context"),
+    ("keys", "PreToolUse-Edit", {"tool_input": {**EDIT, "new_string": "key = 1\nx = 'y'"}}, ""),
     ("deploy", "UserPromptSubmit", {"prompt": "deploy it"}, "block"),
     ("deploy", "UserPromptSubmit", {"prompt": "don't deploy it"}, ""),
     ("deploy", "UserPromptSubmit", {"prompt": "Deploy it"}, ""),

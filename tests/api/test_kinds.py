@@ -36,8 +36,13 @@ ANSWERS = {
     ),
     "a permission is denied": (
         "PermissionRequest",
-        """echo '{"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "no"}}}'""",
-        '"behavior": "deny", "message": "no',
+        """echo '{"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "no", "interrupt": true}}}'""",
+        '"behavior": "deny", "message": "no (project/tried.sh)", "interrupt": true',
+    ),
+    "context for a call": (
+        "PreToolUse",
+        """echo '{"hookSpecificOutput": {"additionalContext": "careful"}}'""",
+        '"additionalContext": "careful"',
     ),
     "context at a stop forces a turn": (
         "Stop",
@@ -75,6 +80,15 @@ def test_a_script_answers_as_a_hook_of_the_client(holdfast_project: Make) -> Non
         if (expected.removeprefix("FAULT ") not in said) or bool(said) != bool(expected):
             found.append(f"{name}: {said!r}")
     report(found)
+
+
+def test_a_script_that_hangs_is_ended_at_its_limit(holdfast_project: Make) -> None:
+    """Nobody waits for it, and it doesn't go on."""
+    text = script("PreToolUse timeout=0.2", 'sleep 8; touch "$HOLDFAST_HANDLER_DIR/ended"')
+    project = holdfast_project({".claude/handlers/tried.sh": text})
+    project.trust()
+    assert "took longer than its 0.2 s" in project.fire("PreToolUse", "PreToolUse-Bash").faults[0]
+    assert not (project.root / ".claude/handlers/ended").exists()
 
 
 def test_a_script_that_was_changed_after_it_was_hashed_does_not_run(holdfast_project: Make) -> None:
@@ -176,6 +190,12 @@ RULES: dict[str, tuple[str, str, dict[str, Any], str]] = {
         {"tool_input": {"command": "$TOOL push --force"}},
         "ask",
     ),
+    "an exception that can't be read": (
+        "PreToolUse",
+        'when = { input.command = "*push*" }\nunless = { command = "git push --dry-run" }',
+        {"tool_input": {"command": "$TOOL push"}},
+        "ask",
+    ),
     "a command that can't be read, where another key doesn't hold": (
         "PreToolUse",
         'when = { command = "git push --force", mode = "plan" }',
@@ -260,7 +280,16 @@ FAULTS = {
         RULE.format(event="UserPromptSubmit", answer="block", more='when = { path = "x" }'),
         "path is of a tool's input, and UserPromptSubmit has none",
     ),
-    "a script with a misspelt option": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop mach=x\n", "no option 'mach'"),
+    "a tool's exception on a prompt": (
+        "rule.toml",
+        RULE.format(event="UserPromptSubmit", answer="block", more='unless = { command = "x" }'),
+        "command is of a tool's input, and UserPromptSubmit has none",
+    ),
+    "a script with a misspelt option": (
+        "tried.sh",
+        "#!/bin/sh\n# holdfast: event=Stop mach=x\n",
+        "line 2: there is no option 'mach'",
+    ),
     "an option without a value": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop match\n", "neither NAME=VALUE"),
     "a timeout that is no number": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop timeout=5s\n", "number of seconds"),
     "an event twice": (

@@ -90,6 +90,20 @@ def test_a_project_does_not_loosen_a_packages_strict_guard(site: Path, holdfast_
         project.fire("PreToolUse", "PreToolUse-Bash").assert_denied(expected)
 
 
+def test_a_broken_index_leaves_out_packages_until_it_is_made_anew(site: Path, holdfast_project: Make) -> None:
+    """Other handlers answer."""
+    from holdfast import paths
+
+    (site / "acme_hooks/handlers/acme.py").write_text(CHOOSING.format(options=""))
+    project = holdfast_project({".claude/handlers/ours.py": CHOOSING.format(options="")})
+    project.trust()
+    for text in ("{", "[1]", '[{"name": "acme-hooks"}]'):
+        (paths.state_dir() / "handler_packages.json").write_text(text)
+        project.fire("PreToolUse", "PreToolUse-Bash").assert_called("ours")
+        holdfast("handlers", "trust", root=project.root)
+        project.fire("PreToolUse", "PreToolUse-Bash").assert_called("ours", "acme")
+
+
 def test_packages_do_not_share_helpers(site: Path, holdfast_project: Make) -> None:
     """Not even those of one name."""
     project = holdfast_project({})
@@ -145,6 +159,7 @@ def test_a_guard_of_a_package_that_is_gone_refuses_until_it_is_switched_off(site
     project.checked = False
     assert "holdfast handlers off acme" in project.fire("PreToolUse", "PreToolUse-Bash").stdout
     assert "Handlers of acme-hooks: removed" in holdfast("handlers", "trust", root=project.root).out
+    assert "removed" not in holdfast("handlers", "trust", root=project.root).out
     assert "acme.py" in project.fire("PreToolUse", "PreToolUse-Bash").stdout
     holdfast("handlers", "off", "acme", root=project.root)
     project.fire("PreToolUse", "PreToolUse-Bash").assert_not_called()
@@ -158,9 +173,8 @@ REQUIRED = {
 }
 
 
-@pytest.mark.usefixtures("site")
-def test_what_a_project_requires_and_is_not_installed_is_named_at_the_start(holdfast_project: Make) -> None:
-    """Once the project's configuration is trusted."""
+def test_what_a_project_requires_and_is_not_installed_is_named_at_the_start(site: Path, holdfast_project: Make) -> None:
+    """Once the project's configuration is trusted. A prerelease is installed too."""
     found = []
     for requirement, expected in REQUIRED.items():
         project = holdfast_project({".claude/holdfast.toml": f"requires = ['{requirement}']\n"})
@@ -169,3 +183,7 @@ def test_what_a_project_requires_and_is_not_installed_is_named_at_the_start(hold
         if expected not in said or ("requires" in said) != bool(expected):
             found.append(f"{requirement}: {said!r}")
     assert not found
+    install(site, "1.3rc1")
+    project = holdfast_project({".claude/holdfast.toml": "requires = ['acme-hooks>=1.2']\n"})
+    project.trust()
+    assert "requires" not in project.fire("SessionStart").stdout

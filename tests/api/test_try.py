@@ -66,6 +66,7 @@ FAULTS = {
         ("printed", {"p": handler('os.write(1, b"hello")')}, PUSH, 0, ["Note: user/p.py", "printed text", "hello"]),
         ("recorded", {"g": GUARD}, PUSH, 1, ["From the recorded PreToolUse-Bash:", "permission_mode", "description"]),
         ("stop", {"s": STOP}, ("Stop", "done"), 1, ["force_turn: go on", "model gets: go on"]),
+        ("ends all", {"s": handler("return stop('enough')")}, PUSH, 1, ["stop: enough", "Refused."]),
         ("stop neutral", {"s": STOP}, ("Stop", "more"), 0, ["Stop: more"]),
         ("prompt", {"p": PROMPT}, ("UserPromptSubmit", "deploy"), 1, ["You get: not now (user/p.py)"]),
         ("source", {"s": START}, ("SessionStart", "compact"), 0, ["model gets: compact"]),
@@ -83,6 +84,7 @@ FAULTS = {
         ),
         ("unrecorded tool", {"g": GUARD}, ("PreToolUse", "Grep", "src"), 0, ["PreToolUse Grep: src"]),
         ("never recorded", {"g": GUARD}, ("PermissionDenied", "Bash", "ls"), 0, ["PermissionDenied Bash: ls"]),
+        ("no text", {"g": GUARD}, ("PreToolUse", "mcp__demo__echo"), 0, ["PreToolUse mcp__demo__echo\n"]),
         ("result", {"r": RESPONSE}, ("PostToolUse", "Read", "x", "tool_response=no"), 1, ["block: no"]),
         ("JSON", {"t": TYPES}, (*PUSH, "tool_input.timeout=5", "permission_mode=7"), 0, ["(5, '7')"]),
         ("strict", {"g": GUARD.replace('"Bash"', '"Bash", strict=True')}, PUSH, 1, ["deny: no push"]),
@@ -245,6 +247,9 @@ def record(author: Author, *commands: str, event: str = "PreToolUse") -> None:
 def test_recorded_events_are_replayed(author: Authors) -> None:
     """The last, the N-th from the end, or all with a line each; and what redaction touched is said."""
     made = author({"g": GUARD})
+    session, made.session = made.session, "f" * 36
+    record(made, "git push before")
+    made.session = session
     record(made, "git push one", "ls two", "export TOKEN=ghp_" + "a1B2c3D4e5" * 4 + "; ls three")
 
     assert "ls two" in tried(made, "--recorded", "2").out
@@ -254,12 +259,13 @@ def test_recorded_events_are_replayed(author: Authors) -> None:
     every = tried(made, "--recorded", "all", code=1).out.splitlines()
     assert [line.partition(" → ")[2].partition(" (")[0] for line in every[:-1]] == [
         "deny: no push",
+        "deny: no push",
         "nothing",
         "nothing",
     ]
-    assert every[-1] == "3 events: 2 neutral, 1 refused."
-    assert "redacted" in every[2]
-    assert "redacted" not in every[1]
+    assert every[-1] == "4 events: 2 neutral, 2 refused."
+    assert "redacted" in every[3]
+    assert "redacted" not in every[2]
     assert tried(made, "--recorded", "all", "Stop", code=2).err.count("0 recorded events of Stop") == 1
     assert "2 recorded" not in tried(made, "PreToolUse", "Read", "--recorded", "1", code=2).err
 
@@ -313,6 +319,17 @@ def test_a_file_is_compared_with_its_own_revision(author: Authors) -> None:
                 wrong.append(f"{name}: {ran}")
     assert not wrong, "\n".join(wrong)
     assert "--bad" in tried(made, *PUSH, *file, "--against", "--bad", code=2).err
+
+
+def test_a_handler_that_fails_only_now_answers_differently(author: Authors) -> None:
+    """Although nobody gets anything then either; the exit code is that of a failure."""
+    made = author()
+    made.write({"g.py": handler("return None")})
+    commit(made)
+    made.write({"g.py": handler("1 / 0")})
+
+    file = ("--file", str(made.root / "g.py"))
+    assert "1 of 1 event " in tried(made, *PUSH, *file, "--against", "HEAD", "--yes", code=2).out
 
 
 def test_what_runs_from_a_revision_is_what_was_shown(author: Authors) -> None:

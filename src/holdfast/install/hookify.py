@@ -118,7 +118,7 @@ def _conditions(head: dict[str, Any], kind: str) -> Iterator[tuple[str, str, str
         for each in listed:
             yield each.get("field", ""), each.get("operator", "regex_match"), each.get("pattern", "")
     elif pattern := head.get("pattern"):
-        yield head.get("field") or _USUAL_FIELD.get(kind, "content"), "regex_match", pattern
+        yield _USUAL_FIELD.get(kind, "content"), "regex_match", pattern
 
 
 def _parts(source: str) -> tuple[dict[str, Any], str]:

@@ -146,7 +146,7 @@ def forget_helpers() -> None:
 def _offer_helpers(file: HandlerFile) -> None:
     """Let a handler file import the helpers beside it."""
     package = module_name(file).rpartition(".")[0]
-    for name in ("holdfast_handlers", package) if file.helpers else ():
+    for name in ("holdfast_handlers", package):  # without helpers too: the error names the one that is missing
         if name not in sys.modules:
             sys.modules[name] = ModuleType(name)
             sys.modules[name].__path__ = []
