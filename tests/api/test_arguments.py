@@ -107,6 +107,8 @@ def on_user_prompt_submit(event, state):
             raise ValueError("no")
         if event.prompt == "number":
             memory[1] = memory.get(1, 0)
+        if event.prompt == "deep":
+            memory["deep"] = [{{2: 0}}]
         if event.prompt == "odd":
             memory["odd"] = object()
         if event.prompt == "nan":
@@ -164,6 +166,7 @@ def test_what_a_failing_handler_remembers_is_undone(holdfast_project: Make) -> N
         "odd": "state.session holds JSON values only",
         "nan": "JSON values only",
         "number": "state.session holds JSON values only: the key 1 isn't a text; write '1'",
+        "deep": "the key 2 isn't a text",
         "long": "may hold 64 KB as JSON",
     }
     for number, (prompt, fault) in enumerate(faults.items(), 1):

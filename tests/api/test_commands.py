@@ -129,6 +129,7 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
     ],
     "time -p { a; }": [("", "time -p { a", S), ("time", "{ a", S), ("time {", "a", S), ("", "}", S)],
     "x | xargs -0 -n 1 a b": [("", "x", S), ("", "xargs -0 -n 1 a b", S), ("xargs", "a b", U)],
+    "x | xargs -I Y a Y": [("", "x", S), ("", "xargs -I Y a Y", S), ("xargs", "a Y", U)],
     "find x -name y -exec a {} + -exec b \\;": [
         ("", "find x -name y -exec a {} + -exec b ';'", S),
         ("find -exec", "a {}", U),
@@ -151,6 +152,7 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
     "bash <<X\na $y\nX": [("", "bash", U), ("<<", "a $y", U)],
     "bash <<'X'\na $y\nX": [("", "bash", S), ("<<", "a $y", U)],
     "cat <<X | sudo sh\na\nX": [("", "cat", S), ("", "sudo sh", S), ("sudo", "sh", S), ("sudo |", "a", S)],
+    "bash <<-X\n\ta '\n\tb'\n\tX": [("", "bash", S), ("<<", "a '\nb'", S)],
     "bash <<< 'a b'": [("", "bash", S), ("<<", "a b", S)],
     "echo a b | sh": [("", "echo a b", S), ("", "sh", S), ("|", "a b", S)],
     "a | bash -s x": [("", "a", S), ("", "bash -s x", U)],
@@ -194,6 +196,7 @@ def test_a_command_has_what_a_guard_needs() -> None:
     assert one("cd $a; c").folder is None
     assert one("cd; c").folder == "~"
     assert one("pushd a; popd; c").folder is None
+    assert one("eval 'cd a'; c").folder == "a"
     assert one("> a; > b").writes == ("b",)
     assert one("{ a; } > b").writes == ("b",)
 

@@ -122,6 +122,13 @@ def test_files_and_folders_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "there is no handler 'gone.py'" in holdfast("handlers", "test", "gone.py", code=1).err
 
 
+def test_a_file_that_can_not_be_read_fails_for_programs_too(tmp_path: Path) -> None:
+    """With `--json`."""
+    (tmp_path / "broken.py").write_text("def on_stop(:")
+    said = holdfast("handlers", "test", str(tmp_path / "broken.py"), "--json", code=1).json
+    assert ["cannot be read as Python" in each["fault"] for each in said["faults"]] == [True]
+
+
 def test_without_paths_those_in_use_are_tested(tmp_path: Path) -> None:
     """Yours, and the project's as far as you trust it; nothing is remembered of it."""
     paths.user_handlers().mkdir(parents=True)

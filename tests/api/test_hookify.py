@@ -25,7 +25,7 @@ FILES = {
     ),
     "deploy": (
         'name: "deploy"\nenabled: true\nevent: prompt\naction: block\nconditions:\n  - field: user_prompt\n'
-        "    operator: starts_with\n    pattern: deploy"
+        '    operator: starts_with\n    pattern: "deploy"'
     ),
     "tests": (
         "name: require-tests\nenabled: true\nevent: stop\naction: block\nconditions:\n  - field: transcript\n"
@@ -35,6 +35,10 @@ FILES = {
     "keys": (
         "name: keys\nenabled: true\nevent: file\nconditions:\n  - field: new_text\n    operator: contains\n"
         "    pattern: secret\n  - field: new_text\n    operator: regex_match\n    pattern: ^key"
+    ),
+    "ends": (
+        "name: ends\nenabled: true\nevent: bash\nconditions:\n  - field: command\n    operator: ends_with\n"
+        "    pattern: --force"
     ),
     "ask": "name: ask\nenabled: true\nevent: bash\npattern: curl\naction: ask",
     "off": "name: off\nenabled: false\nevent: bash\npattern: ls",
@@ -55,6 +59,8 @@ FIRES: list[tuple[str, str, dict[str, Any], str]] = [
     ("deploy", "UserPromptSubmit", {"prompt": "deploy it"}, "block"),
     ("deploy", "UserPromptSubmit", {"prompt": "don't deploy it"}, ""),
     ("deploy", "UserPromptSubmit", {"prompt": "Deploy it"}, ""),
+    ("ends", "PreToolUse-Bash", {"tool_input": {"command": "git push --force"}}, "context"),
+    ("ends", "PreToolUse-Bash", {"tool_input": {"command": "git push --force o"}}, ""),
     ("ask", "PreToolUse-Bash", {"tool_input": {"command": "curl x"}}, "ask"),
     ("tests", "Stop", {"transcript": "nothing ran"}, "block"),
     ("tests", "Stop", {"transcript": "then\npytest -q\nran"}, ""),

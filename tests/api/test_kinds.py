@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Make = Callable[..., HoldfastProject]
 
+FOLDER = ".claude/handlers"
 SCRIPT = """#!/bin/sh
 # holdfast: event={event}
 {body}
@@ -64,7 +65,7 @@ ANSWERS = {
     "exit 1 is a fault": ("PreToolUse", "echo broken >&2; exit 1", "FAULT ended with exit code 1: broken"),
     "broken JSON is a fault": ("PreToolUse", "echo '{'", "FAULT printed something that begins like JSON"),
     "an unknown key is a fault": ("PreToolUse", """echo '{"decison": "block"}'""", "FAULT did you mean decision?"),
-    "what it leaves behind holds nobody up": ("PreToolUse", "sleep 30 & echo no >&2; exit 2", "no"),
+    "what it leaves behind holds nobody up": ("PreToolUse timeout=15", "sleep 30 & echo no >&2; exit 2", "no"),
     "text that nobody reads is a fault": ("PreToolUse", "echo hello", "FAULT print JSON"),
 }
 
@@ -75,6 +76,7 @@ def test_a_script_answers_as_a_hook_of_the_client(holdfast_project: Make) -> Non
     for name, (event, body, expected) in ANSWERS.items():
         project = holdfast_project({".claude/handlers/tried.sh": script(event, body)})
         project.trust()
+        event = event.partition(" ")[0]
         fired = project.fire(event, "PreToolUse-Bash" if event == "PreToolUse" else None)
         said = "".join(f"FAULT {fault}" for fault in fired.faults) or fired.stdout
         if (expected.removeprefix("FAULT ") not in said) or bool(said) != bool(expected):
@@ -219,6 +221,28 @@ def test_a_rule_answers_where_its_condition_holds(holdfast_project: Make) -> Non
     report(found)
 
 
+UNREADABLE = {
+    ("PreToolUse", "deny"): "ask",
+    ("PreToolUse", "ask"): "ask",
+    ("PreToolUse", "advise"): "",
+    ("PermissionRequest", "deny"): "",  # the client asks there
+    ("PostToolUse", "block"): "",
+}
+
+
+def test_what_a_rule_makes_of_a_command_that_can_not_be_read(holdfast_project: Make) -> None:
+    """One that refuses asks, where a handler can ask; another one says nothing."""
+    found = {}
+    for event, answer in UNREADABLE:
+        text = RULE.format(event=event, answer=answer, more='when = { command = "git push" }')
+        project = holdfast_project({".claude/handlers/rule.toml": text})
+        project.trust()
+        fired = project.fire(event, tool_name="Bash", tool_input={"command": "$TOOL push"})
+        assert not fired.faults
+        found[event, answer] = fired.specific.get("permissionDecision", fired.stdout)
+    assert found == UNREADABLE
+
+
 FAULTS = {
     "no TOML": ("rule.toml", "event", "cannot be read as TOML"),
     "a misspelt key": ("rule.toml", RULE.format(event="Stop", answer="block", more="wen = {}"), "did you mean when?"),
@@ -290,6 +314,11 @@ FAULTS = {
         "#!/bin/sh\n# holdfast: event=Stop mach=x\n",
         "line 2: there is no option 'mach'",
     ),
+    "a script with comments of another kind": (
+        "tried.js",
+        "#!/usr/bin/env node\n// holdfast: event=Stop mach=x\n",
+        "line 2: there is no option 'mach'",
+    ),
     "an option without a value": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop match\n", "neither NAME=VALUE"),
     "a timeout that is no number": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop timeout=5s\n", "number of seconds"),
     "an event twice": (
@@ -315,7 +344,8 @@ def test_what_is_wrong_with_a_file_is_named(holdfast_project: Make) -> None:
 
 def test_a_program_that_declares_no_event_is_no_handler(holdfast_project: Make) -> None:
     """It may be what a handler runs, so nothing is wrong with it; `handlers check` says that it isn't used."""
-    project = holdfast_project({".claude/handlers/tool.sh": "#!/bin/sh\necho hello\n", ".claude/handlers/README": "x"})
+    readme = "no script\n# holdfast: event=PreToolUse match=Bash\n"
+    project = holdfast_project({f"{FOLDER}/tool.sh": "#!/bin/sh\necho hello\n", f"{FOLDER}/README": readme})
     (project.root / ".claude/handlers/README").chmod(0o755)
     project.trust()
     checked = holdfast("handlers", "check", root=project.root)

@@ -82,6 +82,13 @@ FAULTS = {
             1,
             ["Edit: a.py", "deny: x"],
         ),
+        (
+            "whole field",
+            {"g": GUARD},
+            ("PreToolUse", "Bash", 'tool_input={"command": "git push"}'),
+            1,
+            ["From the recorded PreToolUse-Bash: permission_mode, prompt_id, tool_use_id."],
+        ),
         ("unrecorded tool", {"g": GUARD}, ("PreToolUse", "Grep", "src"), 0, ["PreToolUse Grep: src"]),
         ("never recorded", {"g": GUARD}, ("PermissionDenied", "Bash", "ls"), 0, ["PermissionDenied Bash: ls"]),
         ("no text", {"g": GUARD}, ("PreToolUse", "mcp__demo__echo"), 0, ["PreToolUse mcp__demo__echo\n"]),
@@ -187,7 +194,7 @@ def test_shipped_handlers_run_only_on_request(author: Authors) -> None:
 
 def test_what_does_not_run_is_named_with_the_reason(author: Authors) -> None:
     """An untrusted handler doesn't run, unless its author names the file."""
-    made = author({"off": "OFF_BY_DEFAULT = True\n" + GUARD})
+    made = author({"off": "OFF_BY_DEFAULT = True\n" + GUARD, "broken": "OFF_BY_DEFAULT = True\n" + FAULTS["twice"]})
     made.ours(team=GUARD, other=STOP)
 
     out = tried(made, *PUSH).out
@@ -299,6 +306,17 @@ def test_events_that_an_earlier_revision_answers_differently_are_listed(author: 
     assert ": ls" not in out
     rows = json.loads(tried(made, *PUSH, "--against", "HEAD", "--yes", "--json", code=1).out)["different"]
     assert [(row["verdict"], row["before"]["verdict"]) for row in rows] == [("neutral", "refused")]
+
+
+def test_what_is_off_does_not_run_from_a_revision(author: Authors) -> None:
+    """As it doesn't run now."""
+    made = author()
+    made.ours(team=GUARD)
+    commit(made)
+    holdfast("handlers", "trust", "--yes", root=made.root)
+    holdfast("handlers", "off", "team", root=made.root)
+
+    assert "0 of 1 event " in tried(made, *PUSH, "--against", "HEAD").out
 
 
 def test_a_file_is_compared_with_its_own_revision(author: Authors) -> None:

@@ -171,7 +171,7 @@ def function(hooks: Hooks, file: HandlerFile, route: Route) -> Callable[..., Any
     if file.path.suffix == kinds.RULE_SUFFIX:
         from holdfast.plugins import rules
 
-        return rules.function(file.source)
+        return rules.function(hooks, file.source)
     if kinds.is_python(file.path.name, file.source):
         loaded = getattr(load(file), route.function)
         return loaded

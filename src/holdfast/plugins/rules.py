@@ -40,7 +40,7 @@ _ANSWERS: Mapping[str, Callable[[str], Outcome]] = {
     "tell_user": outcomes.tell_user,
 }
 _TRANSCRIPT_BYTES = 4 * 1024 * 1024
-_REFUSALS = ("deny", "block", "ask")
+_ASKING = ("deny", "ask")  # of a command that can't be read, these ask the user
 _OPTIONS = ("match", "timeout", "strict", "on_failure", "once", "background", "examples")
 _OF_TOOLS = ("path", "command", "input")  # the conditions that only a tool call can fulfil
 _TELLING = {"extra_forbidden": 1, "value_error": 2}
@@ -153,10 +153,10 @@ class Rule(_Table):
     when: Condition = Condition()
     unless: Condition | None = None
 
-    def outcome(self, event: Any) -> Outcome | None:
+    def outcome(self, event: Any, *, asks: bool) -> Outcome | None:
         """Return the answer to an event, None if the condition doesn't hold.
 
-        Where a shell command can't be read well enough to tell, a rule that refuses asks the user.
+        Where a shell command can't be read well enough to tell, a rule that refuses asks the user, if the event `asks`.
         """
         holds = self.when.holds(event)
         excepted = self.unless.holds(event) if self.unless else False
@@ -164,7 +164,7 @@ class Rule(_Table):
             return None
         if holds and excepted is False:
             return _ANSWERS[self.answer](self.text)
-        if self.answer in _REFUSALS:
+        if asks and self.answer in _ASKING:
             return outcomes.ask(f"This command can't be read well enough to check it: {self.text}")
         return None
 
@@ -208,13 +208,14 @@ def never_holds(source: bytes, fields: Collection[str], modes: Collection[str]) 
                 yield f"{key}: {what} {name!r}" + (f"; did you mean {near[0]}?" if near else ", so it never holds")
 
 
-def function(source: bytes) -> Callable[..., Any]:
+def function(hooks: Hooks, source: bytes) -> Callable[..., Any]:
     """Return the function that applies the rule in a file's bytes. Raises Fault if they are none."""
     rule = _read(source)
+    asks = "ask" in hooks.EVENTS[rule.event].accepts
 
     @hookimpl
     def apply(event: Any) -> Outcome | None:
-        return rule.outcome(event)
+        return rule.outcome(event, asks=asks)
 
     return apply
 
