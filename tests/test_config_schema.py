@@ -29,7 +29,8 @@ EXAMPLES = [
         *sorted((ROOT / "examples").rglob("*.md")),
     )
     for block in re.findall(r"^```toml\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    if not {"phases", "type", "files", "answer"} & set(tomllib.loads(block)) and "entry-points" not in block
+    if not {"phases", "type", "files", "answer"} & set(tomllib.loads(block))
+    and not re.search(r"entry-points|\[tool\.", block)
 ]
 
 

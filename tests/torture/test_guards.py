@@ -317,7 +317,7 @@ SCRIPTS = {
     "it is killed": ("strict", "kill -9 $$", "ended with exit code -9"),
     "it hangs": ("strict timeout=1", "sleep 600", "took longer than its 1 s"),
     "it ignores the end": ("strict timeout=1", "trap '' TERM; while :; do :; done", "took longer"),
-    "its program is missing": ("strict", "", "FileNotFoundError"),
+    "its program is missing": ("strict", "", "can't be started: no such file"),
     "it allows": ("strict", "exit 0", ""),
     "it isn't strict": ("", "exit 1", ""),
 }

@@ -248,7 +248,7 @@ def describe(error: BaseException, limit: float) -> str:
         return str(error)
     where = _line_in_handler(error)
     if isinstance(error, HoldfastError):
-        return f"{error}{where}"
+        return f"failed: {error}{where}"
     return f"raised {type(error).__name__}: {error}{where}" if str(error) else f"raised {type(error).__name__}{where}"
 
 
