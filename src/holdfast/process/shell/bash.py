@@ -80,14 +80,18 @@ class Walk:
             dash = gap == "-" and child.type == "heredoc_redirect"
             joined = "\n" in gap and node.type in _ONE_LINE
             glued = child.type == "comment" and not self._delimited(child.start_byte)
-            if (gap.strip("\n \t") and not dash) or joined or glued or not self._complete(child):
+            regex = child.type == "=~" and node.type == "command"  # the parser takes all up to a blank for one word
+            if (gap.strip("\n \t") and not dash) or joined or glued or regex or not self._complete(child):
                 return False
             end = child.end_byte
         if node.children and node.type not in _TEXTS and self._between(end, whole).strip("\n \t"):
             return False
         if node.type == "command_substitution" and re.match(r"`.*\\[$`\\]", self._slice(node), re.DOTALL):
             return False  # bash unescapes it before it reads it
-        words = [child for child in node.children if child.type in _IN_WORDS] if node.type in _HAVE_WORDS else []
+        if node.type == "expansion" and self._slice(node).endswith("@P}"):
+            return False  # substitutes in a variable's value
+        kinds = _IN_WORDS if node.type in _HAVE_WORDS else ("variable_assignment",)
+        words = [child for child in node.children if child.type in kinds]
         return all(map(self._is_word, self._groups(words)))
 
     def _is_word(self, parts: list[Node]) -> bool:
@@ -121,11 +125,12 @@ class Walk:
             kinds.append(node.type)
             quoted |= node.type == "heredoc_redirect" and self._quoted(node)
             node = node.parent
-        if kinds[:1] in ([], [token], ["$(("]):
-            return True
+        if not kinds or kinds[0] in (token, "$(("):
+            return bool(kinds)
         text = any(each in kinds for each in _TEXTS if each != "expansion")
         if kinds[0] in _LITERAL:
-            return not (text and "expansion" in kinds)  # between double quotes these quotes don't quote
+            evaluated = "test_command" in kinds or "arithmetic_expansion" in kinds  # `[[ -v 'a[$(b)]' ]]`
+            return not evaluated and not (text and "expansion" in kinds)  # in `"${a:-'$(b)'}"`, ' doesn't quote
         return text and (quoted or token in ("<(", ">("))
 
     def _between(self, begin: int, end: int) -> str:

@@ -11,7 +11,7 @@ from holdfast.process.shell.words import ASSIGNMENT, Word
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh"))
+SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "csh", "tcsh"))
 _SHELL_OPTIONS = re.compile(r"[abefhiklmnprstuvxBCDEHPTcoO]*")
 _SHELL_LONG = ("norc", "noprofile", "posix", "login", "verbose", "restricted", "noediting", "rcfile", "init-file")
 _SCRIPT_OPTION = {
@@ -21,6 +21,11 @@ _SCRIPT_OPTION = {
 """Programs with a short option whose value is a script, also behind an operand."""
 _SCRIPTS = frozenset(("eval", "ssh", "watch", "parallel", "sg"))
 """Programs that hand their operands to a shell."""
+_EVALUATE = frozenset(
+    ("let", "test", "[", "declare", "typeset", "local", "export", "readonly", "unset", "read", "printf")
+)
+_INDEX = re.compile(r"[A-Za-z_]\w*\[.*[$`]", re.DOTALL)
+"""What these programs substitute in, even if it's quoted: the index of an array."""
 _OPEN = frozenset(("xargs", "parallel"))
 """Programs that add words from elsewhere."""
 _READERS = frozenset(("su", "sudo", "doas", "script", "ssh", "unshare", "chroot", "parallel"))
@@ -135,8 +140,9 @@ def of(words: Sequence[Word], sure: bool = True) -> tuple[Nested, ...]:
     if name == "alias":
         values = [(each.text.partition("=")[2], each.known) for each in words[1:]]
         return tuple(Nested(name, script=Word(*each)) for each in values)
-    if name == "hash" and len(words) > 2:
-        return (_unread(name),)  # `hash -p /bin/rm ls`
+    evaluated = name in _EVALUATE and any(each.known and _INDEX.match(each.text) for each in words)
+    if evaluated or (name == "hash" and len(words) > 2):  # `hash -p /bin/rm ls`
+        return (_unread(name),)
     if name in _WRAPPERS and not (name == "command" and words[1:] and re.match("-p?[vV]", words[1].text)):
         return tuple(_of_wrapper(name, words, sure))
     return (Nested("", sure=False),) if name == "su" else ()
