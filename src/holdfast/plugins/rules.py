@@ -175,7 +175,7 @@ class Rule(_Table):
         """
         unless, besides = self.unless, list[str]()
         if unless and self.when.path and unless == Condition(path=unless.path):
-            unless, besides = None, unless.path
+            besides, unless = unless.path, None
         holds = self.when.holds(event, besides)
         excepted = unless.holds(event) if unless else False
         if holds is False or excepted is True:

@@ -102,13 +102,13 @@ class Walk:
             end += 2
         after = self._source[end : end + 1]
         descriptor = after in (b"<", b">") and re.fullmatch(r"\d+|\{\w+\}", text)
-        assignment = len(parts) > 1 and parts[0].type == "variable_assignment"
+        glued = len(parts) > 1 and parts[0].type in ("variable_assignment", "heredoc_start")
         return (
             WHOLE.fullmatch(text) is not None
             and (parts[0].type == "heredoc_start" or self._delimited(parts[0].start_byte))
             and after in _DELIMITERS
             and not descriptor
-            and not assignment
+            and not glued
         )
 
     def _delimited(self, begin: int) -> bool:
