@@ -31,7 +31,7 @@ _IN_WORDS = frozenset(
     (
         *("command_name", "variable_assignment", "variable_name", "word", "number", "concatenation", "string"),
         *("raw_string", "ansi_c_string", "translated_string", "simple_expansion", "brace_expression", "heredoc_start"),
-        *("$", *_ATOMS),
+        *("extglob_pattern", "$", *_ATOMS),
     )
 )
 _HAVE_WORDS = (*_COMMANDS, *_REDIRECTS, "for_statement", "case_statement", "case_item", "function_definition", "array")

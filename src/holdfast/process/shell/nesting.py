@@ -21,14 +21,12 @@ _SCRIPT_OPTION = {
 """Programs with a short option whose value is a script, also behind an operand."""
 _SCRIPTS = frozenset(("eval", "ssh", "watch", "parallel", "sg"))
 """Programs that hand their operands to a shell."""
-_EVALUATE = frozenset(
-    ("let", "test", "[", "declare", "typeset", "local", "export", "readonly", "unset", "read", "printf")
-)
+_EVALUATORS = ("let", "test", "[", "declare", "typeset", "local", "export", "readonly", "unset", "read", "printf")
+"""Programs that substitute in the index of an array even if it's quoted."""
 _INDEX = re.compile(r"[A-Za-z_]\w*\[.*[$`]", re.DOTALL)
-"""What these programs substitute in, even if it's quoted: the index of an array."""
 _OPEN = frozenset(("xargs", "parallel"))
 """Programs that add words from elsewhere."""
-_READERS = frozenset(("su", "sudo", "doas", "script", "ssh", "unshare", "chroot", "parallel"))
+_READERS = frozenset(("sudo", "doas", "script", "ssh", "unshare", "chroot", "parallel"))
 """Programs that may run what they read if they get no command."""
 
 
@@ -138,9 +136,8 @@ def of(words: Sequence[Word], sure: bool = True) -> tuple[Nested, ...]:
         rest = [each for each in words[1:] if each.text != "--"]
         return (Nested(name, script=rest[0]),) if len(rest) > 1 else ()
     if name == "alias":
-        values = [(each.text.partition("=")[2], each.known) for each in words[1:]]
-        return tuple(Nested(name, script=Word(*each)) for each in values)
-    evaluated = name in _EVALUATE and any(each.known and _INDEX.match(each.text) for each in words)
+        return tuple(Nested(name, script=Word(each.text.partition("=")[2], each.known)) for each in words[1:])
+    evaluated = name in _EVALUATORS and any(each.known and _INDEX.match(each.text) for each in words)
     if evaluated or (name == "hash" and len(words) > 2):  # `hash -p /bin/rm ls`
         return (_unread(name),)
     if name in _WRAPPERS and not (name == "command" and words[1:] and re.match("-p?[vV]", words[1].text)):
@@ -153,8 +150,7 @@ def _option(words: Sequence[Word], letter: str) -> Word | None:
     for before, each in pairwise(words):
         if re.fullmatch(rf"-\w*{letter}|--(?:session-)?command", before.text):
             return each
-        found = re.match(rf"-\w*?{letter}(?=.)|--(?:session-)?command=", each.text)
-        if found:
+        if found := re.match(rf"-\w*?{letter}(?=.)|--(?:session-)?command=", each.text):
             return Word(each.text[found.end() :], each.known)
     return None
 
@@ -181,7 +177,7 @@ def _of_wrapper(name: str, words: Sequence[Word], sure: bool) -> Iterator[Nested
             break
     while position < len(words) and _is_variable(name, words[position].text):
         position += 1
-    position += name == "coproc" and [each.text for each in words[2:3]] == ["{"]  # which has a name
+    position += name == "coproc" and [each.text for each in words[2:3]] == ["{"]  # `coproc NAME { …; }`
     inner = tuple(Word(each.text, each.known and not (replaced and replaced in each.text)) for each in words[position:])
     listed = bool(inner) and inner[0].text.startswith(":::")
     if not known or listed or not (inner or sure):
@@ -203,12 +199,10 @@ def _takes_value(wrapper: _Wrapper, option: str) -> tuple[bool, bool]:
         name, equals, _ = option[2:].partition("=")
         with_value = f"{name}=" in wrapper.long.split()
         return with_value or name in wrapper.long.split(), with_value and not equals
-    for letter, rest in zip(option[1:], range(len(option) - 2, -1, -1), strict=True):
-        found = re.search(f"{re.escape(letter)}(:*)", wrapper.short)
-        if not found or letter == ":":
-            return False, False
-        if found[1]:
-            return True, found[1] == ":" and not rest
+    kinds = dict(re.findall(r"(\w)(:*)", wrapper.short))
+    for position, letter in enumerate(option[1:], 2):
+        if kinds.get(letter) != "":
+            return letter in kinds, kinds.get(letter) == ":" and position == len(option)
     return True, False
 
 

@@ -82,9 +82,8 @@ class Reading:
             writes: the files that it writes.
             stdin: what it reads from a pipe or a here-document.
         """
-        nested = [
-            self._with_stdin(each, reads, stdin) for each in nesting.of(words, sure) if each.label or each.sure or stdin
-        ]
+        found = [each for each in nesting.of(words, sure) if each.label or each.sure or stdin]
+        nested = [_with_stdin(each, reads, stdin) for each in found]
         opaque = any(not each.words and each.label in _STDIN and not each.script.known for each in nested)
         unknown = tuple(position for position, each in enumerate(words) if not each.known)
         command = Command(
@@ -114,14 +113,6 @@ class Reading:
             self._change_folder(words)
         return Output(command, _printed(command, words, stdin))
 
-    def _with_stdin(self, nested: Nested, reads: Sequence[Word], stdin: Output | None) -> Nested:
-        """Return what a program runs, with the script from its standard input if that's where it comes from."""
-        if nested.label:
-            return nested
-        if stdin and stdin.label == "<" and reads:  # a script in a file, which is out of reach
-            return nested._replace(label="<", script=Word("", not reads[-1].text.startswith("<(")))
-        return nested._replace(label=stdin.label if stdin else "|", script=(stdin and stdin.text) or Word("", False))
-
     def _change_folder(self, words: Sequence[Word]) -> None:
         target = words[-1] if len(words) > 1 else Word("~")
         if not target.known or target.text == "-" or words[0].text == "popd":
@@ -129,6 +120,15 @@ class Reading:
         elif self.folder is not None or target.text.startswith(("/", "~")):
             absolute = target.text.startswith(("/", "~"))
             self.folder = target.text if absolute or not self.folder else f"{self.folder}/{target.text}"
+
+
+def _with_stdin(nested: Nested, reads: Sequence[Word], stdin: Output | None) -> Nested:
+    """Return what a program runs, with the script from its standard input if that's where it comes from."""
+    if nested.label:
+        return nested
+    if stdin and stdin.label == "<" and reads:  # a script in a file, which is out of reach
+        return nested._replace(label="<", script=Word("", not reads[-1].text.startswith("<(")))
+    return nested._replace(label=stdin.label if stdin else "|", script=(stdin and stdin.text) or Word("", False))
 
 
 def _printed(command: Command, words: Sequence[Word], stdin: Output | None) -> Word | None:
