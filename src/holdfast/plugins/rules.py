@@ -151,7 +151,7 @@ class Rule(_Table):
         examples: as in `hookimpl`, with "" for silence.
         off_by_default: whether it runs only once you switch it on.
         when: the condition; without one it always answers.
-        unless: a condition under which it doesn't answer. If it has only paths, those don't count for the paths of `when`.
+        unless: a condition under which it doesn't answer. If it has only paths, those don't count for those of `when`.
     """
 
     event: str
