@@ -102,6 +102,7 @@ RULE = {
     "cat .en{v,x}": "ask",
     "cat $X": "ask",
     "cat `echo .env`": "ask",
+    "cd $X && cat a": "ask",
     "echo x > $X": "ask",
     "xargs cat <<< .env": "ask",
     "echo .env | parallel cat": "ask",
@@ -115,6 +116,7 @@ RULE = {
     "git commit -m '.env'": "",
     "cat $HOME/x": "",
     "grep 'a$' x": "",
+    "sed -e 's/a$/b/' x": "",
     "npm run $X": "",
     "cd $X && npm test": "",
 }

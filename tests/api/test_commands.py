@@ -115,6 +115,7 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
         ("env", "sudo -nu root a b", S),
         ("env sudo", "a b", S),
     ],
+    "env - A=1 a": [("", "env - A=1 a", S), ("env", "a", S)],
     "env -S 'a b' c": [("", "env -S 'a b' c", S), ("env", "a b c", S)],
     "sudo --new-option x a": [("", "sudo --new-option x a", S), ("sudo", "", U), ("sudo", "x a", U)],
     "timeout -k 5 10 nohup nice -n 5 a": [
@@ -142,11 +143,16 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
     ],
     "x=$(a) [ -f $(b) ]": [("", "[ -f '$(b)' ]", U), ("$( )", "a", S), ("$( )", "b", S)],
     "a $(sh -c 'b')": [("", "a '$(sh -c '\"'\"'b'\"'\"')'", U), ("$( )", "sh -c b", S), ("$( ) sh -c", "b", S)],
+    # only text
+    "cat <<'X'\n$(a) `b` <(c)\nX": [("", "cat", S)],
+    "a \"<(b)\" '$(c)' \\`d\\`": [("", "a '<(b)' '$(c)' '`d`'", S)],
+    'a "$[7]"': [("", "a '$[7]'", U)],
     # text for a shell
     "bash <<X\na\nX": [("", "bash", S), ("<<", "a", S)],
     "bash <<X\na $y\nX": [("", "bash", U), ("<<", "", U), ("<<", "a $y", U)],
     "bash <<'X'\na $y\nX": [("", "bash", S), ("<<", "a $y", U)],
     "cat <<X | sudo sh\na\nX": [("", "cat", S), ("", "sudo sh", S), ("sudo", "sh", S), ("sudo |", "a", S)],
+    "{ sh; } <<X\na\nX": [("", "sh", S), ("<<", "a", S)],
     "bash <<< 'a b'": [("", "bash", S), ("<<", "a b", S)],
     "echo a b | sh": [("", "echo a b", S), ("", "sh", S), ("|", "a b", S)],
     "a | bash -s x": [("", "a", S), ("", "bash -s x", U), ("|", "", U)],
@@ -230,6 +236,7 @@ RUNS: dict[str, tuple[str, bool | None]] = {
     "sudo -l": ("rm", False),
     "x | xargs -0r": ("rm", False),
     "printf '[%s]' $(a)": ("rm", False),
+    'declare "a[$x]=1"': ("rm", False),
 }
 
 

@@ -79,7 +79,7 @@ class Walk:
             gap = "" if node.type in _TEXTS else self._between(end, child.start_byte)
             dash = gap == "-" and child.type == "heredoc_redirect"
             joined = "\n" in gap and node.type in _ONE_LINE
-            glued = child.type == "comment" and not self._delimited(child.start_byte)
+            glued = child.type == "comment" and self._source[: child.start_byte][-1:] not in _DELIMITERS  # `[ a ]#; b`
             regex = child.type == "=~" and node.type == "command"  # the parser takes all up to a blank for one word
             if (gap.strip("\n \t") and not dash) or joined or glued or regex or not self._complete(child):
                 return False
@@ -103,19 +103,7 @@ class Walk:
         after = self._source[end : end + 1]
         descriptor = after in (b"<", b">") and re.fullmatch(r"\d+|\{\w+\}", text)
         glued = len(parts) > 1 and parts[0].type in ("variable_assignment", "heredoc_start")
-        return (
-            WHOLE.fullmatch(text) is not None
-            and (parts[0].type == "heredoc_start" or self._delimited(parts[0].start_byte))
-            and after in _DELIMITERS
-            and not descriptor
-            and not glued
-        )
-
-    def _delimited(self, begin: int) -> bool:
-        """Return whether a word or comment can begin at a place."""
-        while self._source.endswith(b"\\\n", 0, begin):
-            begin -= 2
-        return self._source[max(begin - 1, 0) : begin] in _DELIMITERS
+        return WHOLE.fullmatch(text) is not None and after in _DELIMITERS and not descriptor and not glued
 
     def _seen(self, begin: int, end: int) -> bool:
         """Return whether the parser knows that a substitution begins or ends at a place, or that it is only text."""
@@ -238,7 +226,7 @@ class Walk:
         )
         inner = [found for part in parts for found in _outermost(part, _SUBSTITUTIONS)]
         for found in sorted(inner, key=lambda each: each.start_byte):
-            self._visit(found, Output(output.command) if self._slice(found).startswith(">") else stdin)
+            self._visit(found, None)
         return output
 
     def _stdin(self, redirects: list[Node], stdin: Output | None) -> Output | None:

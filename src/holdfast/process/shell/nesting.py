@@ -169,11 +169,10 @@ def _of_wrapper(name: str, words: Sequence[Word], sure: bool) -> Iterator[Nested
             understood, takes = _takes_value(wrapper, option)
             known &= understood or (name == "env" and option == "-")
             if name == "xargs" and (insert := re.match("-[0oprtx]*[IJi]|--replace=?", option)):
-                takes &= insert[0][-1] in "IJ"
                 replaced = option[insert.end() :] or (words[position].text if takes and words[position:] else "{}")
             position += takes
         position += operands
-        if name not in ("ssh", "script"):  # these take options behind the operand, too
+        if name != "ssh":  # which takes options behind the operand, too
             break
     while position < len(words) and _is_variable(name, words[position].text):
         position += 1

@@ -134,7 +134,7 @@ def _with_stdin(nested: Nested, reads: Sequence[Word], stdin: Output | None) -> 
 def _printed(command: Command, words: Sequence[Word], stdin: Output | None) -> Word | None:
     """Return what a command prints, None if that isn't known."""
     if command.argv == ("cat",) or command.argv == ("cat", "-"):
-        return stdin.text if stdin and not command.reads else None
+        return stdin.text if stdin else None
     if command.program == "printf" and len(words) == 2 and "%" not in words[1].text and "\\" not in words[1].text:
         return words[1]
     if command.program != "echo":
