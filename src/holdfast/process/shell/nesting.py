@@ -167,7 +167,7 @@ def _of_wrapper(name: str, words: Sequence[Word], sure: bool) -> Iterator[Nested
                 yield Nested(name, script=Word(text, "\\" not in text and all(each.known for each in words)))
                 return
             understood, takes = _takes_value(wrapper, option)
-            known &= understood or (name == "env" and option == "-")
+            known &= understood
             if name == "xargs" and (insert := re.match("-[0oprtx]*[IJi]|--replace=?", option)):
                 replaced = option[insert.end() :] or (words[position].text if takes and words[position:] else "{}")
             position += takes
