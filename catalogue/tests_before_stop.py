@@ -41,13 +41,16 @@ def on_post_tool_use(event: PostToolUse, state: State) -> None:
         memory[event.session_id] = True
 
 
-@hookimpl(timeout=600, examples={"Done.": None})
+@hookimpl(timeout=600, examples={"Done.": "tell_user"})
 def on_stop(event: Stop, context: Context, options: Options, state: State) -> Outcome | None:
     """Run the tests; if they fail, force a turn."""
     command, root = options.command or usual_command(context.root), context.root
     with state.project as memory:
-        if not command or event.session_id not in memory:
+        if event.session_id not in memory:
             return None
+        if not command:
+            del memory[event.session_id]
+            return tell_user("No command for the tests was found. Set command in [options.tests_before_stop].")
     try:
         done = subprocess.run(command, shell=True, cwd=root, capture_output=True, text=True, timeout=options.seconds)
     except subprocess.TimeoutExpired:
@@ -62,5 +65,7 @@ def on_stop(event: Stop, context: Context, options: Options, state: State) -> Ou
 
 def usual_command(root: Path) -> str:
     """Return the command that projects of this kind have for their tests; empty if there is none."""
-    found = (each for name, text, each in USUAL if (root / name).is_file() and text in (root / name).read_text("utf-8"))
-    return next(found, "")
+    for name, text, command in USUAL:
+        if (root / name).is_file() and text in "\n" + (root / name).read_text("utf-8"):
+            return command
+    return ""

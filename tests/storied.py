@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import tostring
 
-from holdfast.report.story import Attempt, Run, Session, Story, Told
+from holdfast.report.story import Run, Session, Story, Told
 from holdfast.sessions.compaction.aftermath import Compaction
 from holdfast.sessions.compaction.deliveries import Delivery
 from holdfast.sessions.compaction.snapshots import SavedWorkflow
@@ -32,7 +32,7 @@ def at(time: str) -> str:
 
 def story(**changes: Any) -> Story:
     """Return a story in which nothing happened, but for what is given; it is twenty past nine."""
-    nothing: dict[str, Any] = dict.fromkeys(("sessions", "compactions", "apart", "workflows", "attempts"), ())
+    nothing: dict[str, Any] = dict.fromkeys(("sessions", "compactions", "workflows"), ())
     nothing |= {"costs": (), "happened": (), "root": ROOT, "made_at": NOW, "since": "", "session": "", "unseen": 0}
     return Story(**nothing | {"more": False, "phases": {}} | changes)
 
@@ -62,12 +62,6 @@ def told(**changes: Any) -> Told:
     """Return a workflow of one phase, kept in the project."""
     phases = (Phase("one", 1, "Build", "active"),)
     return replace(Told(workflow(ROOT, "Calculator", phases=phases), str(ROOT), ME, archived=False), **changes)
-
-
-def attempt(**changes: Any) -> Attempt:
-    """Return an attempt of that phase, that completed."""
-    key = told().workflow.key
-    return replace(Attempt(key, str(ROOT), "one", 1, at("09:00"), at("09:10"), "completed", ""), **changes)
 
 
 def compaction(**changes: Any) -> Compaction:

@@ -93,6 +93,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
         ("Bash", {"command": "cat '.env'"}, {"stdout": "hunter2"}),
         ("Read", {"file_path": "/p/top secret/notes"}, {"file": {"content": "hunter2"}}),
         ("Grep", {"pattern": "x"}, {"content": "secrets/key.txt:3:hunter2"}),
+        ("Grep", {"pattern": "x"}, {"content": ".env:3:hunter2"}),
         ("Bash", {"command": "ls", "list": [{"deep": ["see @secrets/key.txt."]}]}, {"stdout": "hunter2"}),
     ],
 )

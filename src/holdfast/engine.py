@@ -280,7 +280,7 @@ def choose(
         event = CLIENT.parse(payload)
         value = CLIENT.matcher_value(event)
     calls = [call for call in loader.plan(CLIENT, files, name, value) if call.route.background == background]
-    plan = [call for call in calls if not notices.is_left_out(call)]
+    plan = [call for call in calls if not notices.left_out(call)]
     return plan, (event or CLIENT.parse(payload)) if plan else None
 
 

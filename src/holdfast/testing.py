@@ -87,6 +87,7 @@ class Fired:
         Args:
             names: the handlers, each without `.py`; by default any that isn't shipped.
         """
+        assert not self.faults
         known = self._names(names)
         who = ", ".join(sorted({*names} - known)) or "a handler of the project"
         assert known >= {*names} and known, f"{who} wasn't called; called were {self.called or 'none'}"
@@ -108,6 +109,7 @@ class Fired:
 
     def assert_advised(self, *words: str) -> None:
         """Assert that the model gets advice that contains all words."""
+        assert not self.faults
         assert self.context, self.stdout or "nothing was said"
         _assert_contains(self.context, words)
 

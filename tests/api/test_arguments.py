@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast import paths
+from holdfast.plugins import state
 from tests.commandline import holdfast
 from tests.torture.scratch import report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
     from holdfast.testing import HoldfastProject
 
@@ -22,15 +26,17 @@ from pydantic import BaseModel, Field
 class Options(BaseModel):
     branches: list[str] = ["main"]
     most: int = Field(3, ge=1)
+    least: int = Field(0, alias="at_least")
 
 @hookimpl
 def on_pre_tool_use(options):
-    return deny(f"{options.branches} {options.most}")
+    return deny(f"{options.branches} {options.most} {options.least}")
 """
 CONFIG = ".claude/holdfast.toml"
 CASES = {
     "nothing is configured": ("", "['main'] 3"),
     "values": ("[options.no_push]\nbranches = ['main', 'release']\nmost = 5\n", "['main', 'release'] 5"),
+    "an alias": ("[options.no_push]\nat_least = 2\n", "['main'] 3 2"),
     "another handler's": ("[options.other]\nmost = 5\n", "['main'] 3"),
     "a misspelt key": (
         "# mine\n[options.no_push]\nbranch = ['x']\n",
@@ -45,22 +51,24 @@ CASES = {
 
 
 def test_options_come_from_the_configuration(holdfast_project: Make) -> None:
-    """They are read by the handler's own model; what doesn't fit is named with file and line."""
+    """They are read by the handler's own model; what doesn't fit is named with file and line, also if yours fits."""
+    paths.user_config().parent.mkdir(parents=True)
     found = []
     for name, (text, expected) in CASES.items():
         project = holdfast_project({PUSH: OPTIONS, CONFIG: text})
         project.trust()
+        paths.user_config().write_text("[options.no_push]\nmost = 3\n" if "3" in expected else "")
         fired = project.fire("PreToolUse", "PreToolUse-Bash")
         said = "".join(fired.faults) or fired.specific["permissionDecisionReason"]
         if expected not in said:
             found.append(f"{name}: {said}")
+        if fired.faults and expected not in holdfast("handlers", "check", root=project.root, code=1).out:
+            found.append(f"{name}: check doesn't say so")
     report(found)
 
 
 def test_a_project_does_not_loosen_a_strict_handler_of_yours(holdfast_project: Make) -> None:
     """For it only your own configuration counts."""
-    from holdfast import paths
-
     project = holdfast_project({CONFIG: "[options.no_push]\nbranches = []\n"})
     mine = paths.user_handlers() / "no_push.py"
     mine.parent.mkdir(parents=True)
@@ -76,6 +84,16 @@ def test_options_without_a_model_are_a_fault(holdfast_project: Make) -> None:
     project = holdfast_project({PUSH: "from holdfast import *\n@hookimpl\ndef on_stop(options):\n    return None\n"})
     project.trust()
     assert "it needs a class Options(BaseModel)" in project.fire("Stop").faults[0]
+    said = holdfast("handlers", "check", root=project.root, code=1).out
+    assert "line 3: on_stop takes options, but the file has no class Options" in said
+
+
+def test_options_of_a_handler_that_is_not_there_are_named(holdfast_project: Make) -> None:
+    """By `doctor`."""
+    project = holdfast_project({"holdfast.toml": ""})
+    project.write({f"{paths.user_config()}": "[options.no_psh]\nx = 1\n"})
+    said = " ".join(holdfast("doctor", "handlers", root=project.root, code=None).out.split())
+    assert "[options.no_psh] is in the configuration, but no handler has that name" in said
 
 
 COUNTER = """
@@ -87,15 +105,26 @@ def on_user_prompt_submit(event, state):
         memory["seen"] = memory.get("seen", 0) + 1
         if event.prompt == "fail":
             raise ValueError("no")
+        if event.prompt == "number":
+            memory[1] = memory.get(1, 0)
         if event.prompt == "odd":
             memory["odd"] = object()
+        if event.prompt == "nan":
+            memory["nan"] = float("nan")
         if event.prompt == "long":
             memory["long"] = "x" * 70_000
     return advise(str(memory["seen"]))
 """
 FIRST, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 LASTS = {
-    "state.turn": [({}, "1"), ({}, "2"), ({"prompt_id": "p2"}, "1"), ({}, "3"), ({"session_id": OTHER}, "1")],
+    "state.turn": [
+        ({}, "1"),
+        ({}, "2"),
+        ({"prompt_id": "p2"}, "1"),
+        ({}, "3"),
+        ({"session_id": OTHER}, "1"),
+        ({"agent_id": "a1"}, "1"),
+    ],
     "state.session": [({}, "1"), ({"prompt_id": "p2"}, "2"), ({"agent_id": "a1"}, "1"), ({"session_id": OTHER}, "1")],
     "state.project": [({}, "1"), ({"agent_id": "a1"}, "2"), ({"session_id": OTHER}, "3")],
 }
@@ -114,14 +143,32 @@ def test_a_handler_remembers_for_a_turn_a_session_or_the_project(holdfast_projec
     report(found)
 
 
+def test_of_many_memories_those_that_changed_last_are_kept(
+    holdfast_project: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An old one that is still used stays."""
+    monkeypatch.setattr(state, "KEPT", 2)
+    project = holdfast_project({".claude/handlers/counter.py": COUNTER.format(scope="state.session")})
+    project.trust()
+    for session, seen in (("old", "1"), ("unused", "1"), ("old", "2"), ("new", "1"), ("old", "3"), ("unused", "1")):
+        project.fire("UserPromptSubmit", session_id=session).assert_advised(seen)
+        project.advance(1)
+
+
 def test_what_a_failing_handler_remembers_is_undone(holdfast_project: Make) -> None:
     """If it raises in the block, or what it leaves there is no JSON or too long."""
     project = holdfast_project({".claude/handlers/counter.py": COUNTER.format(scope="state.session")})
     project.trust()
-    faults = {"fail": "ValueError: no", "odd": "state.session holds JSON values only", "long": "may hold 64 KB as JSON"}
-    for prompt, fault in faults.items():
+    faults = {
+        "fail": "ValueError: no",
+        "odd": "state.session holds JSON values only",
+        "nan": "JSON values only",
+        "number": "state.session holds JSON values only: the key 1 isn't a text; write '1'",
+        "long": "may hold 64 KB as JSON",
+    }
+    for number, (prompt, fault) in enumerate(faults.items(), 1):
         assert fault in project.fire("UserPromptSubmit", prompt=prompt).faults[0]
-    project.fire("UserPromptSubmit", prompt="well").assert_advised("1")
+        project.fire("UserPromptSubmit", prompt="well").assert_advised(str(number))
 
 
 def test_forget_deletes_what_handlers_remember(holdfast_project: Make) -> None:

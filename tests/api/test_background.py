@@ -385,6 +385,15 @@ def test_two_edits_of_one_file_share_a_run(place: Place) -> None:
     assert place.fire(first, "PostToolUse:background").advice == "formatted a.py\n\nformatted a.py"
 
 
+def test_where_nothing_can_be_remembered_each_edit_has_a_run(place: Place) -> None:
+    """A run too many is better than none."""
+    place.user_handler("format", FORMAT)
+    place.write(place.home / ".local/state/holdfast", "in the way")
+    for _ in range(2):
+        place.fire(place.payload("PostToolUse-Edit", tool_input={"file_path": "a.py"}), "PostToolUse:background")
+    assert (place.root / "ran").read_text().splitlines() == ["Edit a.py"] * 2
+
+
 def test_commands_show_what_runs_in_the_background(root: Path) -> None:
     """`list` marks it, `try` and `test` run it after the others."""
     written(format_py=FORMAT, guard_py=GUARD.replace("Bash", "Edit"))

@@ -72,6 +72,12 @@ def test_what_an_event_does_not_allow_is_a_fault(holdfast_project: Make) -> None
     report(found)
 
 
+SPEAK = """event = "UserPromptSubmit"
+when = {{ field.prompt = "speak" }}
+answer = "advise"
+text = "hi"
+once = "{once}"
+"""
 ONCE = "from holdfast import *\n@hookimpl(once={once!r})\ndef on_user_prompt_submit(event):\n    return {answer}\n"
 
 
@@ -80,15 +86,16 @@ def test_a_handler_answers_once_in_a_turn_or_session(holdfast_project: Make) -> 
     found = []
     fires = {"turn": [("p1", "hi"), ("p1", ""), ("p2", "hi")], "session": [("p1", "hi"), ("p1", ""), ("p2", "")]}
     for once, prompts in fires.items():
-        text = ONCE.format(once=once, answer="advise('hi') if event.prompt == 'speak' else None")
-        project = holdfast_project({f".claude/handlers/{once}.py": text})
-        project.trust()
-        project.fire("UserPromptSubmit", prompt_id="p1", prompt="be silent").assert_silent()
-        for prompt_id, expected in prompts:
-            fired = project.fire("UserPromptSubmit", prompt_id=prompt_id, prompt="speak")
-            if fired.context != expected:
-                found.append(f"{once} {prompt_id}: {fired.context!r}, not {expected!r}")
-        (project.root / f".claude/handlers/{once}.py").unlink()
+        function = ONCE.format(once=once, answer="advise('hi') if event.prompt == 'speak' else None")
+        for name, text in {f"{once}.py": function, f"{once}_rule.toml": SPEAK.format(once=once)}.items():
+            project = holdfast_project({f".claude/handlers/{name}": text})
+            project.trust()
+            project.fire("UserPromptSubmit", prompt_id="p1", prompt="be silent").assert_silent()
+            for prompt_id, expected in prompts:
+                fired = project.fire("UserPromptSubmit", prompt_id=prompt_id, prompt="speak")
+                if fired.context != expected:
+                    found.append(f"{name} {prompt_id}: {fired.context!r}, not {expected!r}")
+            (project.root / f".claude/handlers/{name}").unlink()
     report(found)
 
 
@@ -97,9 +104,9 @@ STOPPING = "from holdfast import *\n@hookimpl\ndef on_stop(event):\n    return {
 TURNS = {
     "force_turn('go on')": ["go on", "go on", "go on", "tell", "", "again"],
     "block('go on')": ["go on", "go on", "go on", "tell", "", "again"],
-    "force_turn('go on', at_most=1)": ["go on", "", "", "", "", "again"],
+    "force_turn('go on', at_most=1)": ["go on", "tell", "", "", "", "again"],
     "force_turn('go on', at_most=5)": ["go on", "go on", "go on", "go on", "go on", "again"],
-    "force_turn('go on', within=25)": ["go on", "go on", "go on", "", "", "again"],
+    "force_turn('go on', within=25)": ["go on", "go on", "go on", "tell", "", "again"],
 }
 
 
@@ -122,7 +129,10 @@ def test_a_handler_does_not_force_turns_for_ever(holdfast_project: Make, monkeyp
 def test_a_handler_that_fails_five_times_in_a_row_is_left_out_for_a_while(
     holdfast_project: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That is in the log, and you are told; ten minutes later it is tried again. A success begins the count anew."""
+    """That is in the log, and you are told; ten minutes later, or once it is corrected, it is tried again.
+
+    A success begins the count anew.
+    """
     flaky = "from holdfast import *\n@hookimpl\ndef on_user_prompt_submit(event):\n    {body}\n"
     body = "1 / 0 if event.prompt == 'fail' else None\n    return advise('well')"
     project = holdfast_project({".claude/handlers/flaky.py": flaky.format(body=body)})
@@ -137,9 +147,30 @@ def test_a_handler_that_fails_five_times_in_a_row_is_left_out_for_a_while(
     said = fire("work", 10)
     assert not said.context
     assert sum("failed 5 times in a row, so it is left out for 10 minutes" in line for line in log.tail(99)) == 1
+    until = f"left out until {START + timedelta(minutes=19):%H:%M} UTC, after 5 failures in a row"
+    assert until in holdfast("handlers", "list", root=project.root).out.replace("\n", " ").replace("  ", "")
+    assert until in " ".join(
+        holdfast("handlers", "try", "UserPromptSubmit", "work", root=project.root, code=None).out.split()
+    )
     assert fire("work", 18).stdout == ""
     fire("work", 20).assert_advised("well")
     fire("work", 21).assert_advised("well")
+
+    for minute in range(22, 27):
+        assert fire("fail", minute).faults
+    assert fire("work", 28).stdout == ""
+    fire("fail", 37)  # tried again, without success
+    assert sum("failed 5 times in a row" in line for line in log.tail(99)) == 2
+    assert fire("work", 38).stdout == ""
+    assert "flaky is on." in holdfast("handlers", "on", "flaky", root=project.root).out
+    fire("work", 38).assert_advised("well")
+
+    for minute in range(39, 45):
+        fire("fail", minute)
+    assert fire("work", 45).stdout == ""
+    project.write({".claude/handlers/flaky.py": flaky.format(body=body) + "# corrected\n"})
+    project.trust()
+    fire("work", 45).assert_advised("well")
 
 
 def test_the_list_says_when_a_handler_last_ran_and_decided(holdfast_project: Make) -> None:

@@ -99,6 +99,8 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
     """c\\at .en"v" 'a b' "c\\"d" e\\\n f""": [("", """cat .env 'a b' 'c"d' e f""", S)],
     "r\\\nm x": [("", "rm x", S)],
     "cat .e* $x ${y}z a{b,c} `d` $'e'": [("", "cat .e* $x ${y}z a{b,c} `d` $e", U), ("$( )", "d", S)],
+    "a {b,c}": [("", "a {b,c}", U)],
+    "a b{1..3}": [("", "a b{1..3}", U)],
     'echo \'$x\' "\\$y" \\* "*"': [("", "echo '$x' '$y' '*' '*'", S)],
     "rm >/dev/null -rf /": [("", "rm -rf /", S)],
     "a | b >o c": [("", "a", S), ("", "b c", S)],
@@ -109,6 +111,7 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
     "bash -elc 'a'": [("", "bash -elc a", S), ("sh -c", "a", S)],
     "bash -o pipefail -c 'a $1' x": [("", "bash -o pipefail -c 'a $1' x", S), ("sh -c", "a $1", U)],
     'sh -c "a $x"': [("", "sh -c 'a $x'", U), ("sh -c", "", U), ("sh -c", "a $x", U)],
+    "sh -c -- a": [("", "sh -c -- a", S), ("sh -c", "a", S)],
     "bash script.sh -c a": [("", "bash script.sh -c a", S)],
     "env -u X A=1 sudo -nu root a b": [
         ("", "env -u X A=1 sudo -nu root a b", S),
@@ -118,6 +121,7 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
     "env - A=1 a": [("", "env - A=1 a", S), ("env", "a", S)],
     "env -S 'a b' c": [("", "env -S 'a b' c", S), ("env", "a b c", S)],
     "sudo --new-option x a": [("", "sudo --new-option x a", S), ("sudo", "", U), ("sudo", "x a", U)],
+    "sudo --user=root --host h a": [("", "sudo --user=root --host h a", S), ("sudo", "a", S)],
     "timeout -k 5 10 nohup nice -n 5 a": [
         ("", "timeout -k 5 10 nohup nice -n 5 a", S),
         ("timeout", "nohup nice -n 5 a", S),
@@ -206,6 +210,7 @@ def test_a_command_has_what_a_guard_needs() -> None:
     assert one("cd a; sh -c 'cd /b; c'").folder == "/b"
     assert one("cd $a; c").folder is None
     assert one("cd; c").folder == "~"
+    assert one("pushd a; popd; c").folder is None
     assert one("> a; > b").writes == ("b",)
     assert one("{ a; } > b").writes == ("b",)
 

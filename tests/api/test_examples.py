@@ -25,6 +25,17 @@ def examples(table: str, match: str = '"shell"') -> str:
     return handler(PUSH, options=f"match={match}, examples={table}")
 
 
+# A Python file that declares its event in a comment is a program: it isn't imported.
+PROGRAM = """#!/usr/bin/env python3
+# holdfast: event=PreToolUse match=Bash
+# holdfast-example: awk '/a => b/' => deny
+# holdfast-example: ls =>
+import sys
+if "a => b" in sys.stdin.read():
+    sys.exit(print("no", file=sys.stderr) or 2)
+"""
+
+
 @each_row(
     "text, failures",
     [
@@ -74,6 +85,8 @@ def examples(table: str, match: str = '"shell"') -> str:
             ),
             [],
         ),
+        (handler("return advise('x')", "subagent_start", 'match="Exp.*", examples={"Explore": "advise"}'), []),
+        (PROGRAM, []),
         ("def on_stop(:", ["cannot be read as Python"]),
         (handler("return None", options="examples=['x']"), ["examples=['x'] has the wrong type"]),
         (handler("return None", options="examples={'x': 1}"), ["examples is a table from texts to outcomes"]),
@@ -120,10 +133,27 @@ def test_without_paths_those_in_use_are_tested(tmp_path: Path) -> None:
     out = holdfast("handlers", "test", root=tmp_path).out
     assert "team.py: not tested: not trusted" in out
     assert "1 example passed" in out
+    assert [each["passed"] for each in holdfast("handlers", "test", "--json", root=tmp_path).json["examples"]] == [True]
     shown = holdfast("handlers", "trust", "--yes", root=tmp_path).out
     assert "    example: ls → deny\n" in shown
     assert "0 of 2" not in holdfast("handlers", "test", root=tmp_path, code=1).out
     assert holdfast("handlers", "check", "--json", root=tmp_path).json == []
+
+
+def test_your_configuration_does_not_change_how_examples_come_out(tmp_path: Path) -> None:
+    """They run in an empty home, wherever the configuration lies."""
+    head = "from pydantic import BaseModel\nclass Options(BaseModel): word: str = 'push'\n"
+    guard = handler(
+        'return deny("no") if options.word in event.tool_input["command"] else None',
+        options='match="Bash", examples={"git push": "deny"}',
+        arguments="event, options",
+        head="from holdfast import *\n" + head,
+    )
+    (tmp_path / "guard.py").write_text(guard)
+    paths.user_config().parent.mkdir(parents=True, exist_ok=True)
+    paths.user_config().write_text("[options.guard]\nword = 'pull'\n")
+
+    assert "1 example passed" in holdfast("handlers", "test", str(tmp_path / "guard.py")).out
 
 
 def test_no_home_is_needed(tmp_path: Path) -> None:
@@ -187,6 +217,7 @@ IMPORTED = (
         (written("return (deny('x'), None)"), ""),
         (written("def part():\n    yield 'x'\n    return 'x'\nreturn deny(''.join(part()))"), ""),
         (written("return deny('x')", "stop", "from holdfast import *\ndef deny(x): return None\n"), ""),
+        (written("return deny('x')", "stop", "from holdfast import *\ndeny = tell_user\n"), ""),
         (written("return deny('x')", "stop", "from mine import deny\nfrom holdfast import hookimpl\n"), ""),
         (written("return None", kind=": 'PreToolUse | PostToolUse'"), ""),
         (written("return None", kind=": 'ToolEvent'"), ""),

@@ -24,7 +24,7 @@ TOLD = {
     "time.sleep(600)": "took longer than its 0.2 s",
     "os._exit(3)": "ended its process (exit code 3)",
     "return title('x')": "title() is not accepted on PreToolUse",
-    "print('hello')": "on_pre_tool_use wrote to stdout, which Claude Code ignores; use context.log()",
+    "print('hello')": "on_pre_tool_use printed text, which nobody sees; use context.log()",
     "raise ValueError('token=abcd1234efgh\\n\\x1b[2J')": "ValueError: token=[redacted]",
 }
 
@@ -55,11 +55,14 @@ def test_each_fault_is_told_with_the_first_event_that_can_tell_it(place: Place) 
     """One handler's after another's; after an edit again; a file that breaks; and none twice."""
     place.user_handler("a", handler("1 / 0"))
     place.user_handler("early", handler("1 / 0", "pre_compact"))
+    place.user_handler("second", handler("1 / 0", "notification"))
     assert "user/a.py" in bash(place)
     assert place.fire(place.payload("PreCompact-auto")).stdout == ""
+    assert place.fire(place.payload("Notification-permission_prompt")).stdout == ""
     assert "user/early.py: on_pre_compact raised" not in bash(place, session_id="another")
     said = bash(place)
     assert "user/early.py: on_pre_compact raised" in said and "user/a.py" not in said
+    assert "user/second.py: on_notification raised" in said
     assert said.endswith("\nMore: holdfast handlers check")
     assert bash(place) == ""  # of neither
     place.user_handler("a", handler("[][0]"))

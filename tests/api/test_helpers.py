@@ -47,6 +47,8 @@ def test_a_changed_helper_counts_as_a_change_of_its_handlers(holdfast_project: M
     fired = project.fire("PreToolUse", "PreToolUse-Bash")
     assert "its helper was changed since you trusted it" in fired.stdout
     assert "_case.py" in fired.stdout
+    command = f"holdfast handlers trust --project {project.root} _case.py"
+    assert command in project.fire("UserPromptSubmit").stdout or command in fired.stdout
     assert "_case.py" in holdfast("handlers", "list", root=project.root).out
     holdfast("handlers", "trust", "_case.py", "--yes", root=project.root)
     project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("no (project/guard.py)")

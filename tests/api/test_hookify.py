@@ -32,6 +32,11 @@ FILES = {
         "    operator: not_contains\n    pattern: npm test\n  - field: transcript\n    operator: not_contains\n"
         "    pattern: pytest"
     ),
+    "keys": (
+        "name: keys\nenabled: true\nevent: file\nconditions:\n  - field: new_text\n    operator: contains\n"
+        "    pattern: secret\n  - field: new_text\n    operator: regex_match\n    pattern: ^key"
+    ),
+    "ask": "name: ask\nenabled: true\nevent: bash\npattern: curl\naction: ask",
     "off": "name: off\nenabled: false\nevent: bash\npattern: ls",
     "any": (
         "name: any\nenabled: true\nevent: all\nconditions:\n  - field: command\n    operator: equals\n    pattern: id"
@@ -45,8 +50,12 @@ FIRES: list[tuple[str, str, dict[str, Any], str]] = [
     ("log", "PreToolUse-Edit", {"tool_input": {**EDIT, "new_string": "console.log(1)"}}, "context"),
     ("env", "PreToolUse-Edit", {"tool_input": EDIT}, "context"),
     ("env", "PreToolUse-Edit", {"tool_input": {**EDIT, "new_string": "x"}}, ""),
+    ("keys", "PreToolUse-Edit", {"tool_input": {**EDIT, "new_string": "key = 1\nx = 'secret'"}}, "context"),
+    ("keys", "PreToolUse-Edit", {"tool_input": {**EDIT, "new_string": "key = 1\nx = 'y'"}}, ""),
     ("deploy", "UserPromptSubmit", {"prompt": "deploy it"}, "block"),
     ("deploy", "UserPromptSubmit", {"prompt": "don't deploy it"}, ""),
+    ("deploy", "UserPromptSubmit", {"prompt": "Deploy it"}, ""),
+    ("ask", "PreToolUse-Bash", {"tool_input": {"command": "curl x"}}, "ask"),
     ("tests", "Stop", {"transcript": "nothing ran"}, "block"),
     ("tests", "Stop", {"transcript": "then\npytest -q\nran"}, ""),
     ("off", "PreToolUse-Bash", {"tool_input": {"command": "ls"}}, ""),
@@ -76,7 +85,7 @@ def test_imported_rules_do_what_hookifys_do(holdfast_project: Make) -> None:
     report(found)
     again = holdfast("handlers", "import", "--in-project", root=project.root).out
     assert "Wrote" not in again
-    assert again.count("already exists") == len(FILES)
+    assert again.count("has its name") == len(FILES)
 
 
 def test_what_cannot_be_imported_is_left_out_and_named(holdfast_project: Make) -> None:

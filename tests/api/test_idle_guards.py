@@ -65,3 +65,6 @@ def test_doctor_names_a_guard_that_never_ran(author: Authors, monkeypatch: pytes
     said = " ".join(idle(made).split())
     assert f"has never run, and was written on {now:%Y-%m-%d}, although Claude called Bash" in said
     assert said.startswith("idle_guards warning: user/never.toml:") and "once.py" not in said
+    called(made, "Agent", now + timedelta(hours=1))
+    (made.config / "holdfast.toml").unlink()
+    assert "shipped/" not in idle(made)

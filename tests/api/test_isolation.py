@@ -118,8 +118,7 @@ def test_bad_handlers_cost_only_themselves(place: Place) -> None:
         lines = [
             line
             for line in log
-            if f"user/c_{name}.py" in line
-            and " wrote to stdout, which Claude Code ignores; use context.log(): " in line
+            if f"user/c_{name}.py" in line and " printed text, which nobody sees; use context.log(): " in line
         ]
         wrong += [f"{name}: {lines}" for text in texts if text not in "".join(lines) or len("".join(lines)) > 10_000]
     wrong += [line for line in log if any(f"user/c_{name}.py" in line for name in QUIET)]

@@ -34,6 +34,21 @@ ANSWERS = {
         """echo '{"hookSpecificOutput": {"permissionDecision": "ask", "permissionDecisionReason": "sure?"}}'""",
         '"permissionDecision": "ask", "permissionDecisionReason": "sure?',
     ),
+    "a permission is denied": (
+        "PermissionRequest",
+        """echo '{"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "no", "interrupt": true}}}'""",
+        '"behavior": "deny", "message": "no (project/tried.sh)", "interrupt": true',
+    ),
+    "context for a call": (
+        "PreToolUse",
+        """echo '{"hookSpecificOutput": {"additionalContext": "careful"}}'""",
+        '"additionalContext": "careful"',
+    ),
+    "context at a stop forces a turn": (
+        "Stop",
+        """echo '{"hookSpecificOutput": {"additionalContext": "go on"}}'""",
+        '"additionalContext": "go on',
+    ),
     "text is context at a prompt": ("UserPromptSubmit", "echo hello", '"additionalContext": "hello"'),
     "silence": ("PreToolUse", "exit 0", ""),
     "it gets the event": (
@@ -49,6 +64,7 @@ ANSWERS = {
     "exit 1 is a fault": ("PreToolUse", "echo broken >&2; exit 1", "FAULT ended with exit code 1: broken"),
     "broken JSON is a fault": ("PreToolUse", "echo '{'", "FAULT printed something that begins like JSON"),
     "an unknown key is a fault": ("PreToolUse", """echo '{"decison": "block"}'""", "FAULT did you mean decision?"),
+    "what it leaves behind holds nobody up": ("PreToolUse", "sleep 30 & echo no >&2; exit 2", "no"),
     "text that nobody reads is a fault": ("PreToolUse", "echo hello", "FAULT print JSON"),
 }
 
@@ -64,6 +80,29 @@ def test_a_script_answers_as_a_hook_of_the_client(holdfast_project: Make) -> Non
         if (expected.removeprefix("FAULT ") not in said) or bool(said) != bool(expected):
             found.append(f"{name}: {said!r}")
     report(found)
+
+
+def test_a_script_that_hangs_is_ended_at_its_limit(holdfast_project: Make) -> None:
+    """Nobody waits for it, and it doesn't go on."""
+    text = script("PreToolUse timeout=0.2", 'sleep 8; touch "$HOLDFAST_HANDLER_DIR/ended"')
+    project = holdfast_project({".claude/handlers/tried.sh": text})
+    project.trust()
+    assert "took longer than its 0.2 s" in project.fire("PreToolUse", "PreToolUse-Bash").faults[0]
+    assert not (project.root / ".claude/handlers/ended").exists()
+
+
+def test_a_script_that_was_changed_after_it_was_hashed_does_not_run(holdfast_project: Make) -> None:
+    """Neither the file itself nor the private copy of it that runs."""
+    from holdfast import paths
+
+    project = holdfast_project({".claude/handlers/tried.sh": script("PreToolUse", "echo no >&2; exit 2")})
+    project.trust()
+    project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("no")
+    copies = list(paths.state_dir().rglob("*.handler"))
+    assert copies
+    for path in copies:
+        path.write_text(script("PreToolUse", "exit 0"))
+    project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("no")
 
 
 RULE = """
@@ -107,6 +146,12 @@ RULES: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "in an agent": ("PreToolUse", "when = { agent = true }", {"agent_id": "a1", "agent_type": "Explore"}, "deny"),
     "not in an agent": ("PreToolUse", "when = { agent = true }", {}, ""),
     "in the main conversation": ("PreToolUse", "when = { agent = false }", {}, "deny"),
+    "not in the main conversation": (
+        "PreToolUse",
+        "when = { agent = false }",
+        {"agent_id": "a1", "agent_type": "Explore"},
+        "",
+    ),
     "a type of agent": ("PreToolUse", 'when = { agent = "Exp*" }', {"agent_id": "a", "agent_type": "Explore"}, "deny"),
     "unless": (
         "PreToolUse",
@@ -145,6 +190,18 @@ RULES: dict[str, tuple[str, str, dict[str, Any], str]] = {
         {"tool_input": {"command": "$TOOL push --force"}},
         "ask",
     ),
+    "an exception that can't be read": (
+        "PreToolUse",
+        'when = { input.command = "*push*" }\nunless = { command = "git push --dry-run" }',
+        {"tool_input": {"command": "$TOOL push"}},
+        "ask",
+    ),
+    "a command that can't be read, where another key doesn't hold": (
+        "PreToolUse",
+        'when = { command = "git push --force", mode = "plan" }',
+        {"tool_input": {"command": "$TOOL push --force"}, "permission_mode": "default"},
+        "",
+    ),
 }
 
 
@@ -175,6 +232,38 @@ FAULTS = {
         RULE.format(event="PreToolUse", answer="deny", more='when = { input.x = { regex = "(" } }'),
         "isn't a regular expression",
     ),
+    "a key that is missing": ("rule.toml", 'answer = "deny"\ntext = "x"\n', "event is missing"),
+    "a condition that is no table": (
+        "rule.toml",
+        RULE.format(event="PreToolUse", answer="deny", more='when = "x"'),
+        "when is a table, such as when = { path =",
+    ),
+    "a misspelt regex": (
+        "rule.toml",
+        RULE.format(event="PreToolUse", answer="deny", more='when = { input.x = { regx = "y" } }'),
+        "no such key; did you mean regex?",
+    ),
+    "no UTF-8": ("rule.toml", b"text = '\xff'", "isn't text in UTF-8"),
+    "a field that the event lacks": (
+        "rule.toml",
+        RULE.format(event="UserPromptSubmit", answer="block", more='when = { field.promt = "x" }'),
+        "UserPromptSubmit has no field 'promt'; did you mean prompt?",
+    ),
+    "no permission mode": (
+        "rule.toml",
+        RULE.format(event="PreToolUse", answer="deny", more='when = { mode = "plann" }'),
+        "there is no mode 'plann'; did you mean plan?",
+    ),
+    "strict once": (
+        "rule.toml",
+        RULE.format(event="PreToolUse", answer="deny", more='strict = true\nonce = "turn"'),
+        "strict and once exclude each other",
+    ),
+    "an example without an answer": (
+        "tried.sh",
+        "#!/bin/sh\n# holdfast: event=PreToolUse match=Bash\n# holdfast-example: ls\n",
+        "line 3: an example is TEXT => ANSWER, not 'ls'",
+    ),
     "an unknown event": ("rule.toml", RULE.format(event="PreTool", answer="deny", more=""), "did you mean PreToolUse?"),
     "an answer that the event refuses": (
         "rule.toml",
@@ -191,7 +280,16 @@ FAULTS = {
         RULE.format(event="UserPromptSubmit", answer="block", more='when = { path = "x" }'),
         "path is of a tool's input, and UserPromptSubmit has none",
     ),
-    "a script with a misspelt option": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop mach=x\n", "no option 'mach'"),
+    "a tool's exception on a prompt": (
+        "rule.toml",
+        RULE.format(event="UserPromptSubmit", answer="block", more='unless = { command = "x" }'),
+        "command is of a tool's input, and UserPromptSubmit has none",
+    ),
+    "a script with a misspelt option": (
+        "tried.sh",
+        "#!/bin/sh\n# holdfast: event=Stop mach=x\n",
+        "line 2: there is no option 'mach'",
+    ),
     "an option without a value": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop match\n", "neither NAME=VALUE"),
     "a timeout that is no number": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop timeout=5s\n", "number of seconds"),
     "an event twice": (
@@ -223,3 +321,26 @@ def test_a_program_that_declares_no_event_is_no_handler(holdfast_project: Make) 
     checked = holdfast("handlers", "check", root=project.root)
     assert checked.out.count("not used: a program without a line such as `# holdfast:") == 2
     project.fire("PreToolUse", "PreToolUse-Bash").assert_not_called()
+
+
+def test_a_program_that_cannot_start_is_named(holdfast_project: Make) -> None:
+    """With what is wrong with its first line."""
+    starts = {"#!/no/such/sh\n": "#!/no/such/sh can't be started: no such", "#!/bin/sh\r\n": "its lines end in CR LF"}
+    for first, expected in starts.items():
+        project = holdfast_project({".claude/handlers/tried.sh": f"{first}# holdfast: event=PreToolUse\n"})
+        project.trust()
+        assert expected in project.fire("PreToolUse", "PreToolUse-Bash").faults[0]
+
+
+def test_a_strict_script_that_cannot_run_any_more_says_why(holdfast_project: Make) -> None:
+    """And refuses."""
+    project = holdfast_project({".claude/handlers/tried.sh": "#!/bin/sh\n# holdfast: event=PreToolUse strict\n"})
+    project.trust()
+    project.checked = False
+    script = project.root / ".claude/handlers/tried.sh"
+    assert project.fire("PreToolUse", "PreToolUse-Bash").stdout == ""
+    script.chmod(0o644)
+    assert "can't be executed any more; run chmod +x" in project.fire("PreToolUse", "PreToolUse-Bash").stdout
+    script.unlink()
+    script.mkdir()
+    assert "is a folder now" in project.fire("PreToolUse", "PreToolUse-Bash").stdout

@@ -36,12 +36,12 @@ def heard(made: Author) -> str:
 
 
 def test_handlers_run_in_the_order_of_their_places_and_names(author: Authors) -> None:
-    """Shipped, yours, the project's, each by file name; tryfirst and trylast go before and after all."""
+    """Shipped, yours, the project's, each by file name; tryfirst and trylast go before and after all, guards too."""
     made = author(
         {"b": says("b"), "a": says("a"), "z": says("first", "tryfirst=True"), "c": says("last", "trylast=True")}
     )
     made.mine(d=says("last2", "trylast=True"), y=says("first2", "tryfirst=True"))
-    made.ours(A=says("A"), Z=says("Z1", "tryfirst=True"))
+    made.ours(A=says("A", "strict=True"), Z=says("Z1", "tryfirst=True"))
     made.trust()
     assert heard(made) == "first2 first Z1 a b A last2 last"
 
@@ -89,6 +89,11 @@ def configured(text: str) -> Callable[[Author], object]:
     return lambda made: made.write({f"{made.config}/holdfast.toml": text})
 
 
+def namesake(made: Author) -> None:
+    """Put a rule of the same name beside the author's handler."""
+    made.write({f"{made.config}/handlers/a.toml": 'event = "PreToolUse"\nanswer = "advise"\ntext = "rule"\n'})
+
+
 def test_which_file_of_a_name_runs(author: Authors) -> None:
     """The project's, once trusted, before yours; but never in place of your strict one, whatever became of that."""
     rows: dict[str, tuple[dict[str, str], dict[str, str], list[Callable[[Author], object]], str]] = {
@@ -115,6 +120,7 @@ def test_which_file_of_a_name_runs(author: Authors) -> None:
             [Author.bash, Author.trust, gone],
             "NO Refused, because a strict handler could not check it: user/a.py",
         ),
+        "one name in one folder": ({"a": says("mine")}, {}, [namesake], "mine rule"),
         "off by its own line": ({"a": says("mine", head="OFF_BY_DEFAULT: bool = True\n")}, {}, [], ""),
         "off by its own line, with others": (
             {"a": says("mine", head="X = OFF_BY_DEFAULT = True\n")},
@@ -292,6 +298,8 @@ def test_your_guard_that_cannot_be_read_refuses_until_it_is_mended_or_forgotten(
         made.mine(guard=text)
         said = [heard(made), heard(made)]
         wrong += [f"{what}: {got}" for got in said if not got.startswith("NO ") or "user/guard.py" not in got]
+        if ("split it" if what == "too large" else "; correct it") not in said[0]:
+            wrong.append(f"{what}, no reason: {said[0]}")
         made.mine(guard=says("mended", GUARD))
         if (got := heard(made)) != "mended":
             wrong.append(f"{what}, mended: {got}")

@@ -239,6 +239,14 @@ def test_a_mistake_is_no_silence(
         project.fire(event, **fields)
 
 
+def test_what_is_off_may_have_a_fault(holdfast_project: Make) -> None:
+    """A test of another handler doesn't mind."""
+    off = "OFF_BY_DEFAULT = True\n" + GUARD.replace("_use", "_usee")
+    project = holdfast_project({".claude/handlers/g.py": GUARD, ".claude/handlers/off.py": off})
+    project.trust()
+    bash(project, "ls").assert_silent("g")
+
+
 @each_row(
     "path", ["handlers/guard.py", ".claude/handlers/in/guard.py", ".claude/handlers/guard.txt", ".claude/guard.py"]
 )

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.commandline import Said
 
 GUARD = handler('if "push" in event.tool_input.get("command", ""): return deny("no push")', options='match="Bash"')
+RULE = 'event = "PreToolUse"\nmatch = "Bash"\nwhen = { command = "git push" }\nanswer = "deny"\ntext = "no push"\n'
+SCRIPT = "#!/bin/sh\n# holdfast: event=PreToolUse match=Bash\ngrep -q push && { echo no push >&2; exit 2; }\nexit 0\n"
 ADVISER = handler('return [advise("mind the gap"), tell_user("seen")]')
 CHANGER = handler('return change_input({"command": "ls -l"})', options='match="Bash"')
 STALE = handler('return allow("fine")', options='match="Bash", tryfirst=True')
@@ -61,9 +63,10 @@ FAULTS = {
         ("input", {"c": CHANGER}, PUSH, 0, ['Claude Code gets: {"updatedInput": {"command": "ls -l"}}']),
         ("dropped", {"a": STALE, "c": CHANGER}, PUSH, 0, ["Dropped: user/a.py: allow: another handler changed"]),
         ("order", {"z": STALE, "a": ADVISER}, PUSH, 0, ["1.  user/z.py", "2.  user/a.py"]),
-        ("printed", {"p": handler('os.write(1, b"hello")')}, PUSH, 0, ["Note: user/p.py", "wrote to stdout", "hello"]),
+        ("printed", {"p": handler('os.write(1, b"hello")')}, PUSH, 0, ["Note: user/p.py", "printed text", "hello"]),
         ("recorded", {"g": GUARD}, PUSH, 1, ["From the recorded PreToolUse-Bash:", "permission_mode", "description"]),
         ("stop", {"s": STOP}, ("Stop", "done"), 1, ["force_turn: go on", "model gets: go on"]),
+        ("ends all", {"s": handler("return stop('enough')")}, PUSH, 1, ["stop: enough", "Refused."]),
         ("stop neutral", {"s": STOP}, ("Stop", "more"), 0, ["Stop: more"]),
         ("prompt", {"p": PROMPT}, ("UserPromptSubmit", "deploy"), 1, ["You get: not now (user/p.py)"]),
         ("source", {"s": START}, ("SessionStart", "compact"), 0, ["model gets: compact"]),
@@ -81,6 +84,7 @@ FAULTS = {
         ),
         ("unrecorded tool", {"g": GUARD}, ("PreToolUse", "Grep", "src"), 0, ["PreToolUse Grep: src"]),
         ("never recorded", {"g": GUARD}, ("PermissionDenied", "Bash", "ls"), 0, ["PermissionDenied Bash: ls"]),
+        ("no text", {"g": GUARD}, ("PreToolUse", "mcp__demo__echo"), 0, ["PreToolUse mcp__demo__echo\n"]),
         ("result", {"r": RESPONSE}, ("PostToolUse", "Read", "x", "tool_response=no"), 1, ["block: no"]),
         ("JSON", {"t": TYPES}, (*PUSH, "tool_input.timeout=5", "permission_mode=7"), 0, ["(5, '7')"]),
         ("strict", {"g": GUARD.replace('"Bash"', '"Bash", strict=True')}, PUSH, 1, ["deny: no push"]),
@@ -223,6 +227,8 @@ def test_a_payload_comes_from_a_file(author: Authors) -> None:
     row = tried(made, *file, "--json", code=1).json[0]
     assert row["payload"] == payload | {"session_id": row["payload"]["session_id"], "transcript_path": ""}
     assert row["source"] == ""
+    ran = [(each["label"], each["outcomes"][0]["text"], each["fault"]) for each in row["handlers"]]
+    assert ran == [("user/g.py: on_pre_tool_use", "no push", "")]
     tried(made, "PreToolUse", "Bash", "ls", *file)
 
 
@@ -241,6 +247,9 @@ def record(author: Author, *commands: str, event: str = "PreToolUse") -> None:
 def test_recorded_events_are_replayed(author: Authors) -> None:
     """The last, the N-th from the end, or all with a line each; and what redaction touched is said."""
     made = author({"g": GUARD})
+    session, made.session = made.session, "f" * 36
+    record(made, "git push before")
+    made.session = session
     record(made, "git push one", "ls two", "export TOKEN=ghp_" + "a1B2c3D4e5" * 4 + "; ls three")
 
     assert "ls two" in tried(made, "--recorded", "2").out
@@ -250,12 +259,13 @@ def test_recorded_events_are_replayed(author: Authors) -> None:
     every = tried(made, "--recorded", "all", code=1).out.splitlines()
     assert [line.partition(" → ")[2].partition(" (")[0] for line in every[:-1]] == [
         "deny: no push",
+        "deny: no push",
         "nothing",
         "nothing",
     ]
-    assert every[-1] == "3 events: 2 neutral, 1 refused."
-    assert "redacted" in every[2]
-    assert "redacted" not in every[1]
+    assert every[-1] == "4 events: 2 neutral, 2 refused."
+    assert "redacted" in every[3]
+    assert "redacted" not in every[2]
     assert tried(made, "--recorded", "all", "Stop", code=2).err.count("0 recorded events of Stop") == 1
     assert "2 recorded" not in tried(made, "PreToolUse", "Read", "--recorded", "1", code=2).err
 
@@ -296,15 +306,30 @@ def test_a_file_is_compared_with_its_own_revision(author: Authors) -> None:
     made = author()
     made.write({"first.txt": ""})
     commit(made)
-    made.write({"tools/g.py": GUARD})
-    file = ("--file", str(made.root / "tools/g.py"))
-
-    assert (
-        "1 of 1 event answered differently than at HEAD." in tried(made, *PUSH, *file, "--against", "HEAD", code=1).out
-    )
-    commit(made)
-    assert "0 of 1 event " in tried(made, *PUSH, *file, "--against", "HEAD").out
+    files = {"g.py": GUARD, "r.toml": RULE, "s.sh": SCRIPT}
+    made.write({f"tools/{name}": text for name, text in files.items()})
+    wrong = []
+    for commits, code, said in ((False, 1, "1 of 1 event answered differently than at HEAD."), (True, 0, "0 of 1 ev")):
+        if commits:
+            commit(made)
+        for name in files:
+            file = ("--file", str(made.root / "tools" / name))
+            ran = tried(made, *PUSH, *file, "--against", "HEAD", code=None)
+            if ran.code != code or said not in ran.out:
+                wrong.append(f"{name}: {ran}")
+    assert not wrong, "\n".join(wrong)
     assert "--bad" in tried(made, *PUSH, *file, "--against", "--bad", code=2).err
+
+
+def test_a_handler_that_fails_only_now_answers_differently(author: Authors) -> None:
+    """Although nobody gets anything then either; the exit code is that of a failure."""
+    made = author()
+    made.write({"g.py": handler("return None")})
+    commit(made)
+    made.write({"g.py": handler("1 / 0")})
+
+    file = ("--file", str(made.root / "g.py"))
+    assert "1 of 1 event " in tried(made, *PUSH, *file, "--against", "HEAD", "--yes", code=2).out
 
 
 def test_what_runs_from_a_revision_is_what_was_shown(author: Authors) -> None:
@@ -321,12 +346,34 @@ def test_what_runs_from_a_revision_is_what_was_shown(author: Authors) -> None:
     assert sorted(marker.read_text().split()) == ["new", "old"]
 
 
+def test_a_revision_runs_with_its_own_helpers(author: Authors) -> None:
+    """The changed one that nobody trusts never runs."""
+    made = author()
+    source = "from . import _h\nfrom holdfast import deny, hookimpl\n@hookimpl\ndef on_pre_tool_use(event):\n"
+    made.write({".claude/handlers/e.py": f"{source}    return deny(_h.V)\n", ".claude/handlers/_h.py": "V = 'old'\n"})
+    commit(made)
+    holdfast("handlers", "trust", "--yes", root=made.root)
+    marker = made.root / "ran"
+    made.write({".claude/handlers/_h.py": f"open({str(marker)!r}, 'w')\nV = 'new'\n"})
+
+    out = tried(made, *PUSH, "--against", "HEAD", code=None).out
+    assert "HEAD: deny: old" in out
+    assert not marker.exists()
+
+    commit(made)
+    made.write({".claude/handlers/_h.py": "V = 'old'\n"})
+    asked = tried(made, *PUSH, "--against", "HEAD", code=2)
+    assert "+V = 'new'" in asked.out
+    assert not marker.exists()
+
+
 def test_the_trust_of_a_project_is_untouched(author: Authors) -> None:
-    """Confirming a revision trusts nothing."""
+    """Confirming a revision trusts nothing; what nobody trusts isn't run unasked, also if it is as today."""
     made = author()
     made.ours(team=GUARD)
     commit(made)
 
+    assert "no terminal to ask on" in tried(made, *PUSH, "--against", "HEAD", code=2).err
     tried(made, *PUSH, "--against", "HEAD", "--yes", code=1)
 
     assert not (paths.config_dir() / "trust.json").exists()

@@ -32,11 +32,11 @@ def report(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest
 
 
 def test_a_picture_can_be_taken_for_the_page(opened: Callable[..., Opened], tmp_path: Path) -> None:
-    """It shows the numbers and the timeline, light, without the path of whoever took it; the page's has that form."""
+    """It shows numbers, sessions and compactions, light, without a path; the one on the page has that form."""
     page = opened(color_scheme="light").page
     top, bottom = (
         page.eval_on_selector(selector, f"(found) => found.getBoundingClientRect().{edge}")
-        for selector, edge in ((".numbers", "top"), ("#timeline", "bottom"))
+        for selector, edge in ((".numbers", "top"), ("#compactions", "bottom"))
     )
     place = ROOT / (PLACE or tmp_path / "report.png")
     page.screenshot(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -73,7 +72,7 @@ def _brightness(colour: str) -> float:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_nothing_sticks_out_of_the_window(opened: Callable[..., Opened], size: str) -> None:
-    """What is wider scrolls in a box of its own; every text is large enough to read."""
+    """Every text is large enough to read."""
     page = opened(SIZES[size]).page
 
     assert page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
@@ -83,30 +82,9 @@ def test_nothing_sticks_out_of_the_window(opened: Callable[..., Opened], size: s
         .map((each) => parseFloat(getComputedStyle(each).fontSize)))""")
         >= 12
     )
-    scroll = page.locator(".scroll")
-    wider = scroll.evaluate("(box) => box.scrollWidth > box.clientWidth")
-    assert wider is (size == "phone")
     inside = boxes(page, "main > section > table, main > section > div, .numbers li, footer")
     assert inside
     assert all(each["left"] >= 0 and each["right"] <= SIZES[size][0] for each in inside)
-
-
-def test_on_a_phone_the_timeline_scrolls_under_a_finger_and_a_key(opened: Callable[..., Opened]) -> None:
-    """The names of the lanes stay in sight."""
-    page = opened(PHONE, has_touch=True, is_mobile=True).page
-    scroll = page.locator(".scroll")
-    before = boxes(page, ".name")
-    scroll.focus()
-    for _ in range(5):
-        page.keyboard.press("ArrowRight")
-    for _ in range(100):
-        if scroll.evaluate("(box) => box.scrollLeft > 50"):
-            break
-        page.wait_for_timeout(20)
-    else:
-        pytest.fail("the timeline does not scroll")
-    after = boxes(page, ".name")
-    assert [each["left"] for each in after] == [each["left"] for each in before]
 
 
 def test_on_a_phone_a_row_is_a_block_that_names_its_parts(opened: Callable[..., Opened]) -> None:
@@ -114,66 +92,11 @@ def test_on_a_phone_a_row_is_a_block_that_names_its_parts(opened: Callable[..., 
     page = opened(PHONE).page
     head = page.locator("#compactions thead")
     assert head.evaluate("(head) => head.getBoundingClientRect().height") <= 1
-    cells = page.locator("#compaction-1 td")
+    cells = page.locator("#compactions tbody tr:first-child td")
     said = [cells.nth(number).evaluate("(cell) => getComputedStyle(cell, '::before').content") for number in range(6)]
     assert said[0] == '"When"'
-    tops = [each["top"] for each in boxes(page, "#compaction-1 td")]
+    tops = [each["top"] for each in boxes(page, "#compactions tbody tr:first-child td")]
     assert tops == sorted(set(tops))
-
-
-def test_bars_and_signs_lie_where_they_happened(opened: Callable[..., Opened]) -> None:
-    """Each within the chart, in the order of time, none of a row over another; nights are drawn short."""
-    page = opened().page
-    chart = boxes(page, ".track")[0]
-    drawn = boxes(page, ".track > *")
-    assert len(drawn) == 19
-    assert all(chart["left"] - 8 <= each["left"] and each["right"] <= chart["right"] + 8 for each in drawn)
-
-    mine = boxes(page, ".lane:first-child .thin > .bar, .axis + .breaks + .lane .thin > .bar")
-    assert [each["text"] for each in mine] == ["planner", "builder", "builder", "tester", "writer"]
-    assert all(one["right"] <= other["left"] + 1 for one, other in pairwise(mine))
-    assert mine[-1]["right"] == pytest.approx(chart["right"], abs=2)  # it runs still
-    nights = boxes(page, ".break")
-    assert [round((each["right"] - each["left"]) / (chart["right"] - chart["left"]), 2) for each in nights] == [
-        0.04
-    ] * 2
-    assert mine[2]["right"] == pytest.approx(nights[0]["left"], abs=2)
-    phases = boxes(page, ".lane:last-child .bar")
-    assert [each["text"] for each in phases] == ["1 Plan it", "2 Build it", "2 Build it", "3 Test it", "4 Write it up"]
-    assert [each["name"] for each in phases] == [
-        f"bar {name}" for name in ("completed", "failed", "completed", "completed", "running")
-    ]
-    ticks = boxes(page, ".tick")
-    assert [each["text"].split(" ")[0:2] for each in ticks if "Mar" in each["text"]] == [
-        ["1", "Mar"],
-        ["2", "Mar"],
-        ["3", "Mar"],
-    ]
-    assert all(one["right"] < other["left"] for one, other in pairwise(ticks))
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_the_sign_of_a_compaction_leads_to_its_row(opened: Callable[..., Opened], size: str) -> None:
-    """It can be hit with a finger, and the row is marked and in sight, below the bar that stays on top."""
-    page = opened(SIZES[size], has_touch=size == "phone").page
-    sign = page.locator("a.mark").first
-    sign.scroll_into_view_if_needed()
-    box = sign.bounding_box()
-    assert box
-    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    for across, down in ((-9, 0), (9, 0), (0, -9), (0, 9)):
-        hit = "([x, y]) => document.elementFromPoint(x, y).getAttribute('href')"
-        assert page.evaluate(hit, [middle[0] + across, middle[1] + down]) == sign.get_attribute("href")
-    (page.touchscreen.tap if size == "phone" else page.mouse.click)(*middle)
-
-    target = str(sign.get_attribute("href"))
-    page.wait_for_function("(target) => location.hash === target", arg=target)
-    row = boxes(page, target)[0]
-    bar = boxes(page, "nav")[0]
-    assert bar["bottom"] <= row["top"] + 1
-    assert row["top"] < SIZES[size][1]
-    shade = page.eval_on_selector(f"{target} td", "(cell) => getComputedStyle(cell).boxShadow")
-    assert "inset" in shade
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
@@ -200,51 +123,28 @@ def test_a_box_hides_its_kind_of_happening(opened: Callable[..., Opened], script
     assert shown() == whole
 
 
-OUTCOMES = ("session", "running", "completed", "failed", "left", "blocked")
 _LOOKS = """(found) => found.map((each) => {
     const style = getComputedStyle(each)
-    return [style.backgroundColor, style.backgroundImage, style.borderTopColor, style.borderTopStyle,
-            style.borderRadius].join(" ")
+    return [style.backgroundColor, style.backgroundImage, style.borderTopColor, style.borderTopStyle].join(" ")
 })"""
-_MARKS = ("confirmed", "given", "lost", "nothing", "open", "apart")
-_LEGEND = """([marks, keys]) => {
-    const legend = document.querySelector(".legend")
-    legend.replaceChildren()
-    for (const name of [...marks.map((each) => `mark ${each}`), ...keys.map((each) => `key ${each}`)]) {
-        const sign = document.createElement("i")
-        sign.className = name
-        legend.append(sign)
-    }
-}"""
+_MARKS = ("confirmed", "given", "lost", "nothing", "open")
 _ADD = """(names) => {
-    const track = document.createElement("div")
-    track.className = "track"
-    track.id = "tried"
-    document.querySelector(".lane").append(track)
-    for (const name of names) {
-        const bar = document.createElement("span")
-        bar.className = `bar ${name}`
-        bar.style.width = "1%"
-        track.append(bar)
-    }
+    const cell = document.querySelector("#compactions td")
+    cell.replaceChildren(...names.map((name) => {
+        const sign = document.createElement("i")
+        sign.className = `mark ${name}`
+        return sign
+    }))
 }"""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_what_means_another_thing_looks_another_way(opened: Callable[..., Opened], scheme: str) -> None:
-    """Each sign and each bar, in either light; and a bar looks as the legend has it."""
+    """Each sign of how a compaction ended, in either light."""
     page = opened(color_scheme=scheme).page
-    page.evaluate(_LEGEND, [_MARKS, OUTCOMES])
-    signs = page.eval_on_selector_all(".legend .mark", _LOOKS)
-    assert len(signs) == 6
-    assert len(set(signs)) == 6
-
-    page.evaluate(_ADD, [*OUTCOMES, "session silent"])
-    shade = "(found) => found.map((each) => getComputedStyle(each).background)"
-    bars = page.eval_on_selector_all("#tried > .bar", shade)
-    keys = [page.eval_on_selector_all(f".key.{name}", shade) for name in OUTCOMES]
-    assert len(set(bars)) == len(OUTCOMES) + 1
-    assert [[each] for each in bars[:-1]] == keys
+    page.evaluate(_ADD, _MARKS)
+    signs = page.eval_on_selector_all("#compactions tr:first-child .mark", _LOOKS)
+    assert len(set(signs)) == len(signs) == len(_MARKS)
 
 
 def test_the_bar_on_top_covers_what_scrolls_under_it(opened: Callable[..., Opened]) -> None:
@@ -259,15 +159,11 @@ def test_the_bar_on_top_covers_what_scrolls_under_it(opened: Callable[..., Opene
 
 
 def test_it_can_be_printed(opened: Callable[..., Opened]) -> None:
-    """What is for the screen alone stays away, and nothing is cut off that scrolls there."""
+    """What is for the screen alone stays away."""
     page = opened((700, 900)).page
-    assert page.locator(".scroll").evaluate("(box) => box.scrollWidth > box.clientWidth")
     page.emulate_media(media="print")
     assert not page.locator("nav, .boxes").first.is_visible()
     assert not page.locator(".boxes").is_visible()
-    chart, paper = boxes(page, ".chart")[0], boxes(page, "body")[0]
-    assert (paper["left"] <= chart["left"], chart["right"] <= paper["right"]) == (True, True)
-    assert page.locator(".scroll").evaluate("(box) => getComputedStyle(box).overflowX") == "visible"
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -345,18 +241,6 @@ def test_every_report_fits_and_every_text_stands_out(
         contrasts = found.page.evaluate(_CONTRASTS)
         assert contrasts
         assert [each for each in contrasts if each[0] < 4.5] == [], name
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_in_a_short_session_the_labels_fit_side_by_side(
-    opened: Callable[..., Opened], pages: dict[str, Path], size: str
-) -> None:
-    """They have seconds then, and none is cut off or covers the next."""
-    page = opened(SIZES[size], place=pages["short"]).page
-    ticks = boxes(page, ".tick")
-    assert [each["text"].strip() for each in ticks][-1] == "09:00:08"
-    assert all(one["right"] < other["left"] for one, other in pairwise(ticks))
-    assert ticks[-1]["right"] <= boxes(page, ".chart")[0]["right"]
 
 
 def test_on_a_phone_no_word_covers_another(opened: Callable[..., Opened]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,8 @@ from holdfast import clock, paths
 from holdfast.clients import claude
 from holdfast.dispatch import notices
 from holdfast.files import trust
-from holdfast.plugins import discovery
+from holdfast.plugins import activity, discovery
+from holdfast.plugins.loader import Call
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import examine, healthy, obey, only
 
@@ -164,4 +166,24 @@ def test_a_handler_that_is_closed_to_us_is_opened(root: Path, mine: Path) -> Non
     found = only("handlers", root, "problem")
     assert (found.text, found.remedy) == (f"{file} can't be read, so it doesn't run", f"chmod u+rw {file}")
     obey(found, root)
+    healthy("handlers", root)
+
+
+def test_a_guard_of_shell_commands_without_the_extra_is_named(
+    root: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It misses, or asks about, all but plain words."""
+    write(mine, HEAD + "\n\n@hookimpl\ndef on_pre_tool_use(event):\n    print(event.commands)\n")
+    healthy("handlers", root)
+    monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
+    assert "reads shell commands; without the extra" in only("handlers", root, "notice").text
+
+
+def test_a_handler_that_runs_well_again_is_no_problem(root: Path, mine: Path) -> None:
+    """Whatever the log has of it."""
+    write(mine)
+    notices.record("Stop", [notices.Notice("error", "user/mine.py: on_stop", "raised KeyError")])
+    only("handlers", root, "problem")
+    file = next(each for each in discovery.find(claude, Workspace.open(root)) if each.path == mine)
+    activity.note(Call(file, file.routes[0]), failed=False)
     healthy("handlers", root)

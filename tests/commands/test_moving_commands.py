@@ -175,6 +175,10 @@ def test_of_several_each_command_is_printed_ready_to_copy(tmp_path: Path) -> Non
     ]
     holdfast("done", "--note", "all built", "user-auth", root=tmp_path)
     assert "holdfast next user-auth\n" in holdfast("next", "user-aut", root=tmp_path, code=1).err
+    assert (
+        "holdfast done pay --workflow payments\n"
+        in holdfast("done", "pay", "--workflow", "pay", root=tmp_path, code=1).err
+    )
     assert "holdfast forget --workflow=payments\n" in holdfast("forget", "--workflow=pay", root=tmp_path, code=1).err
     assert (
         "  holdfast log diff 1 now --workflow payments\n"

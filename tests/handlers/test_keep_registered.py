@@ -149,3 +149,15 @@ def test_a_handler_that_cannot_be_read_is_named_at_every_start(project: Holdfast
         lines = start(project).splitlines()
         assert lines[-3].startswith("user/bad4.py: line 1: cannot be read as Python")
         assert lines[-2:] == ["2 more are at fault", "More: holdfast handlers check"]
+
+
+def test_a_configuration_that_cannot_be_read_is_named_at_every_start(project: HoldfastProject) -> None:
+    """Or a key that is unknown: what a guard's options say wouldn't count in silence."""
+    file = paths.user_config()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for text, words in {
+        "[options": "is not TOML",
+        "lokcs = 1\n": "unknown key 'lokcs' (did you mean 'locks'?)",
+    }.items():
+        file.write_text(text)
+        assert [words in start(project) for _ in range(2)] == [True, True]

@@ -351,7 +351,7 @@ def summarised(project: HoldfastProject, words: str, how: str) -> Fired:
     return given
 
 
-def lost(project: HoldfastProject) -> list[losses.Loss]:
+def counted(project: HoldfastProject) -> list[losses.Loss]:
     there = opened(project)
     found = losses.recent(there, 10)
     there.close()
@@ -359,7 +359,7 @@ def lost(project: HoldfastProject) -> list[losses.Loss]:
 
 
 @pytest.mark.parametrize("how", ["SubagentStop", "PostCompact"])
-def test_what_the_summary_had_lost_is_reported_once(project: HoldfastProject, how: str) -> None:
+def test_what_the_summary_kept_is_counted_once(project: HoldfastProject, how: str) -> None:
     """Counted by kind, word for word, whatever the line breaks."""
     extras = (
         "--remind",
@@ -375,7 +375,7 @@ def test_what_the_summary_had_lost_is_reported_once(project: HoldfastProject, ho
 
     summarised(project, "<summary>We work on Alpha;\nalpha first. Never\nforget tabs, use SQLite.</summary>", how)
 
-    (report,) = lost(project)
+    (report,) = counted(project)
     assert report.title == "Alpha"
     assert report.counts == {
         "workflow": (1, 2),

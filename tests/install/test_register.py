@@ -186,6 +186,7 @@ def test_without_holdfast_the_command_is_silent(tmp_path: Path, shell: str, even
 @each_row("code", [0, 1, 2])
 def test_a_worktree_is_named_or_the_command_fails_in_plain_words(tmp_path: Path, shell: str, code: int) -> None:
     """The client takes the last line for the folder, and silence for an error that says nothing: so we say it."""
+    assert "To see why: holdfast handlers check" in register.NO_WORKTREE
     silent = run(shell, "WorktreeCreate", tmp_path)
     assert (silent.returncode, silent.stdout, silent.stderr.decode()) == (1, b"", f"{register.NO_WORKTREE}\n")
 

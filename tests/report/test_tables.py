@@ -32,6 +32,17 @@ def cells(table: Element) -> list[list[str]]:
     return [[words(cell) for cell in row] for body in table.iter("tbody") for row in body]
 
 
+def test_a_session_says_how_long_it_was_and_what_happened_in_it() -> None:
+    """A live one lasts until now; a compaction counts where the session went on."""
+    ended = session(runs=(run(), run()))
+    live = session(id=OTHER, standing="live", worktree="/elsewhere")
+    drawn = tables.sessions(story(sessions=(live, ended), compactions=(compaction(restored_in=OTHER),)))
+    assert cells(drawn) == [
+        ["22222222", "live", "1 Mar 2026 09:00:00", "1 Mar 2026 09:20:00, 20 min", "1", "–", "/elsewhere"],
+        ["11111111", "ended", "1 Mar 2026 09:00:00", "1 Mar 2026 09:10:00, 10 min", "–", "2", "–"],
+    ]
+
+
 def test_a_compaction_says_where_it_went_on_and_what_came_back() -> None:
     """Also that the session had nothing, that guidance was cut, refused, or puts back a trail."""
     given = (delivery(omitted=12), delivery(state="refused"), delivery(title="", state="absent"))

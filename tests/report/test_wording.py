@@ -29,8 +29,6 @@ def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("far_east")
 def test_every_moment_is_utc() -> None:
     """The page says so, wherever it was made."""
-    at = wording.seconds(STAMP)
-    assert (wording.day(at), wording.time(at), wording.time(at, seconds=True)) == ("1 Mar", "23:05", "23:05:09")
     assert wording.moment(STAMP) == "1 Mar 2026 23:05:09"
 
 

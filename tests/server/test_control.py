@@ -126,6 +126,17 @@ def test_a_lock_without_a_number_is_held_by_somebody(place: Path) -> None:
         assert not control.stop(place)
 
 
+def test_a_lock_names_its_holder_alone(place: Path) -> None:
+    """An earlier server's longer number leaves no digits behind."""
+    place.with_suffix(".lock").write_text("4194304000\n")
+    claimed = control.claim(place)
+    assert claimed
+    listener, lock = claimed
+    assert control.holder(place) == os.getpid()
+    listener.close()
+    os.close(lock)
+
+
 def test_a_link_in_the_locks_place_is_not_followed(place: Path, tmp_path: Path) -> None:
     """Somebody else's locked file makes no server."""
     with held(tmp_path / "theirs"):

@@ -126,6 +126,30 @@ def test_an_idle_child_answers_samples_without_your_handlers(place: Scratch) -> 
     assert "sample" not in place.log()
 
 
+SURROUNDINGS = """
+    import os, sys, time
+    from holdfast import *
+
+    @hookimpl
+    def on_pre_tool_use(event):
+        words = [os.environ[f"WORD{number}"] for number in range(8)]
+        return advise(f"{sys.argv[1]} {os.getcwd()} {os.umask(0):o} {time.strftime('%Z')} {len(''.join(words))}")
+    """
+
+
+def test_an_event_has_its_callers_surroundings(place: Scratch) -> None:
+    """Its folder, umask, time zone and environment, however large; they aren't the server's."""
+    (place.home / ".config/holdfast/handlers/notes.py").unlink()
+    place.user_handler("surroundings", SURROUNDINGS)
+    environ = place.environ(TZ="Asia/Tokyo") | {f"WORD{number}": "x" * 100_000 for number in range(8)}
+    mask = os.umask(0o027)
+    try:
+        got = place.fire(place.call(), environ=environ)
+    finally:
+        os.umask(mask)
+    assert got.advice == f"--serve {place.root} 27 JST 800000"
+
+
 def request(*words: bytes) -> bytes:
     """Return a request as the protocol has it."""
     body = b"\0".join(words)

@@ -2,6 +2,7 @@
 
     python -m tools.mutants                         100 bugs drawn with seed 37 and the 100 of chosen.toml
     python -m tools.mutants d007 a12                only these
+    python -m tools.mutants --below handlers        draw only there
     python -m tools.mutants --show                  print them, run nothing
     python -m tools.mutants --tests tests/contract  only what these tests find, of those that reach a changed line
 
@@ -18,18 +19,31 @@ from tools import program
 from tools.mutants import bug, drawing, running
 
 ROOT = Path(__file__).resolve().parents[2]
+CHOSEN = Path(__file__).with_name("chosen.toml")
 
 
 @click.command(help=__doc__.split("\n", 1)[0])
 @click.argument("ids", nargs=-1)
 @click.option("--seed", default=37, help="What the bugs are drawn with.", show_default=True)
 @click.option("--count", default=100, help="How many are drawn.", show_default=True)
+@click.option("--below", multiple=True, help="Draw only in files whose path begins so. May be given several times.")
+@click.option("--chosen", type=click.Path(path_type=Path), default=CHOSEN, help="A file like chosen.toml.")
 @click.option("--show", is_flag=True, help="Print the bugs and run nothing.")
 @click.option("--tests", multiple=True, help="Run only tests below this path. May be given several times.")
 @click.option("--seconds", default=90.0, help="How long the tests of one bug may take together.", show_default=True)
-def command(ids: tuple[str, ...], seed: int, count: int, show: bool, tests: tuple[str, ...], seconds: float) -> None:
+def command(
+    ids: tuple[str, ...],
+    seed: int,
+    count: int,
+    below: tuple[str, ...],
+    chosen: Path,
+    show: bool,
+    tests: tuple[str, ...],
+    seconds: float,
+) -> None:
     """Go through the bugs and print for each the first test that fails with it."""
-    bugs = [each for each in (*drawing.draw(ROOT, seed, count), *bug.chosen(ROOT)) if not ids or each.id in ids]
+    all_bugs = [*drawing.draw(ROOT, seed, count, below), *bug.chosen(ROOT, chosen)]
+    bugs = [each for each in all_bugs if not ids or each.id in ids]
     if show:
         click.echo("\n".join(map(str, bugs)))
         return
@@ -38,10 +52,10 @@ def command(ids: tuple[str, ...], seed: int, count: int, show: bool, tests: tupl
     found = 0
     for each in bugs:
         reaching = [name for name in coverage.reaching(each) if not tests or name.startswith(tests)]
-        chosen = coverage.cheapest(reaching, seconds)
-        killer = tree.killer([each], chosen) if chosen else ""
+        afforded = coverage.cheapest(reaching, seconds)
+        killer = tree.killer([each], afforded) if afforded else ""
         found += bool(killer)
-        left = len(reaching) - len(chosen)
+        left = len(reaching) - len(afforded)
         click.echo(f"{each.id} {each.file}: {killer or f'not found; {left} tests that reach it were not run'}")
     click.echo(f"{found} of {len(bugs)} found")
 

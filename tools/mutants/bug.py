@@ -42,14 +42,14 @@ class Bug:
         return self.before.splitlines(), self.after.splitlines()
 
 
-def chosen(root: Path) -> Iterator[Bug]:
-    """Yield the bugs of chosen.toml.
+def chosen(root: Path, file: Path) -> Iterator[Bug]:
+    """Yield the bugs of a file like chosen.toml.
 
     Raises:
         ValueError: The text that one of them replaces isn't in its file exactly once. It was chosen for another tree.
     """
-    for row in tomllib.loads((root / "tools/mutants/chosen.toml").read_text("utf-8"))["bug"]:
+    for row in tomllib.loads(file.read_text("utf-8"))["bug"]:
         text = (root / row["file"]).read_text("utf-8")
         if text.count(row["old"]) != 1:
-            raise ValueError(f"chosen.toml: {row['id']}: `old` isn't once in {row['file']}; change or delete it")
+            raise ValueError(f"{file.name}: {row['id']}: `old` isn't once in {row['file']}; change or delete it")
         yield Bug(row["id"], row["file"], text, text.replace(row["old"], row["new"]), row["why"])

@@ -21,15 +21,17 @@ _TYPE_CHECKING = libcst.Name("TYPE_CHECKING")
 _Change = tuple[int, libcst.CSTNode, libcst.CSTNode]  # first line, the node, what replaces it
 
 
-def draw(root: Path, seed: int, count: int) -> Iterator[Bug]:
+def draw(root: Path, seed: int, count: int, below: tuple[str, ...] = ()) -> Iterator[Bug]:
     """Yield `count` bugs of the tree at `root`; the same tree and seed give the same bugs.
 
-    A line without anything to change (a docstring, an import, an annotation) is passed over.
+    With `below`, they are in files whose path in the tree begins with one of these. A line without anything to change
+    (a docstring, an import, an annotation) is passed over.
     """
     texts = {
         str(file.relative_to(root)): file.read_text("utf-8")
         for top in _SOURCES
         for file in sorted((root / top).rglob("*.py"))
+        if not below or str(file.relative_to(root)).startswith(below)
     }
     lines = [
         (name, number)

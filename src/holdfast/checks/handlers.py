@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import sys
 from datetime import timedelta
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from holdfast import clock, config, paths
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 _CORRECT = "correct {}, then: holdfast handlers check"
+_ASKS_FOR_COMMANDS = re.compile(rb"\.(?:commands|paths)\b|^(?:when|unless)\b.*\b(?:command|path)\s*=", re.MULTILINE)
 LATELY = timedelta(days=1)
 """A fault within this time is a problem; an older one, which may never happen again, is a notice."""
 
@@ -49,8 +53,20 @@ def findings(project: Workspace) -> Iterator[Finding]:
         text, _, remedy = said.rpartition(". ")
         yield notice(f"{file.path}: {text}", remedy)
     yield from _unknown(project, files)
+    yield from _reading_shell(read)
     sound = [file for file in read if file.active and file.path not in {each.path for each, _ in complaints}]
     yield ok(f"{count(len(sound), 'handler')} without faults")
+
+
+def _reading_shell(files: Sequence[HandlerFile]) -> Iterator[Finding]:
+    """Yield a notice for each handler that asks for shell commands, if nothing here can read bash."""
+    if not find_spec("tree_sitter_bash"):
+        for file in files:
+            if file.place != "shipped" and file.active and _ASKS_FOR_COMMANDS.search(file.source):
+                text = (
+                    f"{file.path} reads shell commands, but without the extra holdfast[shell] only plain words are read"
+                )
+                yield notice(text, f"install tree-sitter and tree-sitter-bash into {sys.prefix}")
 
 
 def _complaint(file: HandlerFile, said: str) -> Finding:
@@ -123,6 +139,10 @@ def _switch_on(name: str, project: Workspace) -> str:
 def _unknown(project: Workspace, files: Sequence[HandlerFile]) -> Iterator[Finding]:
     """Yield a notice for each name in the configuration that no handler has."""
     names = {file.name for file in files}
+    for name in project.config.options:
+        if name not in names:
+            text = f"[options.{name}] is in the configuration, but no handler has that name"
+            yield notice(text, "holdfast handlers list")
     for key in ("off", "on"):
         for name in getattr(project.config.handlers, key):
             if name not in names:

@@ -1,4 +1,4 @@
-"""Check that the formats from other packages can be used, and those without code."""
+"""Check that what other packages bring can be used, formats and handlers, and formats without code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast import formats, paths
 from holdfast.checks import notice, ok, problem
 from holdfast.formats.described import catalog
 from holdfast.formats.record import listed
-from holdfast.install import format_index
+from holdfast.install import format_index, handler_packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,8 @@ _ANEW = "holdfast doctor --fix"
 def findings(project: Workspace) -> Iterator[Finding]:
     """Load each of these formats, and compare the index that events read with what is installed."""
     yield from _described(project)
+    for text in handler_packages.unusable():
+        yield notice(text, "tell the package's author")
     found = format_index.find()
     known = {each.NAME for each in listed(formats.index())}
     usable = [each for each in found if not each.fault]

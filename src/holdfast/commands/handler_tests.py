@@ -111,7 +111,8 @@ def test(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) ->
     for file, fault in faulty:
         _say(f"{file.path}: {fault}")
     for each in failed:
-        where = f"{each.file.path}:{each.route.line}: {each.route.function}"
+        line = f":{each.route.line}" * bool(each.route.line)
+        where = f"{each.file.path}{line}: {each.route.function}"
         _say(f"{where}: {wording.quoted(each.text)}: expected {each.expected or 'nothing'}, got {each.actual}")
     for file in tested:
         if not file.faults and not any(each.file is file for each in results):

@@ -16,11 +16,12 @@ from holdfast import capture, paths
 from holdfast.clients import claude
 from holdfast.commands import definition_trust, handler_trust, options, terminal
 from holdfast.commands.verb import Json, Yes, verb
+from holdfast.dispatch import notices
 from holdfast.engine import CLIENT
 from holdfast.errors import EventError, HoldfastError
 from holdfast.files import redact, trust
 from holdfast.install import inspection
-from holdfast.plugins import discovery, outcomes, strict_memory
+from holdfast.plugins import discovery, kinds, outcomes, strict_memory
 from holdfast.process.terminal_text import printable
 from holdfast.sessions.history import recordings
 from holdfast.sessions.workspace import Workspace
@@ -125,6 +126,9 @@ def command(
         differing = [pair for pair in zip(trials, now, before, strict=True) if not pair[1].same(pair[2])]
         code = code if code == 2 else int(bool(differing))
         _print_differing(differing, len(trials), against, as_json)
+        for each in files if not as_json else ():
+            if each.changed and not each.active:
+                options.say(f'"now" is without {each.path.name}: {inspection.idle(each)}')
     elif as_json:
         options.print_json([_row(*pair) for pair in zip(trials, now, strict=True)])
     elif which == "all":
@@ -200,18 +204,24 @@ def _earlier(
     """
     top = file.absolute().parent if file else project.root
     name = file.name if file else f"{trust.relative_name(top, paths.project_handlers(top))}/"
-    now, granted = {each.path: each for each in files}, trust.granted(project.root)
+    now = {each.path: each for each in files}
+    present = {path: source for each in files for path, source in (*each.helpers.items(), (each.path, each.source))}
+    granted = trust.granted(project.root)
     found = [each for each in files if not file and each.place != "project"]
+    contents = revisions.contents(top, revision, name)
+    helpers = {Path(each).name: source for each, source in contents.items() if kinds.is_helper(Path(each).name)}
     unknown = False
-    for relative, content in revisions.contents(top, revision, name).items():
+    for relative, content in contents.items():
         known, digest = now.get(top / relative), trust.digest(content)
         if known and (known.off or known.replaced_by):
             continue
-        found.append(firing.alone(top / relative, content, "user" if file else "project"))
-        if digest != (known.digest if file and known else granted.get(relative)):
+        if Path(relative).name not in helpers:
+            found.append(firing.alone(top / relative, content, "user" if file else "project", helpers))
+        source = present.get(top / relative, b"")
+        if digest != (trust.digest(source) if file else granted.get(relative)):
             unknown = True
             click.echo(f"{relative} at {revision}  sha256 {digest[:12]}", err=on_stderr)
-            for line in handler_trust.diff(known.source if known else b"", content, "as it is now", f"at {revision}"):
+            for line in handler_trust.diff(source, content, "as it is now", f"at {revision}"):
                 click.echo(f"  {printable(line)}", err=on_stderr)
     if unknown:
         definition_trust.ask(f"Run these contents of {revision} once?", yes=yes, on_stderr=on_stderr)
@@ -262,7 +272,8 @@ def _ms(answer: Answer) -> float:
 def _not_run(files: Sequence[HandlerFile], fired: Fired) -> list[str]:
     """Return a line for each file that would have been asked about the event if it ran, with the reason why not."""
     event, value = fired.event.hook_event_name, CLIENT.matcher_value(fired.event)
-    return [
+    resting = [f"{call.label} is {said}" for call in fired.plan if (said := notices.left_out(call))]
+    return resting + [
         f"{file.place}/{file.path.name}: {inspection.idle(file)}"
         for file in files
         if not file.active and any(strict_memory.selects(claude, route, event, value) for route in file.routes)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
-from click.shell_completion import CompletionItem
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -24,12 +23,13 @@ from holdfast.commands import (
     timefmt,
 )
 from holdfast.commands.verb import InProject, Json, ListGroup, verb
-from holdfast.errors import EventError, HoldfastError, because, command_line
+from holdfast.dispatch import notices
+from holdfast.errors import HoldfastError, because, command_line
 from holdfast.install import hookify, inspection
 from holdfast.ledger import event_log
-from holdfast.plugins import discovery, strict_memory, switches
+from holdfast.plugins import activity, discovery, strict_memory, switches
+from holdfast.plugins.loader import Call
 from holdfast.sessions.workspace import Workspace
-from holdfast.testkit import payloads
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
@@ -190,7 +190,12 @@ def on(project: Workspace, name: str) -> None:
     if any(file.off for file in _named(project, name)):
         changed |= switches.set_listed(name, on=True)
         project = options.reopen(project)
-    click.echo(f"{name} is on." if changed else f"{name} was already on.")
+    resting = [
+        call for file in _named(project, name) for route in file.routes if notices.left_out(call := Call(file, route))
+    ]
+    for call in resting:
+        activity.wake(call)
+    click.echo(f"{name} is on." if changed or resting else f"{name} was already on.")
     for file in _named(project, name):
         if not file.active:
             _say(f"{file.path} doesn't run: {inspection.idle(file)}")
@@ -204,23 +209,6 @@ def _named(project: Workspace, name: str) -> list[HandlerFile]:
     if not files:
         raise handler_tests.unknown(name, found)
     return files
-
-
-class _EventName(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases of click only
-    """The name of an event, in any case."""
-
-    name = "event"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name in the client's spelling."""
-        try:
-            return payloads.event_name(value)
-        except EventError as error:
-            raise click.BadParameter(str(error), ctx, param) from None
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the names that begin with a text."""
-        return [CompletionItem(name) for name in events.EVENTS if name.casefold().startswith(incomplete.casefold())]
 
 
 @verb("new", command)
@@ -274,6 +262,7 @@ def import_(project: Workspace, *files: Path, in_project: InProject = False) -> 
     if not chosen:
         raise HoldfastError(f"there are no files hookify.*.local.md in {' and '.join(map(str, places))}")
     folder = handler_registration.folder(project, in_project)
+    names = {file.name: file.path for file in discovery.find(claude, project)}
     written: dict[Path, bytes] = {}
     for path in chosen:
         try:
@@ -283,12 +272,13 @@ def import_(project: Workspace, *files: Path, in_project: InProject = False) -> 
             continue
         for rule in made:
             target = folder / f"{rule.name}.toml"
-            if target.exists():
-                _say(f"Left out {path}: {target} already exists.")
+            if taken := names.get(rule.name):
+                _say(f"Left out {path}: {taken} has its name, {rule.name}.")
                 continue
             folder.mkdir(parents=True, exist_ok=True)
             target.write_text(rule.text, "utf-8")
             written[target] = rule.text.encode()
+            names[rule.name] = target
             _say(f"Wrote {target}.")
     if in_project:
         strict_memory.trust_files(claude, project.root, written)

@@ -34,7 +34,7 @@ def command(
 
     If FILE is -, the page goes to the screen.
 
-    It shows a timeline of sessions, compactions, agents and phases, and the log.
+    It lists sessions, compactions, workflows, agents, what the context got, and the log.
     The page loads nothing and runs no scripts. Secrets are masked. Times are UTC.
     In a project without a .claude folder, the page goes to your state folder.
 

@@ -68,7 +68,7 @@ def command(project: Workspace, *, as_json: Json = False) -> None:
     _section("Agents", [_agent(each, units) for each in status["agents"]])
     _section("Last compactions", [_compaction(each) for each in status["compactions"]])
     _section("Last deliveries", [_delivery(each) for each in status["deliveries"]])
-    _section("What summaries lost", [line for each in status["losses"] for line in _loss(each)])
+    _section("Kept by summaries", [_loss(each) for each in status["losses"]])
     _section("Unreadable files", [paths.shown(f"{each['path']}: {each['reason']}") for each in status["problems"]])
     _section("Failing handlers", [paths.shown(f"{each['file']}: {each['fault']}") for each in status["faults"]])
     _section("Last warnings and errors", [paths.shown(_trouble(each)) for each in status["log"]])
@@ -177,14 +177,10 @@ def _delivery(row: dict[str, Any]) -> str:
     return f"{_time(row['made_at'])}, session {row['session'][:8]}: {said}: {_ARRIVED[row['state']]}"
 
 
-def _loss(row: dict[str, Any]) -> list[str]:
+def _loss(row: dict[str, Any]) -> str:
     kinds = ", ".join(f"{kind} {kept}/{total}" for kind, (kept, total) in row["counts"].items())
     said = f"the client's summary had {row['kept']} of {row['total']} facts word for word ({kinds})"
-    gone = [
-        f"  lost {kind}: {'; '.join(map(one_line, listed))}{losses.more(row['counts'][kind], listed)}"
-        for kind, listed in row["lost"].items()
-    ]
-    return [f"{_time(row['noted_at'])}, session {row['session'][:8]}: {one_line(row['title'])}: {said}", *gone]
+    return f"{_time(row['noted_at'])}, session {row['session'][:8]}: {one_line(row['title'])}: {said}"
 
 
 def _time(stamp: str) -> str:

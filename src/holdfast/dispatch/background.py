@@ -60,7 +60,7 @@ def newest(project: OpenProject, session: str, file: str, plan: Sequence[Call]) 
     memory = State(project, "background", session, "", "")
     now, run = time.time(), os.getpid()
     left = list(plan)
-    with suppress(HoldfastError):
+    with suppress(HoldfastError, OSError):
         with memory.session as begun:
             for key, (at, _) in list(begun.items()):
                 if now - at > _KEPT_S:

@@ -36,7 +36,7 @@ def bounded(
 ) -> tuple[tuple[Outcome, ...], tuple[tuple[str, str], ...]]:
     """Leave out what would force another turn once a handler has forced as many as it may, one after the other.
 
-    `force_turn(…, at_most=…, within=…)` says its own bound. Without one, the user is told when the bound is reached.
+    `force_turn(…, at_most=…, within=…)` says its own bound. The user is told when the bound is reached.
 
     Args:
         event: the end of a turn.
@@ -60,11 +60,12 @@ def bounded(
             memory.clear()
         count, since = memory.get("count", 0), memory.get("since", now)
         over = (most is not None and count >= most) or (within is not None and now - since > within)
-        memory.update({"count": count + 1, "since": since})
+        told = bool(memory.get("told"))
+        memory.update({"count": count + 1, "since": since, "told": over})
     if not over:
         return tuple(returned), ()
     dropped = f"it has forced {count} turns in a row"
     kept = [outcome for outcome in returned if outcome.kind not in _FORCING]
-    if not own and count == most:
+    if not told:
         kept.append(tell_user(f"Holdfast: {label} forced {count} turns in a row, so Claude may stop now."))
     return tuple(kept), ((forcing.kind, dropped),)

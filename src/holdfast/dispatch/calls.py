@@ -94,6 +94,16 @@ class Caller:
             self._surroundings.restore()
         return self._faults[call.label]
 
+    def check(self, call: Call, event: Event) -> str:
+        """Load a handler file, and read the options that its function asks for. Return what is wrong; else ""."""
+        if (fault := self.load(call)) or "options" not in self._loaded[call.label].argnames:
+            return fault
+        try:
+            self._argument("options", call, event, self._loaded[call.label])
+        except HoldfastError as error:
+            return f"{call.route.function}: {error}"
+        return ""
+
     def call(self, call: Call, event: Event) -> Answer:
         """Call a function, after loading its file if that hasn't happened. Raises only EventStopped.
 

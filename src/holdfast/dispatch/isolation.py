@@ -193,7 +193,7 @@ def _serve(state: EventState, load_first: Sequence[Call], calls: Sequence[Call],
             call = by_label[request["label"]]
             process.write(messages, {"begin": call.label})
             if request["do"] == "load":
-                answer = Answer(call.label, fault=caller.load(call))
+                answer = Answer(call.label, fault=caller.check(call, state.event))
             else:
                 answer = caller.call(call, state.event)
             _end_fork(pid)

@@ -71,7 +71,7 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
                 Notice(
                     "warning",
                     label,
-                    "wrote to stdout, which Claude Code ignores; use context.log()",
+                    "printed text, which nobody sees; use context.log()",
                     files[label],
                     text,
                 )
@@ -87,15 +87,21 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
         failed = any(answer.fault and answer.ran and answer.label == call.label for answer in answers)
         if failed and call.route.on_failure == "skip" and activity.begins_to_rest(call) and not call.route.strict:
             rest = f"has failed {activity.FAILURES_IN_A_ROW} times in a row, so it is left out for"
-            text = f"{rest} {activity.REST_S / 60:.0f} minutes"
+            again = command_line("handlers", "on", call.file.name)
+            text = f"{rest} {activity.REST_S / 60:.0f} minutes; to run it now: {again}"
             found.append(Notice("warning", call.label, text, call.file, about="rest"))
     return found
 
 
-def is_left_out(call: Call) -> bool:
-    """Return whether a call isn't made because its file has failed too often in a row; never if a failure refuses."""
-    harmless = not call.route.strict and call.route.on_failure == "skip" and call.file.place != "shipped"
-    return harmless and activity.is_resting(call)
+def left_out(call: Call) -> str:
+    """Return why a call isn't made, if its file has failed too often in a row and no failure of it refuses; else ""."""
+    if call.route.strict or call.route.on_failure != "skip" or call.file.place == "shipped":
+        return ""
+    end = activity.rests_until(call)
+    if end is None:
+        return ""
+    said = f"left out until {end:%H:%M} UTC, after {activity.FAILURES_IN_A_ROW} failures in a row"
+    return f"{said}; to run it now: {command_line('handlers', 'on', call.file.name)}"
 
 
 def note_activity(plan: Sequence[Call], answers: Sequence[Answer]) -> None:
@@ -178,7 +184,8 @@ def note_unusable(
         elif file.changed and not file.active and not faults.is_known(session, file):
             routes = discovery.trusted_routes(hooks, file)
             if any(strict_memory.selects(hooks, route, event, value) for route in routes):
-                command = command_line("handlers", "trust", "--project", str(file.path.parents[2]), file.path.name)
+                changed = file.untrusted_helper or file.path.name
+                command = command_line("handlers", "trust", "--project", str(file.path.parents[2]), changed)
                 messages[faults.key(file)] = (
                     f"project/{file.path.name} {file.distrust}. To see the change and trust it: {command}"
                 )

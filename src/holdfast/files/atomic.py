@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import ChangedError, StateError
-from holdfast.files.exchange import exchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +21,7 @@ _SWEPT_FILES = 1_024  # of a folder that a write looks at; with more of them, ea
 _UNIQUE_BYTES = 6  # random bytes in a temporary file's name
 _COMPARED_LIMIT_BYTES = 64 * 1024 * 1024  # bytes of a file that are compared
 _CHANGED = "was saved by somebody else meanwhile; their content stands, try again"
+_REMOVED = "was removed by somebody else meanwhile"
 
 
 def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False, durable: bool = True) -> None:
@@ -46,15 +46,8 @@ def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False, d
 def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o644, durable: bool = True) -> float:
     """Write as `write` does, but only over a file that still holds `expected` (None: no file); return its `st_mtime`.
 
-    An editor takes no lock. Whatever it saved before the swap is compared with `expected` and, if it differs, put back
-    as it was; only for the microseconds of the comparison does a reader see the new content. These gaps remain:
-
-    - An editor that opened the file before the swap, didn't empty it, and writes to it afterwards writes to the old
-      file.
-    - If the system can't swap two files in one step (`exchange`), content saved in the microseconds between the last
-      comparison and the rename is overwritten.
-    - If this process is killed in the microseconds in which somebody's content is swapped out, that content stays
-      beside the file as a `.tmp` until the next write a minute later or more.
+    An editor takes no lock. What it saves in the microseconds between the comparison and the rename is overwritten, and
+    if it opened the file before the rename and writes to it later, it writes to the old file.
 
     Raises ChangedError if the content differs, StateError as `write` does.
     """
@@ -64,8 +57,10 @@ def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o64
             written = temporary.lstat().st_mtime
             if expected is None:
                 _create(temporary, path)
+            elif _content(path) != expected:
+                raise ChangedError(path, _CHANGED if os.path.lexists(path) else _REMOVED)
             else:
-                _swap(temporary, path, data, expected)
+                temporary.replace(path)
     except OSError as error:
         raise StateError(path, f"cannot be written: {error.strerror or error}") from error
     if durable:
@@ -187,31 +182,6 @@ def _create(temporary: Path, path: Path) -> None:
         if os.path.lexists(path):
             raise ChangedError(path, _CHANGED) from None
         temporary.replace(path)
-
-
-def _swap(temporary: Path, path: Path, data: bytes, expected: bytes) -> None:
-    """Replace a file that holds `expected` with a finished one. Raises ChangedError, OSError."""
-    if _content(path) != expected:
-        raise ChangedError(path, _CHANGED)
-    if not _exchanged(temporary, path):
-        temporary.replace(path)
-        return
-    placed: bytes | None = data
-    held = _content(temporary)
-    if held == expected:
-        return
-    # Somebody saved between comparison and swap, so their content is swapped back. If what comes out is not what was
-    # placed there, it was saved even later and is swapped back too, until what was placed comes out.
-    while _exchanged(temporary, path) and (out := _content(temporary)) != placed:
-        placed, held = held, out
-    raise ChangedError(path, _CHANGED)
-
-
-def _exchanged(temporary: Path, path: Path) -> bool:
-    try:
-        return exchange(temporary, path)
-    except FileNotFoundError as error:
-        raise ChangedError(path, "was removed by somebody else meanwhile") from error
 
 
 def _content(path: Path) -> bytes | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,16 +22,28 @@ GROUP = "holdfast.handlers"
 
 def find() -> list[Package]:
     """Return the installed packages that bring handlers, by name. None of their handlers is loaded."""
-    found = []
+    return sorted(package for package in _named() if package.folder)
+
+
+def unusable() -> list[str]:
+    """Return a sentence for each entry point that names no folder."""
+    return [
+        f"{each.name} {each.version} brings no handlers, because its entry point {GROUP} names no package"
+        for each in _named()
+        if not each.folder
+    ]
+
+
+def _named() -> Iterator[Package]:
+    """Yield what each entry point names; without a folder if that is none."""
     for entry in entry_points(group=GROUP):
         try:
             spec = find_spec(entry.value)
         except (ImportError, ValueError):
-            continue
-        for folder in (spec.submodule_search_locations if spec else None) or ():
-            name, number = (entry.dist.name, entry.dist.version) if entry.dist else (entry.name, "")
-            found.append(Package(name, number, str(Path(folder).resolve())))
-    return sorted(found)
+            spec = None
+        name, number = (entry.dist.name, entry.dist.version) if entry.dist else (entry.name, "")
+        for folder in (spec.submodule_search_locations if spec else None) or ("",):
+            yield Package(name, number, str(Path(folder).resolve()) if folder else "")
 
 
 def refresh() -> list[str]:
@@ -69,7 +82,9 @@ def unmet(requires: Sequence[str]) -> Iterator[str]:
         try:
             wanted = Requirement(text)
         except InvalidRequirement as error:
-            yield f"holdfast.toml: key 'requires': {text!r} isn't a requirement: {error}"
+            yield f"holdfast.toml: key 'requires': {text!r} isn't a requirement: {str(error).partition(chr(10))[0]}"
+            continue
+        if wanted.marker and not wanted.marker.evaluate():
             continue
         try:
             there = version(wanted.name)
@@ -77,5 +92,5 @@ def unmet(requires: Sequence[str]) -> Iterator[str]:
             there = ""
         if not there or not wanted.specifier.contains(there, prereleases=True):
             how = f"{there} is installed" if there else "it isn't installed"
-            where = "Install it in Holdfast's environment, which `holdfast doctor` names; then run `holdfast install`."
+            where = f"Install it into Holdfast's environment, {sys.prefix}. Then run `holdfast install`."
             yield f"This project requires {text}, and {how}. {where}"

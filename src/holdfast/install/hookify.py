@@ -31,6 +31,7 @@ _FIELDS = {
 _USUAL_FIELD = {"bash": "command", "file": "new_text"}
 _ANSWERS = {
     ("PreToolUse", "block"): "deny",
+    ("PreToolUse", "ask"): "ask",
     ("PreToolUse", "warn"): "advise",
     ("UserPromptSubmit", "block"): "block",
     ("UserPromptSubmit", "warn"): "advise",
@@ -56,7 +57,7 @@ def rules(source: str) -> list[Imported]:
         HoldfastError: it is no such file, or it has a condition that no event knows.
     """
     head, message = _parts(source)
-    name = re.sub(r"\W+", "_", str(head.get("name") or "hookify")).strip("_")
+    name = re.sub(r"\W+", "_", str(head.get("name", ""))).strip("_") or "hookify"
     kind, action = str(head.get("event", "all")), str(head.get("action", "warn"))
     kinds = list(_EVENTS) if kind == "all" else [kind]
     if not set(kinds) <= set(_EVENTS):
@@ -83,7 +84,7 @@ def _rule(kind: str, action: str, message: str, conditions: Sequence[tuple[str, 
         f"event = {_quoted(event)}",
         *([f"match = {_quoted(match)}"] if match else []),
         *([f"when = {{ {when} }}"] if when else []),
-        f"answer = {_quoted(_ANSWERS[event, 'block' if action == 'block' else 'warn'])}",
+        f"answer = {_quoted(_ANSWERS.get((event, action)) or _ANSWERS[event, 'warn'])}",
         f"text = {_quoted(message)}",
         *([] if enabled else ["off_by_default = true"]),
     ]
@@ -92,13 +93,13 @@ def _rule(kind: str, action: str, message: str, conditions: Sequence[tuple[str, 
 
 def _joined(parts: Sequence[str]) -> str:
     """Return a regular expression for texts that all of some fit."""
-    return f"(?i){parts[0]}" if len(parts) == 1 else "(?is)^" + "".join(f"(?=.*(?:{part}))" for part in parts)
+    return parts[0] if len(parts) == 1 else "(?s)^" + "".join(f"(?=.*(?:{part}))" for part in parts)
 
 
 def _regex(operator: str, pattern: str) -> str:
     plain = re.escape(pattern)
     known = {
-        "regex_match": pattern,
+        "regex_match": f"(?i:{pattern})",  # hookify ignores case there, and there only
         "contains": plain,
         "equals": rf"\A{plain}\Z",
         "not_contains": rf"\A(?!(?s:.*){plain})",
@@ -117,7 +118,7 @@ def _conditions(head: dict[str, Any], kind: str) -> Iterator[tuple[str, str, str
         for each in listed:
             yield each.get("field", ""), each.get("operator", "regex_match"), each.get("pattern", "")
     elif pattern := head.get("pattern"):
-        yield head.get("field") or _USUAL_FIELD.get(kind, "content"), "regex_match", pattern
+        yield _USUAL_FIELD.get(kind, "content"), "regex_match", pattern
 
 
 def _parts(source: str) -> tuple[dict[str, Any], str]:

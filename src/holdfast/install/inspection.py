@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from shlex import quote
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from holdfast import clock, paths
 from holdfast.clients import claude
-from holdfast.clients.claude import events
-from holdfast.dispatch import background, faults
+from holdfast.clients.claude import events, settings_schema
+from holdfast.dispatch import background, faults, notices
 from holdfast.dispatch.run import Run
 from holdfast.errors import StateError, command_line
 from holdfast.install import plugin, register, registrations
-from holdfast.plugins import activity, executables, kinds, loader, packages, statics
+from holdfast.plugins import activity, executables, kinds, loader, packages, rules, statics
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.plugins.discovery import HandlerFile
@@ -42,13 +43,27 @@ def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple
     """
     found: list[tuple[HandlerFile, str]] = []
     for file in files:
-        told = [*file.faults, *statics.faults(file.source, file.routes, claude)]
+        told = [*file.faults, *statics.faults(file.source, file.routes, claude), *_never_holds(file)]
         told += _load(project, file) if file.active else []
         found += [(file, each) for each in dict.fromkeys(told)]
-        fault, _ = faults.of(file)
-        if fault and not file.refuses:  # otherwise its faults say already why it can't be called
-            found.append((file, fault))
+        fault, at = faults.of(file)
+        if fault and not file.refuses and not _healed(file, fault, at):
+            found.append((file, fault))  # one that refuses says already why it can't be called
     return found
+
+
+def _healed(file: HandlerFile, fault: str, at: str) -> bool:
+    """Return whether the function that failed has run well since."""
+    moment, event = clock.parse(at), fault.partition(":")[0]
+    calls = [Call(file, route) for route in file.routes if route.event == event]
+    return moment is not None and any(activity.has_run_well_since(call, moment) for call in calls)
+
+
+def _never_holds(file: HandlerFile) -> Iterator[str]:
+    """Yield what never holds in a rule."""
+    if file.path.suffix == kinds.RULE_SUFFIX and file.routes and not file.faults and file.source:
+        fields = events.model(file.routes[0].event).model_fields
+        yield from rules.never_holds(file.source, fields, get_args(settings_schema.Mode))
 
 
 def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
@@ -196,7 +211,7 @@ def _stray(path: Path) -> str:
         return f"a folder, and handlers in it don't run; move them into {path.parent}"
     if kinds.is_handler(path):
         return ""
-    return "its name doesn't end in .py or .toml, and it can't be executed"
+    return f"its name doesn't end in .py or .toml, and it can't be executed; to run it: chmod +x {quote(str(path))}"
 
 
 HELPER = "a helper file, because its name begins with _"
@@ -272,5 +287,5 @@ def _row(call: Call, withheld: str) -> dict[str, Any]:
         "broken": route.broken or None,
         "off": call.file.off,
         "last_run": clock.stamp(last) if (last := activity.last_run(call)) else None,
-        "inactive_reason": idle(call.file) or withheld or None,
+        "inactive_reason": idle(call.file) or withheld or notices.left_out(call) or None,
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast import log, paths
 from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
-from holdfast.config import Config
+from holdfast.config import Config, load
 from holdfast.dispatch import faults
 from holdfast.errors import HoldfastError, command_line
 from holdfast.files import trust
@@ -37,6 +37,7 @@ def upkeep(project: Project, session: str) -> list[str]:
     files = discovery.find(claude, project)
     lines = [*_keep_registered(project, files), *distrusted(project, files), *unguarded(project), *faulty(files)]
     lines += unmet
+    lines += load(project.root, trusted=trust.config_trusted(project.root)).problems
     named = {faults.key(file): "" for file in files if file.changed or file.faults}
     return [*lines, *filter(None, faults.untold(session, named, now=True))]
 

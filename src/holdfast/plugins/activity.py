@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from holdfast import clock, paths
@@ -27,9 +28,9 @@ def note(call: Call, *, failed: bool) -> None:
     now = clock.now().timestamp()
     with suppress(OSError):
         paths.ensure_private(path.parent)
-        with path.open("ab") as file:  # a byte for each failure, appended, so that none of two at once is lost
+        with open(path, "ab", opener=_opened_privately) as file:  # appended, so that none of two at once is lost
             if failed:
-                file.write(b"x")
+                file.write(b"x")  # a byte for each failure in a row
             else:
                 file.truncate(0)
         os.utime(path, (now, now))
@@ -43,12 +44,25 @@ def last_run(call: Call) -> datetime | None:
         return None
 
 
-def is_resting(call: Call) -> bool:
-    """Return whether a function has failed so often in a row that it is left out for now."""
-    if _failures(_file(call)) < FAILURES_IN_A_ROW:
-        return False
+def has_run_well_since(call: Call, moment: datetime) -> bool:
+    """Return whether a function's latest run was after a time, and didn't fail."""
     last = last_run(call)
-    return last is not None and (clock.now() - last).total_seconds() < REST_S
+    return last is not None and last > moment and not _failures(_file(call))
+
+
+def rests_until(call: Call) -> datetime | None:
+    """Return until when a function is left out, because it has failed so often in a row; None if it isn't."""
+    last = last_run(call)
+    if last is None or _failures(_file(call)) < FAILURES_IN_A_ROW:
+        return None
+    end = last + timedelta(seconds=REST_S)
+    return end if clock.now() < end else None
+
+
+def wake(call: Call) -> None:
+    """Let a function that is left out be called again."""
+    with suppress(OSError):
+        os.truncate(_file(call), 0)
 
 
 def begins_to_rest(call: Call) -> bool:
@@ -68,3 +82,7 @@ def _file(call: Call) -> Path:
     """Return the file about a function, with the present content of its file."""
     key = f"{call.file.path} {call.file.digest} {call.route.function}"
     return cache.folder() / f"{trust.digest(key.encode('utf-8', 'surrogateescape'))[:32]}.ran"
+
+
+def _opened_privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -218,12 +218,21 @@ def _missing(place: Place, folder: Folder, memory: Mapping[str, tuple[Route, ...
         parent, _, name = path.rpartition("/")
         if parent == str(folder.path):
             if name not in folder.files and name not in folder.unreadable:
-                missing[name] = "is gone; put it back"
+                missing[name] = _why_missing(folder.path / name)
         elif place == "user" and strict_memory.everywhere(path) and not _has_strict(folder, name):
             # Otherwise a changed XDG_CONFIG_HOME could switch the guard off.
             where = f"is not in {folder.path}, where yours are looked for"
             missing[path] = f"({path}) {where}; move it or correct XDG_CONFIG_HOME"
     return missing
+
+
+def _why_missing(path: Path) -> str:
+    """Return why a strict file is no handler any more, and what to do."""
+    if path.is_dir():
+        return "is a folder now; put the file back"
+    if path.is_file() and not os.access(path, os.X_OK):
+        return f"can't be executed any more; run chmod +x {quote(str(path))}"
+    return "is gone; put it back"
 
 
 def _has_strict(folder: Folder, name: str) -> bool:
@@ -408,5 +417,8 @@ def _replaced(file: HandlerFile, namesakes: Sequence[HandlerFile]) -> HandlerFil
     winner = guard or usable[-1]
     if file is winner:
         return file
+    if file.path.parent == winner.path.parent:  # neither is nearer, and one of the two may be a guard
+        said = f"has the name of {winner.path.name}, so they are switched on and off together, and share their options"
+        return replace(file, doubts=(*file.doubts, said))
     notice = f"it can't replace {winner.path}, which is strict" if file.place == "project" else ""
     return replace(file, replaced_by=winner.path, notice=notice)

@@ -19,12 +19,13 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
+from holdfast.errors import HoldfastError, because
 from holdfast.files import atomic, cache, trust
 from holdfast.plugins.markers import hookimpl
 from holdfast.plugins.scan import Fault, Scan, routes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.plugins.hooks import Hooks
@@ -36,6 +37,8 @@ _HEADER = re.compile(r"^[^\w\n]{1,4}\s*holdfast(?P<example>-example)?:\s*(?P<tex
 _HEADER_CHARS = 4_096
 _FLAGS = frozenset({"strict", "tryfirst", "trylast", "background"})
 _MODE = 0o700
+_LEFT_BEHIND_S = 0.2
+"""Seconds between two looks at whether a script has ended whose output is still open."""
 
 
 def is_script(source: bytes) -> bool:
@@ -58,7 +61,12 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
     faults: dict[str, str] = {}
     if not is_script(source):
         return Scan()  # any program may lie beside handlers
-    examples = dict(_example(text) for _, text in _lines(source, example=True))
+    examples: dict[str, str] = {}
+    for number, text in _lines(source, example=True):
+        try:
+            examples |= (_example(text),)
+        except Fault as fault:
+            faults[f"line {number}"] = f"line {number}: {fault}"
     for number, text in _lines(source, example=False):
         try:
             options = _options(text) | ({"examples": examples} if examples else {})
@@ -84,21 +92,38 @@ def function(hooks: Hooks, path: Path, source: bytes, event_name: str) -> Callab
     @hookimpl
     def run(event: Any) -> Sequence[Outcome]:
         environ = {**os.environ, FOLDER_VARIABLE: str(path.parent)}
-        with subprocess.Popen(
-            [_private_copy(source)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environ,
-        ) as process:
+        with _started(source, environ) as process:
             try:
-                stdout, stderr = process.communicate(hooks.to_json(event).encode("utf-8", "replace"))
+                stdout, stderr = _output(process, hooks.to_json(event).encode("utf-8", "replace"))
             except BaseException:  # its time is up: what it has started ends with the handlers' process
                 process.kill()
                 raise
         return hooks.hook_outcomes(event_name, process.returncode, _text(stdout), _text(stderr))
 
     return run
+
+
+def _started(source: bytes, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a script. Raises HandlerError if it can't be started."""
+    pipe = subprocess.PIPE
+    try:
+        return subprocess.Popen([_private_copy(source)], stdin=pipe, stdout=pipe, stderr=pipe, env=environ)
+    except OSError as error:
+        first = source.partition(b"\n")[0].decode("utf-8", "replace")
+        ends = "; its lines end in CR LF, save it with LF" if first.endswith("\r") else ""
+        raise HoldfastError(f"its program {first.strip()} can't be started: {because(error)}{ends}") from None
+
+
+def _output(process: subprocess.Popen[bytes], data: bytes) -> tuple[bytes, bytes]:
+    """Return what a script wrote until it ended, even if a program that it left behind keeps its output open."""
+    text: bytes | None = data
+    while True:
+        try:
+            return process.communicate(text, _LEFT_BEHIND_S)
+        except subprocess.TimeoutExpired as still:
+            if process.poll() is not None:
+                return still.output or b"", still.stderr or b""
+            text = None  # it is on its way
 
 
 def _private_copy(source: bytes) -> Path:
@@ -119,7 +144,9 @@ def _lines(source: bytes, *, example: bool) -> Iterator[tuple[int, str]]:
 
 def _example(text: str) -> tuple[str, str]:
     """Return an example's text and outcome: `git push -f => deny`; nothing behind the arrow is silence."""
-    what, _, answer = text.rpartition("=>")
+    what, arrow, answer = text.rpartition("=>")
+    if not arrow:
+        raise Fault(f"an example is TEXT => ANSWER, not {text!r}")
     return what.strip(), answer.strip()
 
 
@@ -142,7 +169,7 @@ def _options(text: str) -> dict[str, Any]:
         elif equals and name not in _FLAGS:
             options[name] = value
         else:
-            raise Fault(f"{word!r} is neither NAME=VALUE nor one of {', '.join(sorted(_FLAGS))}")
+            raise Fault(f"{word!r} is neither NAME=VALUE, without blanks, nor one of {', '.join(sorted(_FLAGS))}")
     return options
 
 

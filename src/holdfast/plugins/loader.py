@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass, replace
 from importlib.abc import Loader, MetaPathFinder
@@ -87,8 +88,9 @@ _preloaded: dict[tuple[Path, str], ModuleType] = {}
 
 
 def module_name(file: HandlerFile) -> str:
-    """Return the name of a handler file's module."""
-    return f"holdfast_handlers.{file.place}.{file.name}"
+    """Return the name of a handler file's module; of two packages, each has names of its own."""
+    folder = f"_{trust.digest(os.fsencode(file.path.parent))[:8]}" if file.place == "package" else ""
+    return f"holdfast_handlers.{file.place}{folder}.{file.name}"
 
 
 def load(file: HandlerFile) -> ModuleType:
@@ -144,7 +146,7 @@ def forget_helpers() -> None:
 def _offer_helpers(file: HandlerFile) -> None:
     """Let a handler file import the helpers beside it."""
     package = module_name(file).rpartition(".")[0]
-    for name in ("holdfast_handlers", package) if file.helpers else ():
+    for name in ("holdfast_handlers", package):  # without helpers too: the error names the one that is missing
         if name not in sys.modules:
             sys.modules[name] = ModuleType(name)
             sys.modules[name].__path__ = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from math import inf
 from os import fspath
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -126,9 +127,10 @@ def force_turn(text: str, *, at_most: int | None = None, within: float | None = 
         within: seconds after the first forced turn in which it forces another.
     """
     bound = {"at_most": at_most, "within": within}
-    for name, value in bound.items():
-        if not (value is None or (isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0)):
-            raise OutcomeError(f"force_turn() takes a positive number as {name}, not {value!r}")
+    if at_most is not None and (not isinstance(at_most, int) or isinstance(at_most, bool) or at_most < 1):
+        raise OutcomeError(f"force_turn() takes a positive whole number as at_most, not {at_most!r}")
+    if within is not None and (not isinstance(within, int | float) or isinstance(within, bool) or not 0 < within < inf):
+        raise OutcomeError(f"force_turn() takes a positive number of seconds as within, not {within!r}")
     given = {name: value for name, value in bound.items() if value is not None}
     return Outcome("force_turn", _words("force_turn", text), given or None)
 

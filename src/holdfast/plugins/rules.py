@@ -27,7 +27,7 @@ from holdfast.plugins.outcomes import OutcomeError
 from holdfast.plugins.scan import Fault, Scan, routes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.outcomes import Outcome
@@ -54,6 +54,8 @@ _FILE_PROGRAMS = frozenset(
 )
 """Programs that show or change the files that they get. Of others a word that isn't known is seldom a path."""
 _NOT_IN_THE_TEXT = re.compile(r"[$`{]|<\(")
+_TELLING = {"extra_forbidden": 1, "value_error": 2}
+"""Of several faults, such as one for each type that a value may have, the one that says most."""
 _UNION = ("str", "Regex")  # pydantic names the members of a union where a fault is
 
 
@@ -208,6 +210,24 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
     return Scan(tuple(found), off_by_default=rule.off_by_default)
 
 
+def never_holds(source: bytes, fields: Collection[str], modes: Collection[str]) -> Iterator[str]:
+    """Yield a sentence for each condition of a rule that never holds with the clients that are known.
+
+    Args:
+        source: the rule's bytes.
+        fields: the fields of its event.
+        modes: the permission modes.
+    """
+    rule = _read(source)
+    for condition in filter(None, (rule.when, rule.unless)):
+        named = [("field", f"{rule.event} has no field", each, {*fields, "transcript"}) for each in condition.field]
+        named += [("mode", "there is no mode", each, {*modes}) for each in condition.mode]
+        for key, what, name, known in named:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                yield f"{key}: {what} {name!r}" + (f"; did you mean {near[0]}?" if near else ", so it never holds")
+
+
 def function(source: bytes) -> Callable[..., Any]:
     """Return the function that applies the rule in a file's bytes. Raises Fault if they are none."""
     rule = _read(source)
@@ -223,15 +243,23 @@ def _read(source: bytes) -> Rule:
     try:
         return Rule.model_validate(tomllib.loads(source.decode()))
     except ValidationError as error:
-        fault = max(error.errors(include_url=False), key=lambda each: each["type"] == "value_error")
+        fault = max(error.errors(include_url=False), key=lambda each: _TELLING.get(each["type"], 0))
         where = ".".join(str(part) for part in fault["loc"] if isinstance(part, str) and part not in _UNION)
         message = fault["msg"].removeprefix("Value error, ")
+        if fault["type"] == "missing":
+            raise Fault(f"{where} is missing") from None
+        if fault["type"] == "model_type":
+            raise Fault(f'{where} is a table, such as {where} = {{ path = "**/.env*" }}') from None
         if fault["type"] == "extra_forbidden":
-            known = Rule.model_fields if len(fault["loc"]) == 1 else Condition.model_fields
+            known: Iterable[str] = Rule.model_fields if len(fault["loc"]) == 1 else Condition.model_fields
+            if "Regex" in fault["loc"]:
+                known = Regex.model_fields
             near = get_close_matches(str(fault["loc"][-1]), known, n=1)
             message = f"no such key; did you mean {near[0]}?" if near else f"no such key; there are {', '.join(known)}"
         raise Fault(f"{where}: {message[0].lower()}{message[1:]}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise Fault("isn't text in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
         raise Fault(f"cannot be read as TOML ({error})") from None
 
 

@@ -261,6 +261,8 @@ def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -
     for name, choices in _CHOICES.items():
         if (value := options.get(name)) is not None and value not in choices:
             raise Fault(f"{name}={value!r} isn't one of {', '.join(choices)}")
+    if options.get("strict") and options.get("once"):
+        raise Fault("strict and once exclude each other: after its first answer it would let everything pass")
     accepts = hooks.EVENTS[event].accepts
     refusals = {"ask": {"ask"}, "deny": {"deny", "block"}}
     if (failure := options.get("on_failure")) in refusals and not refusals[failure] & accepts:

@@ -95,8 +95,18 @@ class State:
     def _text(scope: str, memory: dict[str, Any]) -> str:
         try:
             text = json.dumps(memory, allow_nan=False)
+            _check_keys(memory)
         except (TypeError, ValueError) as error:
             raise HoldfastError(f"state.{scope} holds JSON values only: {error}") from None
         if len(text) > LIMIT_BYTES:
             raise HoldfastError(f"state.{scope} may hold {LIMIT_BYTES // 1024} KB as JSON, not {len(text) // 1024} KB")
         return text
+
+
+def _check_keys(value: object) -> None:
+    """Raise TypeError for a key that isn't a text: JSON makes one of it, so that it wouldn't be found again."""
+    for key in value if isinstance(value, dict) else ():
+        if not isinstance(key, str):
+            raise TypeError(f"the key {key!r} isn't a text; write {str(key)!r}")
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
+        _check_keys(each)

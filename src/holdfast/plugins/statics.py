@@ -26,8 +26,8 @@ _VALUES: tuple[tuple[tuple[type[ast.AST], ...], str], ...] = (
 def faults(source: bytes, routes: Sequence[Route], hooks: Hooks) -> list[str]:
     """Return what is wrong with the functions of a handler file, in sentences with their line.
 
-    These are a generator, a returned value that is no outcome, an outcome that the event doesn't accept, and an `event`
-    annotated as another event. What a function calls elsewhere isn't followed.
+    These are a generator, a returned value that is no outcome, an outcome that the event doesn't accept, an `event`
+    annotated as another event, and options without their class. What a function calls elsewhere isn't followed.
 
     Args:
         source: the file's bytes.
@@ -40,14 +40,26 @@ def faults(source: bytes, routes: Sequence[Route], hooks: Hooks) -> list[str]:
         return []  # `scan` says so
     kinds = frozenset(kind for hook in hooks.EVENTS.values() for kind in hook.accepts)  # each is its function's name
     makers = _makers(tree, kinds)
+    has_options = any("Options" in _bound(node) for node in tree.body)
     own = {route.function: route for route in routes if hooks.HOOK_NAMES.get(route.function) == route.event}
     found: list[str] = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and (route := own.get(node.name)):
             hook = hooks.EVENTS[route.event]
             said = {*_signature(node, route.event, hooks), *_body(node, hook, makers, background=route.background)}
+            if not has_options and "options" in {each.arg for each in (*node.args.args, *node.args.kwonlyargs)}:
+                said.add((node.lineno, "takes options, but the file has no class Options"))
             found += [f"line {line}: {node.name} {text}" for line, text in sorted(said)]
     return found
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """Return the names that a class, an import or an assignment binds."""
+    if isinstance(node, ast.ClassDef):
+        return {node.name}
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return {each.asname or each.name for each in node.names}
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
 
 
 def _makers(tree: ast.Module, kinds: Set[str]) -> dict[str, str]:

@@ -38,7 +38,7 @@ def _counted(story: Story) -> Iterator[tuple[str, str, str]]:
     if total:
         yield f"{kept}/{total}", f"{plural(total, 'fact')} kept by summaries", "word for word"
     if story.workflows:
-        done = sum(each.outcome == "completed" for each in story.attempts)
+        done = sum(phase.status == "completed" for each in story.workflows for phase in each.workflow.phases)
         yield f"{done:,}", f"{plural(done, 'phase')} completed", count(len(story.workflows), "workflow")
     if runs := [run for session in story.sessions for run in session.runs]:
         counts = {word: sum(run.outcome == outcome for run in runs) for outcome, word in _UNFINISHED}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.report import cards, chart, markup, tables, wording
+from holdfast.report import cards, markup, tables, wording
 from holdfast.report.markup import foreign_text, tag
 from holdfast.report.wording import brief
 from holdfast.version import version
@@ -33,7 +33,7 @@ class Section(NamedTuple):
 
 SECTIONS = (
     Section(
-        *("timeline", "Timeline", "Timeline", chart.draw),
+        *("sessions", "Sessions", "Sessions", tables.sessions),
         ("It grows as you work with Claude Code in this project.",),
     ),
     Section(
@@ -109,7 +109,7 @@ def _nothing(story: Story) -> Element:
         return _section("nothing", "Nothing was found", tag("p", _with_code(more)))
     steps = tag("ol", [tag("li", _with_code(each)) for each in _FIRST_STEPS])
     later = (
-        "This page then shows your sessions on a timeline, what each compaction lost and what Holdfast restored, "
+        "This page then shows your sessions, what each compaction lost and what Holdfast restored, "
         "your workflows and agents, and what was added to the model's context."
     )
     return _section("nothing", "Nothing has happened here yet", steps, tag("p", later))

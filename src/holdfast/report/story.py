@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from holdfast import clock
 from holdfast.ledger import context_costs
 from holdfast.sessions.agents import agent_status
-from holdfast.sessions.compaction import aftermath, deliveries
-from holdfast.sessions.history import archive, history, timeline
-from holdfast.sessions.history.timeline_event import Asked
+from holdfast.sessions.compaction import aftermath
+from holdfast.sessions.history import archive, timeline
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
 
@@ -22,19 +21,17 @@ if TYPE_CHECKING:
     from holdfast.ledger.context_costs import Cost
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.compaction.aftermath import Compaction
-    from holdfast.sessions.compaction.deliveries import Delivery
     from holdfast.sessions.history.timeline_event import TimelineEvent
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 LIMIT = 1_000  # how many happenings are listed by default
-SESSIONS = 60  # how many sessions are drawn, the newest
-PHASES = 2_000  # how many beginnings and ends of phases are drawn, the newest
+SESSIONS = 60  # how many sessions are listed, the newest
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An agent's run, as it is drawn.
+    """An agent's run.
 
     Attributes:
         agent: the agent.
@@ -64,31 +61,6 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """One attempt at a phase.
-
-    Attributes:
-        workflow: the key of its workflow.
-        worktree: the checkout of its workflow.
-        phase: the phase's id.
-        number: the attempt's number, from 1.
-        began_at: UTC stamp.
-        ended_at: UTC stamp, None while it runs.
-        outcome: `active` or `blocked` while it runs; `completed`, `failed` or `left`.
-        error: why it failed, or what blocks it; may be empty.
-    """
-
-    workflow: str
-    worktree: str
-    phase: str
-    number: int
-    began_at: str
-    ended_at: str | None
-    outcome: str
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
 class Told:
     """A workflow as in its file or the archive, with its checkout, its owner, and whether only the archive has it."""
 
@@ -110,9 +82,7 @@ class Story:
         sessions: the sessions with the latest events, newest beginning first.
         unseen: how many older sessions are left out.
         compactions: newest first.
-        apart: guidance without a compaction, such as after a crash when the session was resumed.
         workflows: those with a file, then those only in the archive.
-        attempts: attempts at phases, earliest first.
         costs: what was put into the model's context.
         happened: everything that happened, newest first.
         more: whether older happenings are left out.
@@ -126,9 +96,7 @@ class Story:
     sessions: tuple[Session, ...]
     unseen: int
     compactions: tuple[Compaction, ...]
-    apart: tuple[Delivery, ...]
     workflows: tuple[Told, ...]
-    attempts: tuple[Attempt, ...]
     costs: tuple[Cost, ...]
     happened: tuple[TimelineEvent, ...]
     more: bool
@@ -154,8 +122,11 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
     """
     start = clock.stamp(since) if since else ""
     happened = timeline.happened(project, since=since, session=session or None, limit=limit + 1)
-    everything = aftermath.recent(project)
-    compacted = [each for each in everything if each.at >= start and session in ("", each.session, each.restored_in)]
+    compacted = [
+        each
+        for each in aftermath.recent(project)
+        if each.at >= start and session in ("", each.session, each.restored_in)
+    ]
     workflows = _workflows(project, start, session, compacted)
     seen = _sessions(project, start, session)
     shown = sorted(seen[:SESSIONS], key=lambda each: (each.first_at, each.id), reverse=True)
@@ -167,9 +138,7 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
         sessions=tuple(replace(each, runs=_runs(project, each, start)) for each in shown),
         unseen=max(len(seen) - SESSIONS, 0),
         compactions=tuple(compacted),
-        apart=tuple(_apart(project, start, session, everything)),
         workflows=tuple(workflows),
-        attempts=tuple(_attempts(project, start, workflows)),
         costs=tuple(context_costs.totals(project, session=session, since=start)),
         happened=tuple(happened[:limit]),
         more=len(happened) > limit,
@@ -205,12 +174,6 @@ def _runs(project: Workspace, session: Session, since: str) -> tuple[Run, ...]:
     return tuple(found)
 
 
-def _apart(project: Workspace, since: str, session: str, everything: Iterable[Compaction]) -> list[Delivery]:
-    answers = {given.id for each in everything for given in each.given}
-    found = deliveries.recent(project, deliveries.KEPT, session or None)
-    return [each for each in found if each.id not in answers and each.made_at >= since]
-
-
 def _workflows(project: Workspace, since: str, session: str, compacted: Iterable[Compaction]) -> list[Told]:
     """Return the workflows to show: all, or for one session those it owns or that its compactions name."""
     kept = archive.entries(project)
@@ -228,23 +191,3 @@ def _workflows(project: Workspace, since: str, session: str, compacted: Iterable
         return listed
     named = {saved.key for each in compacted for saved in each.workflows}
     return [each for each in listed if each.owner == session or each.workflow.key in named]
-
-
-def _attempts(project: Workspace, since: str, workflows: Iterable[Told]) -> list[Attempt]:
-    """Return the attempts at phases, built from the records of their beginnings and ends."""
-    wanted = {(each.worktree, each.workflow.key) for each in workflows}
-    found: dict[tuple[str, str, str, int], Attempt] = {}
-    for each in history.happened(project, Asked(PHASES)):
-        place = (each.worktree, each.workflow, each.phase, int(each.data["attempt"]))
-        if place[:2] not in wanted:
-            continue
-        outcome, error = str(each.data["outcome"]), str(each.data["error"])
-        before = found.get(place)
-        if each.what == "phase began":
-            ended = before.ended_at if before else None
-            found[place] = Attempt(place[1], place[0], each.phase, place[3], each.at, ended, outcome, error)
-        else:
-            began = before.began_at if before else each.at
-            found[place] = Attempt(place[1], place[0], each.phase, place[3], began, each.at, outcome, error)
-    listed = [each for each in found.values() if (each.ended_at or "~") >= since]
-    return sorted(listed, key=lambda each: (each.began_at, each.ended_at or "~"))

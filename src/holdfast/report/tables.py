@@ -1,4 +1,4 @@
-"""A report's tables: compactions, workflows, agents, what was put into the context, and everything that happened."""
+"""A report's tables: sessions, compactions, workflows, agents, what the context got, and everything that happened."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from holdfast.ledger import context_costs
-from holdfast.report import chart, markup, wording
+from holdfast.report import markup, wording
 from holdfast.report.markup import foreign_text, tag
 from holdfast.report.wording import brief
-from holdfast.sessions.compaction import losses
 from holdfast.sessions.history import timeline
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from xml.etree.ElementTree import Element
 
     from holdfast.ledger.context_costs import Cost
     from holdfast.report.markup import Content
-    from holdfast.report.story import Run, Story, Told
+    from holdfast.report.story import Run, Session, Story, Told
     from holdfast.sessions.compaction.aftermath import Compaction
     from holdfast.sessions.compaction.deliveries import Delivery
     from holdfast.sessions.compaction.losses import Loss
@@ -51,46 +50,65 @@ _OUTCOMES = {
     "failed": "failed",
     "left": "unfinished when its session ended",
 }
-_BRIEF = ("When", "Session", "Trigger", "Owner", "Launched")  # the cells of these columns don't wrap
+_BRIEF = ("When", "Session", "Trigger", "Owner", "Launched", "From", "To")  # the cells of these columns don't wrap
+
+
+def sessions(story: Story) -> Element:
+    """Return the table of sessions, newest first. Each table is without content if it has no rows."""
+    heads = ("Session", "Status", "From", "To", "Compactions", "Agents", "Worktree")
+    return _table(heads, [_session(story, each) for each in story.sessions])
+
+
+def _session(story: Story, each: Session) -> Element:
+    came = sum((one.restored_in or one.session) == each.id for one in story.compactions)
+    until = story.made_at if each.standing == "live" else each.last_at
+    cells: tuple[Content, ...] = (
+        wording.session(each.id),
+        each.standing,
+        wording.moment(each.first_at),
+        f"{wording.moment(until)}, {wording.span(wording.between(each.first_at, until))}",
+        f"{came or '–'}",
+        f"{len(each.runs) or '–'}",
+        "–" if each.worktree == str(story.root) else foreign_text(brief(each.worktree)),
+    )
+    return _row(cells)
 
 
 def compactions(story: Story) -> Element:
-    """Return the table of compactions and their outcomes. Each table is without content if it has no rows."""
-    rows = [_compaction(each, number) for number, each in enumerate(story.compactions, 1)]
+    """Return the table of compactions and their outcomes."""
     heads = ("When", "Session", "Trigger", "Workflow", "Restored", "Kept by the summary")
-    return _table(heads, rows)
+    return _table(heads, [_compaction(each) for each in story.compactions])
 
 
-def _compaction(each: Compaction, number: int) -> Element:
+def _mark(compaction: Compaction) -> Element:
+    """Return the sign of how a compaction ended."""
+    return tag("i", class_=f"mark {compaction.ending}", aria_hidden="true")
+
+
+def _compaction(each: Compaction) -> Element:
     had = [tag("div", foreign_text(brief(saved.title, 60)), f" {brief(saved.phase, 60)}") for saved in each.workflows]
     given = [tag("div", _given(delivery)) for delivery in each.given]
-    kept = [part for loss in each.losses for part in _loss(loss)]
+    kept = [_loss(loss) for loss in each.losses]
     moved = "" if each.restored_in in ("", each.session) else f" → {wording.session(each.restored_in)}"
     cells: tuple[Content, ...] = (
-        [chart.mark(each, number), f" {wording.moment(each.at)}"],
+        [_mark(each), f" {wording.moment(each.at)}"],
         f"{wording.session(each.session)}{moved}",
         wording.TRIGGERS.get(each.trigger, brief(each.trigger, 20)),
         had or "no workflow",
         [tag("b", wording.ENDINGS[each.ending].capitalize()), *given],
         kept or "–",
     )
-    return _row(cells, id=f"compaction-{number}")
+    return _row(cells)
 
 
-def _loss(loss: Loss) -> Iterator[Element]:
-    """Yield how many of a workflow's facts a summary had, and a list of the lost ones that the reader can open."""
-    yield tag(
+def _loss(loss: Loss) -> Element:
+    """Return how many of a workflow's facts a summary had."""
+    return tag(
         "div",
         f"{loss.kept} of {count(loss.total, 'fact')} of ",
         foreign_text(brief(loss.title, 40)),
         ", word for word",
     )
-    if loss.lost:
-        items = [
-            tag("li", f"{kind}: ", foreign_text("; ".join(map(brief, listed))), losses.more(loss.counts[kind], listed))
-            for kind, listed in loss.lost.items()
-        ]
-        yield tag("details", tag("summary", "What it lost"), tag("ul", items))
 
 
 def _given(delivery: Delivery) -> list[Element | str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from holdfast import clock
 from holdfast.files.redact import beginning
 from holdfast.workflow.wording import LOOKED_AT_CHARS, VALUE_LIMIT_CHARS, one_line
@@ -29,17 +27,6 @@ def moment(stamp: str | None) -> str:
     """Return a stamp as `21 Nov 2026 14:05:09`; a dash if there is none."""
     at = clock.parse(stamp) if stamp else None
     return f"{at.day} {at:%b %Y %H:%M:%S}" if at else "–"
-
-
-def day(at: float) -> str:
-    """Return the day of a time (seconds since 1970) as `21 Nov`."""
-    when = datetime.fromtimestamp(at, UTC)
-    return f"{when.day} {when:%b}"
-
-
-def time(at: float, *, seconds: bool = False) -> str:
-    """Return the time of day of a time (seconds since 1970) as `14:05`, or `14:05:09` with seconds."""
-    return f"{datetime.fromtimestamp(at, UTC):{'%H:%M:%S' if seconds else '%H:%M'}}"
 
 
 def span(length: float) -> str:

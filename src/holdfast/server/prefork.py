@@ -162,7 +162,7 @@ class Server:
     def _status(self) -> dict[str, object]:
         """Return in a child what `holdfast server` is told."""
         (answered,) = _COUNT.unpack_from(self._count)
-        return {"pid": os.getppid(), "started": round(self._started), "entry": self.entry, "answered": answered}
+        return {"started": round(self._started), "entry": self.entry, "answered": answered}
 
     @staticmethod
     def _ended_children() -> set[int]:

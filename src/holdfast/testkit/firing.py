@@ -16,7 +16,7 @@ from holdfast.dispatch.reply import conclude
 from holdfast.dispatch.run import Run
 from holdfast.errors import StateError
 from holdfast.files import document, trust
-from holdfast.plugins import deadlines, discovery, index, kinds, loader
+from holdfast.plugins import deadlines, discovery, index, kinds, loader, scan
 from holdfast.plugins.context import Context
 from holdfast.project import OpenProject
 from holdfast.testkit import place, reply
@@ -160,13 +160,16 @@ def send(project: OpenProject, payload: Mapping[str, Any], files: Sequence[Handl
     return Fired(event, plan, answers, conclude(claude, event, plan, answers), notes)
 
 
-def alone(path: Path, source: bytes | None = None, place: Place = "user") -> HandlerFile:
+def alone(
+    path: Path, source: bytes | None = None, place: Place = "user", helpers: Mapping[str, bytes] | None = None
+) -> HandlerFile:
     """Return a handler file from anywhere as if it were yours, and trusted.
 
     Args:
         path: its path.
         source: its content, if that isn't the file's present one.
         place: whose it counts as.
+        helpers: the helpers that it may import, by name, if these aren't the ones beside it.
 
     Raises:
         StateError: it can't be read, or is too large.
@@ -174,7 +177,12 @@ def alone(path: Path, source: bytes | None = None, place: Place = "user") -> Han
     if source is None:
         source, _ = document.read(path, index.SIZE_LIMIT_BYTES)
     found = kinds.declares(path.name, source, claude)
-    helpers = discovery.imported(index.read_folder(path.parent, claude), found)
+    if helpers is None:
+        folder = index.read_folder(path.parent, claude)
+    else:
+        read = {name: (data, trust.digest(data), scan.scan_helper(data)) for name, data in helpers.items()}
+        folder = index.Folder(path.parent, helpers={name: index.Content(*each) for name, each in read.items()})
+    imported = discovery.imported(folder, found)
     return discovery.HandlerFile(
         place=place,
         name=path.stem,
@@ -186,7 +194,7 @@ def alone(path: Path, source: bytes | None = None, place: Place = "user") -> Han
         routes=found.routes,
         faults=tuple(found.faults.values()),
         doubts=found.doubts,
-        helpers={path.with_name(name): content.source for name, content in helpers.items()},
+        helpers={path.with_name(name): content.source for name, content in imported.items()},
     )
 
 

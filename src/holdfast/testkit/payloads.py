@@ -117,7 +117,9 @@ def of_example(route: Route, text: str, fields: Mapping[str, Any], session: str,
     event, match = route.event, route.match
     field = events.EVENTS[event].matcher
     first: list[str] = []
-    if field and field not in fields and match:
+    if text and field and field != "tool_name" and _text_field(event) == field:
+        pass  # the text is the value
+    elif field and field not in fields and match:
         tools = [*matchable.TEXT_FIELDS, *sorted(matchable.TOOLS)] if field == "tool_name" else []
         listed = matchers.alternatives(match, event) or [each for each in tools if matchers.matches(match, each, event)]
         first = [each for each in listed if each][:1]
@@ -125,8 +127,6 @@ def of_example(route: Route, text: str, fields: Mapping[str, Any], session: str,
             raise EventError(f"match={match!r} names no value to try; add the field {field!r} to the example")
     elif field == "tool_name" and field not in fields:
         first = [_USUAL_TOOL]
-    if text and field and field != "tool_name" and _text_field(event) == field:
-        first = []  # the text is the value
     return draft(event, [*first, text] if text else first, fields, session, root)
 
 

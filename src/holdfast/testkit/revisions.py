@@ -7,6 +7,7 @@ from shlex import join
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
+from holdfast.plugins import kinds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +17,7 @@ _SUFFIXES = (".py", ".toml")  # a script is known by its first line
 
 
 def contents(folder: Path, revision: str, name: str) -> dict[str, bytes]:
-    """Return the content of handler files in a revision, by their paths relative to a folder.
+    """Return the content of handler files in a revision, and of the helpers beside them, by their paths in a folder.
 
     Args:
         folder: a folder in the repository.
@@ -30,10 +31,18 @@ def contents(folder: Path, revision: str, name: str) -> dict[str, bytes]:
         HoldfastError: git can't be run, the folder isn't in a repository, or there is no such commit.
     """
     commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
-    listed = _git(folder, "ls-tree", "-z", "--name-only", commit, "--", name).decode(errors="surrogateescape")
-    names = [each for each in listed.split("\0") if each and each.rpartition("/")[2][0] not in "_."]
-    found = {each: _git(folder, "cat-file", "blob", f"{commit}:./{each}") for each in names}
+    inside, _, wanted = name.rpartition("/")
+    where = ["--", f"{inside}/"] if inside else []
+    listed = _git(folder, "ls-tree", "-z", commit, *where).decode(errors="surrogateescape").split("\0")
+    files = [path for line in listed for kind, _, path in [line.partition("\t")] if " blob " in kind]
+    chosen = [each for each in files if _is_handler(each.rpartition("/")[2], wanted)]
+    found = {each: _git(folder, "cat-file", "blob", f"{commit}:./{each}") for each in chosen}
     return {each: source for each, source in found.items() if each.endswith(_SUFFIXES) or source.startswith(b"#!")}
+
+
+def _is_handler(name: str, wanted: str) -> bool:
+    """Return whether a file may be a handler, the wanted one if one is named, or a helper that handlers import."""
+    return kinds.is_helper(name) or (name[0] not in "_." and wanted in ("", name))
 
 
 def _git(folder: Path, *arguments: str) -> bytes:

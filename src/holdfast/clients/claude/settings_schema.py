@@ -59,12 +59,16 @@ class _Group(_Shape):
     hooks: list[_Hook]
 
 
+Mode = Literal["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"]
+"""A permission mode."""
+
+
 class _Permissions(_Shape):
     allow: list[Any] = []
     ask: list[Any] = []
     deny: list[Any] = []
     additional_directories: list[Any] = []
-    default_mode: Literal["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"] = "default"
+    default_mode: Mode = "default"
     disable_bypass_permissions_mode: Literal["disable"] = "disable"
 
 

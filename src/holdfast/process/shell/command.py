@@ -88,26 +88,8 @@ class Command:
 
 
 _WITH_SUBCOMMANDS = frozenset(
-    (
-        "npx",
-        "terraform",
-        "vault",
-        "restic",
-        "git",
-        "gh",
-        "docker",
-        "podman",
-        "kubectl",
-        "helm",
-        "npm",
-        "pnpm",
-        "yarn",
-        "cargo",
-        "pip",
-        "aws",
-        "gcloud",
-    )
-)
+    ("git", "gh", "docker", "podman", "kubectl", "helm", "npm", "npx", "pnpm", "yarn", "cargo", "pip", "aws", "gcloud")
+) | {"terraform", "vault", "restic"}
 
 
 def _fits(word: str, wanted: str) -> bool:

@@ -1,33 +1,29 @@
-"""Loss reports: what a compaction's own summary kept of a workflow, and what it lost."""
+"""Loss reports: how much of a workflow a compaction's own summary kept."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast import capture, clock
-from holdfast.files.redact import MASK, beginning, redact, secret_name
+from holdfast import clock
+from holdfast.files.redact import MASK, redact
 from holdfast.ledger.database import new_id
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow import facts
 from holdfast.workflow.facts import Fact
-from holdfast.workflow.wording import clean, one_line
+from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from holdfast.config import Config
     from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
 SHORTEST_CHARS = 4  # shorter values are in a text by chance
 KEPT = 500  # reports per project; the oldest go
-LISTED = 10  # lost facts that a report keeps of each kind
-LIMIT_CHARS = 80  # characters of a lost fact
-_READ_LIMIT_CHARS = 4_096  # characters of a fact that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +37,6 @@ class Loss:
         counts: by kind (`workflow`, `phases`, `reading`, `reminders`, `context`): how many facts the summary has word
             for word, and how many there are. Values of fewer than `SHORTEST_CHARS` characters aren't counted.
         noted_at: UTC stamp.
-        lost: by kind, the facts that the summary doesn't have: at most `LISTED`, each one line of at most `LIMIT_CHARS`
-            characters, with secrets and excluded text masked.
     """
 
     session: str
@@ -50,7 +44,6 @@ class Loss:
     title: str
     counts: Mapping[str, tuple[int, int]]
     noted_at: str
-    lost: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def kept(self) -> int:
@@ -66,20 +59,6 @@ class Loss:
 def compare(workflow: Workflow, summary: str) -> dict[str, tuple[int, int]]:
     """Return, by kind, how many of a workflow's facts a summary has word for word, and their total (`Loss.counts`)."""
     return {kind: (sum(has for _, has in found), len(found)) for kind, found in _compared(workflow, summary)}
-
-
-def lost(config: Config, workflow: Workflow, summary: str) -> dict[str, list[str]]:
-    """Return, by kind, the facts of a workflow that a summary doesn't have, as far as they may be stored (`Loss.lost`).
-
-    A workflow whose state file the user excludes gives none.
-    """
-    if not capture.allowed(config, workflow.path):
-        return {}
-    gone = {
-        kind: [_kept(config, kind, fact) for fact, has in found if not has][:LISTED]
-        for kind, found in _compared(workflow, summary)
-    }
-    return {kind: listed for kind, listed in gone.items() if listed}
 
 
 def _compared(workflow: Workflow, summary: str) -> Iterator[tuple[str, list[tuple[Fact, bool]]]]:
@@ -100,31 +79,14 @@ def _compared(workflow: Workflow, summary: str) -> Iterator[tuple[str, list[tupl
             yield kind, [(fact, value in said) for fact, value in told]
 
 
-def _kept(config: Config, kind: str, fact: Fact) -> str:
-    """Return a fact as it may be stored. It is cut last: half of what has to be masked looks harmless."""
-    if kind == "reading" and not capture.allowed(config, fact.value):
-        return capture.MASK
-    value = capture.text(config, beginning(fact.value, _READ_LIMIT_CHARS))  # and again below: a pattern may span lines
-    value = MASK if secret_name(fact.label.rstrip(":")) else one_line(value, _READ_LIMIT_CHARS)
-    whole = f"{one_line(fact.label)} {value}" if fact.label else value
-    return one_line(redact(capture.text(config, whole)), LIMIT_CHARS - 1)
-
-
-def more(counts: tuple[int, int], listed: Sequence[str]) -> str:
-    """Say how many more facts of a kind were lost than are listed; empty if all are listed."""
-    left = counts[1] - counts[0] - len(listed)
-    return f"; and {left} more" if left > 0 else ""
-
-
 def note(project: OpenProject, session: str, workflow: Workflow, summary: str) -> None:
     """Store the loss report of a compaction, given its summary."""
     with project.ledger.transaction():
         project.ledger.run(
-            "INSERT INTO losses (id, project, worktree, host, client, session, workflow, title, counts, noted_at, lost)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO losses (id, project, worktree, host, client, session, workflow, title, counts, noted_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(new_id(), project.key, project.worktree, project.host, project.client.NAME, session),
             *(workflow.key, redact(clean(workflow.title)), json.dumps(compare(workflow, summary)), clock.stamp()),
-            json.dumps(lost(project.config, workflow, summary)),
         )
         project.ledger.prune(project.key, "losses", "noted_at", KEPT)
 
@@ -133,7 +95,7 @@ def recent(project: OpenProject, count: int, session: str | None = None) -> list
     """Return up to `count` reports, of one session or of all, newest first."""
     of, asked = ("", ()) if session is None else (" AND session = ?", (session,))
     rows = project.ledger.rows(
-        f"SELECT session, workflow, title, counts, noted_at, lost FROM losses WHERE project = ?{of}"
+        f"SELECT session, workflow, title, counts, noted_at FROM losses WHERE project = ?{of}"
         " ORDER BY noted_at DESC, id LIMIT ?",
         *(project.key, *asked, count),
     )
@@ -150,17 +112,12 @@ def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
                 *(loss.noted_at, "loss", "summary compared", loss.session, loss.workflow, loss.title),
                 detail=f"the client's summary had {loss.kept} of {loss.total} facts word for word",
                 worktree=row["worktree"],
-                data={"kept": loss.kept, "total": loss.total, "counts": loss.counts, "lost": loss.lost},
+                data={"kept": loss.kept, "total": loss.total, "counts": loss.counts},
             )
         )
     return found
 
 
 def _read(row: Mapping[str, Any]) -> Loss:
-    counts, gone = json.loads(row["counts"]), json.loads(row["lost"])
-    return Loss(
-        *(row["session"], row["workflow"], row["title"]),
-        counts={kind: tuple(pair) for kind, pair in counts.items()},
-        noted_at=row["noted_at"],
-        lost={kind: tuple(listed) for kind, listed in gone.items()},
-    )
+    counts = {kind: tuple(pair) for kind, pair in json.loads(row["counts"]).items()}
+    return Loss(row["session"], row["workflow"], row["title"], counts, row["noted_at"])
