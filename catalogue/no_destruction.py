@@ -84,12 +84,14 @@ def runs_unread_text(event: PreToolUse, command: Command) -> bool | None:
     """Return whether a program runs what is downloaded, or waits for commands; None if it runs what nobody can read."""
     shell, bare = command.program in SHELLS, command.argv[1:] in ((), ("-",))
     words = " ".join([*command.argv, *command.reads, *(word for each in command.sources for word in each.argv)])
+    if shell and bare and command.inside[-1:] == ("find -exec",):
+        return True
     if (shell and not command.sure) or (bare and command.program in INTERPRETERS):
         opaque = shell and (not command.unknown or "xargs" in command.inside or "<(" in words)
         return True if re.search(r"\b(?:curl|wget)\b", words) else None if opaque else False
     saved = [path for each in event.commands if each.program in ("curl", "wget") for path in event.paths_of(each)]
     started = event.paths_of(command) if shell or "/" in "".join(command.argv[:1]) else ()
-    return bool({*saved} & {*started}) or (shell and bare and command.inside[-1:] == ("find -exec",))
+    return bool({*saved} & {*started})
 
 
 def removes(event: PreToolUse, command: Command, root: Path, globs: list[str]) -> bool | None:

@@ -50,8 +50,6 @@ def on_pre_tool_use(event: PreToolUse, options: Options) -> Outcome | None:
     for command in event.commands:
         if command.program not in options.programs or command.reads or command.writes:
             paths += event.paths_of(command)
-        if not command.argv:  # only assignments: `X=.env; cat $X`
-            paths += filter(None, command.environment.values())
     for path in paths:
         if matches(options.paths, path) and not matches(options.unless, path):
             return deny(f"{Path(path).name} is protected; ask the user for what you need from it")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import tomllib
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -10,7 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.events import parse
+from holdfast.events import PreToolUse, parse
+from holdfast.plugins import rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,10 +55,30 @@ def _guard(name: str) -> Callable[[Any], Any]:
     return lambda event: module.on_pre_tool_use(event, **more)
 
 
+def _event(command: str, tool: str = "Bash") -> PreToolUse:
+    common = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": CWD, "tool_name": tool}
+    event = parse({**common, "tool_input": {"command": command}})
+    assert isinstance(event, PreToolUse)
+    return event
+
+
+@cache
+def _rule() -> Callable[[Any], Any]:
+    guide = (ROOT / "docs/guides/rules-and-scripts.md").read_text("utf-8")
+    found = re.search(r"no_env\.toml`:\n\n```toml\n(.*?)```", guide, re.DOTALL)
+    assert found
+    return rules.function(found[1].encode())
+
+
+def rule_answer(command: str, tool: str = "Bash") -> str:
+    """Return what the guide's rule for `.env` files answers to a command."""
+    outcome = _rule()(_event(command, tool))
+    return str(outcome.kind) if outcome else ""
+
+
 def answer(command: str) -> str:
     """Return what the guards together answer to a command of Bash: `deny`, `ask`, or nothing."""
-    common = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": CWD, "tool_name": "Bash"}
-    event = parse({**common, "tool_input": {"command": command}})
+    event = _event(command)
     kinds = {outcome.kind for name in GUARDS if (outcome := _guard(name)(event))}
     return next((each for each in ANSWERS if each in kinds), "")
 

@@ -35,6 +35,7 @@ import json
 from tests.api import guards
 print(json.dumps(guards.answers()))
 """
+RULE_WITHOUT = WITHOUT.replace("guards.answers()", "[guards.rule_answer(each) for each in json.loads(sys.argv[2])]")
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +84,54 @@ def test_without_the_extra_they_ask_instead(read: dict[str, str], unread: dict[s
     """Nothing harmless is refused, and what they would have refused isn't let through."""
     assert "deny" not in those(unread, "harmless").values()
     assert [each for each in read if read[each] and not unread[each]] == []
+
+
+RULE = {
+    # command: what the guide's rule answers, with the extra
+    "cat .env": "deny",
+    "cat .env | head": "deny",
+    "cat .env; ls": "deny",
+    "cat < .env": "deny",
+    "cd . && cat .env": "deny",
+    "cd $X && cat .env": "deny",
+    "cat .env > x": "deny",
+    "echo $(<.env)": "deny",
+    "git show -m HEAD:.env": "deny",
+    "cat .env.example .env": "deny",
+    "X=.env; cat $X": "deny",
+    "cat .en{v,x}": "ask",
+    "cat $X": "ask",
+    "cat `echo .env`": "ask",
+    "cd $X && cat a": "ask",
+    "echo x > $X": "ask",
+    "xargs cat <<< .env": "ask",
+    "echo .env | parallel cat": "ask",
+    "find . -name '.en*' -exec cat {} +": "ask",
+    "cat '.env": "ask",
+    "$X a": "ask",
+    "cat .env.example | head -n $X": "ask",
+    "printf 'cat .env' | tee x | sh": "ask",
+    "cat .env.example": "",
+    "cat .env.example | head -n 3": "",
+    "git commit -m '.env'": "",
+    "cat $HOME/x": "",
+    "grep 'a$' x": "",
+    "sed -e 's/a$/b/' x": "",
+    "npm run $X": "",
+    "cd $X && npm test": "",
+}
+
+
+def test_a_rule_with_paths_asks_where_it_cant_tell(run_python: RunPython) -> None:
+    """With the extra and without it; and it leaves ordinary commands in peace."""
+    found = {command: guards.rule_answer(command) for command in RULE}
+    assert found == RULE
+    without = json.loads(run_python(RULE_WITHOUT, ROOT, json.dumps([each for each in RULE if RULE[each]])))
+    assert [each for each in without if each not in ("ask", "deny")] == []
+    assert guards.rule_answer("Get-Content .env", "PowerShell") == "ask"
+    ordinary = Counter(guards.rule_answer(each) for each in GROUP if GROUP[each] == "ordinary")
+    assert ordinary["ask"] <= 50, ordinary
+    assert not ordinary["deny"]
 
 
 def test_the_page_has_the_numbers(read: dict[str, str], unread: dict[str, str]) -> None:

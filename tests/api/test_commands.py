@@ -110,7 +110,7 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
     "sh -c 'a; b'": [("", "sh -c 'a; b'", S), ("sh -c", "a", S), ("sh -c", "b", S)],
     "bash -elc 'a'": [("", "bash -elc a", S), ("sh -c", "a", S)],
     "bash -o pipefail -c 'a $1' x": [("", "bash -o pipefail -c 'a $1' x", S), ("sh -c", "a $1", U)],
-    'sh -c "a $x"': [("", "sh -c 'a $x'", U), ("sh -c", "a $x", U)],
+    'sh -c "a $x"': [("", "sh -c 'a $x'", U), ("sh -c", "", U), ("sh -c", "a $x", U)],
     "sh -c -- a": [("", "sh -c -- a", S), ("sh -c", "a", S)],
     "bash script.sh -c a": [("", "bash script.sh -c a", S)],
     "env -u X A=1 sudo -nu root a b": [
@@ -118,8 +118,9 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
         ("env", "sudo -nu root a b", S),
         ("env sudo", "a b", S),
     ],
+    "env - A=1 a": [("", "env - A=1 a", S), ("env", "a", S)],
     "env -S 'a b' c": [("", "env -S 'a b' c", S), ("env", "a b c", S)],
-    "sudo --new-option x a": [("", "sudo --new-option x a", S), ("sudo", "x a", U)],
+    "sudo --new-option x a": [("", "sudo --new-option x a", S), ("sudo", "", U), ("sudo", "x a", U)],
     "sudo --user=root --host h a": [("", "sudo --user=root --host h a", S), ("sudo", "a", S)],
     "timeout -k 5 10 nohup nice -n 5 a": [
         ("", "timeout -k 5 10 nohup nice -n 5 a", S),
@@ -147,16 +148,21 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
     ],
     "x=$(a) [ -f $(b) ]": [("", "[ -f '$(b)' ]", U), ("$( )", "a", S), ("$( )", "b", S)],
     "a $(sh -c 'b')": [("", "a '$(sh -c '\"'\"'b'\"'\"')'", U), ("$( )", "sh -c b", S), ("$( ) sh -c", "b", S)],
+    # only text
+    "cat <<'X'\n$(a) `b` <(c)\nX": [("", "cat", S)],
+    "a \"<(b)\" '$(c)' \\`d\\`": [("", "a '<(b)' '$(c)' '`d`'", S)],
+    'a "$[7]"': [("", "a '$[7]'", U)],
     # text for a shell
     "bash <<X\na\nX": [("", "bash", S), ("<<", "a", S)],
-    "bash <<X\na $y\nX": [("", "bash", U), ("<<", "a $y", U)],
+    "bash <<X\na $y\nX": [("", "bash", U), ("<<", "", U), ("<<", "a $y", U)],
     "bash <<'X'\na $y\nX": [("", "bash", S), ("<<", "a $y", U)],
     "cat <<X | sudo sh\na\nX": [("", "cat", S), ("", "sudo sh", S), ("sudo", "sh", S), ("sudo |", "a", S)],
     "bash <<-X\n\ta '\n\tb'\n\tX": [("", "bash", S), ("<<", "a '\nb'", S)],
+    "{ sh; } <<X\na\nX": [("", "sh", S), ("<<", "a", S)],
     "bash <<< 'a b'": [("", "bash", S), ("<<", "a b", S)],
     "echo a b | sh": [("", "echo a b", S), ("", "sh", S), ("|", "a b", S)],
-    "a | bash -s x": [("", "a", S), ("", "bash -s x", U)],
-    "{ echo a; b; } | sh": [("", "echo a", S), ("", "b", S), ("", "sh", U)],
+    "a | bash -s x": [("", "a", S), ("", "bash -s x", U), ("|", "", U)],
+    "{ echo a; b; } | sh": [("", "echo a", S), ("", "b", S), ("", "sh", U), ("|", "", U)],
     "cat <<X && b\na\nX\nc": [("", "cat", S), ("", "b", S), ("", "c", S)],
     # what can't be read: all of it is unsure
     "a 'b": [("", "", U), ("", "a", U)],
@@ -174,6 +180,17 @@ def test_a_shell_command_is_read(command: str, expected: list[tuple[str, str, bo
     else:
         assert found[0] == ("", (), U)
         assert not any(sure for _, _, sure in found)
+
+
+HIDDEN = re.split(
+    "\n(?:%%|====)\n", (Path(__file__).parent / "data" / "hidden.txt").read_text("utf-8").split("\n", 2)[2]
+)
+
+
+def test_a_hidden_program_is_never_silence() -> None:
+    """`runs` says yes or None, whichever way it's hidden."""
+    found = [text for text in HIDDEN if all(each.runs("rm") is False for each in call(command=text).commands)]
+    assert found == [], "\n".join(found)
 
 
 def one(command: str, **tool_input: Any) -> Command:
@@ -219,6 +236,15 @@ RUNS: dict[str, tuple[str, bool | None]] = {
     "$x push": ("git push", None),
     "> rm": ("rm", False),
     "rm -r-f": ("rm -f", False),
+    "curl x | sh": ("rm", None),
+    "sh": ("rm", None),
+    "sh x": ("rm", False),
+    "bash --version": ("rm", False),
+    "ssh x": ("rm", False),
+    "sudo -l": ("rm", False),
+    "x | xargs -0r": ("rm", False),
+    "printf '[%s]' $(a)": ("rm", False),
+    'declare "a[$x]=1"': ("rm", False),
 }
 
 
@@ -309,6 +335,9 @@ PATHS: dict[str, str] = {
     "sudo echo a": "",
     "find a -exec cat b {} +": "a b",
     "git commit -m a b": "b",
+    "git show -m HEAD:a": "a",
+    "echo $(<a)": "a",
+    "x=a; cat $x": "a",
     "./a": "a",
     "cat file:///a": "/a",
 }

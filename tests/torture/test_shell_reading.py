@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.events import Command, PreToolUse, parse
+from tests.processes import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -177,3 +178,23 @@ def test_whatever_bash_runs_was_seen(tmp_path: Path, seed: int) -> None:
                 unseen.append((script, ran))
     assert unseen == []
     assert known > read * 0.3, "most of this is read, not given up"
+
+
+@pytest.mark.skipif(BASH is None, reason="no bash")
+@pytest.mark.slow
+def test_bash_runs_what_is_hidden(tmp_path: Path) -> None:
+    """Each text that hides `rm y` runs it, so what tests ask of them is real."""
+    (tmp_path / "rm").write_text('#!/bin/bash\necho "$*" >> "$NOTES"\n')
+    (tmp_path / "rm").chmod(0o755)
+    notes, silent = tmp_path / "notes", []
+    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "NOTES": str(notes), "HOME": str(tmp_path)}
+    texts = (ROOT / "tests/api/data/hidden.txt").read_text("utf-8").split("\n", 2)[2]
+    for text in texts.partition("\n====\n")[0].split("\n%%\n"):
+        notes.write_bytes(b"")
+        command = [str(BASH), "-c", text.replace("/BIN/", f"{tmp_path}/")]
+        subprocess.run(
+            command, cwd=tmp_path, env=environ, capture_output=True, timeout=60, stdin=subprocess.DEVNULL, check=False
+        )
+        if not notes.read_bytes():
+            silent.append(text)
+    assert silent == []

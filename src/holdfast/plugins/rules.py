@@ -27,10 +27,11 @@ from holdfast.plugins.outcomes import OutcomeError
 from holdfast.plugins.scan import Fault, Scan, routes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from holdfast.plugins.hooks import Hooks
     from holdfast.plugins.outcomes import Outcome
+    from holdfast.process.shell import Command
 
 _ANSWERS: Mapping[str, Callable[[str], Outcome]] = {
     "deny": outcomes.deny,
@@ -43,6 +44,16 @@ _TRANSCRIPT_BYTES = 4 * 1024 * 1024
 _ASKING = ("deny", "ask")  # of a command that can't be read, these ask the user
 _OPTIONS = ("match", "timeout", "strict", "on_failure", "once", "background", "examples")
 _OF_TOOLS = ("path", "command", "input")  # the conditions that only a tool call can fulfil
+_FILE_PROGRAMS = frozenset(
+    (
+        *("cat", "head", "tail", "less", "more", "bat", "tac", "nl", "source", ".", "grep", "egrep", "fgrep", "rg"),
+        *("sed", "awk", "jq", "yq", "sort", "cut", "wc", "diff", "cmp", "xxd", "od", "strings", "hexdump", "base64"),
+        *("cp", "mv", "ln", "rm", "unlink", "touch", "tee", "dd", "install", "truncate", "shred", "scp", "rsync"),
+        *("tar", "zip", "gzip", "openssl", "chmod", "chown", "vi", "vim", "nano"),
+    )
+)
+"""Programs that show or change the files that they get. Of others a word that isn't known is seldom a path."""
+_NOT_IN_THE_TEXT = re.compile(r"[$`{]|<\(")
 _TELLING = {"extra_forbidden": 1, "value_error": 2}
 """Of several faults, such as one for each type that a value may have, the one that says most."""
 _UNION = ("str", "Regex")  # pydantic names the members of a union where a fault is
@@ -88,7 +99,8 @@ class Condition(_Table):
 
     Attributes:
         path: globs of the paths that a tool's input names, shell commands included. A glob matches at any depth, unless
-            it begins with `/` or `~/`; one that matches a folder matches everything in it.
+            it begins with `/` or `~/`; one that matches a folder matches everything in it. A program that shows or
+            changes a file whose name isn't in the text (`cat $X`, `xargs cat`) may name any.
         command: commands that a shell runs: the program and words among its arguments, such as `git push --force`. A
             one-letter option is found in a group too: `rm -f` in `rm -rf`. A word may be a glob.
         input: field of the tool's input → glob or `{ regex = "…" }`. With `a|b` one of both fields must fit.
@@ -104,11 +116,16 @@ class Condition(_Table):
     agent: bool | Texts | None = None
     mode: Texts = []
 
-    def holds(self, event: Any) -> bool | None:
-        """Return whether an event is like that; None if a shell command in it can't be read well enough to tell."""
+    def holds(self, event: Any, excepted: Sequence[str] = ()) -> bool | None:
+        """Return whether an event is like that; None if a shell command in it can't be read well enough to tell.
+
+        Args:
+            event: the event.
+            excepted: globs of paths that don't count.
+        """
         found: list[bool | None] = []
         if self.path:
-            found.append(any(capture.matches(self.path, path) for path in event.paths))
+            found.append(_any_path(self.path, excepted, event))
         if self.command:
             found.append(_any_command(self.command, event))
         for names, patterns in self.input.items():
@@ -136,7 +153,7 @@ class Rule(_Table):
         examples: as in `hookimpl`, with "" for silence.
         off_by_default: whether it runs only once you switch it on.
         when: the condition; without one it always answers.
-        unless: a condition under which it doesn't answer.
+        unless: a condition under which it doesn't answer. If it has only paths, those don't count for those of `when`.
     """
 
     event: str
@@ -158,8 +175,11 @@ class Rule(_Table):
 
         Where a shell command can't be read well enough to tell, a rule that refuses asks the user, if the event `asks`.
         """
-        holds = self.when.holds(event)
-        excepted = self.unless.holds(event) if self.unless else False
+        unless, besides = self.unless, list[str]()
+        if unless and self.when.path and unless == Condition(path=unless.path):
+            besides, unless = unless.path, None
+        holds = self.when.holds(event, besides)
+        excepted = unless.holds(event) if unless else False
         if holds is False or excepted is True:
             return None
         if holds and excepted is False:
@@ -263,6 +283,25 @@ def _fits(patterns: Iterable[str | Regex], value: object) -> bool:
         fnmatchcase(text, pattern) if isinstance(pattern, str) else re.search(pattern.regex, text) is not None
         for pattern in patterns
     )
+
+
+def _any_path(globs: Sequence[str], excepted: Sequence[str], event: Any) -> bool | None:
+    """Return whether a tool's input names a path that fits; None if a shell command in it may."""
+    if any(capture.matches(globs, path) and not capture.matches(excepted, path) for path in event.paths):
+        return True
+    return None if any(_may_name_any(event, command) for command in event.commands) else False
+
+
+def _may_name_any(event: Any, command: Command) -> bool:
+    """Return whether nobody can say which program runs, or which file it shows or changes."""
+    if command.runs("cat") is None:
+        return True
+    if not (command.program in _FILE_PROGRAMS or command.reads or command.writes):
+        return False
+    if command.folder is None or {"xargs", "parallel"} & {*command.inside}:
+        return True
+    unknown = command.unknown or command.reads or command.writes
+    return bool(unknown) and any(_NOT_IN_THE_TEXT.search(str(path)) for path in event.paths_of(command))
 
 
 def _any_command(patterns: Iterable[str], event: Any) -> bool | None:

@@ -29,6 +29,7 @@ _SEARCHERS = ("grep", "egrep", "fgrep", "rg", "sed", "awk", "jq")
 _EXPRESSION = re.compile(r"-\w*[ef]|--(?:regexp|file|files|expression|from-file)\b", re.ASCII)
 _MESSAGE = re.compile(r"-\w*m|--(?:message|title|body)\b", re.ASCII)
 """Options of git and gh whose value is text."""
+_WITH_MESSAGE = ("commit", "tag", "merge", "stash", "notes")
 
 
 def commands(tool: str, tool_input: Mapping[str, Any]) -> tuple[Command, ...]:
@@ -91,8 +92,10 @@ def _absolute(folder: str, text: str) -> str:
 
 
 def _named(command: Command) -> Iterator[str]:
-    """Yield the words of a command that may be paths, and its redirections."""
+    """Yield the words of a command that may be paths, its redirections, and values that are for later commands."""
     yield from (*command.reads, *command.writes)
+    if not command.argv:
+        yield from (each for each in command.environment.values() if each and "\n" not in each)
     words = [Word(text, position not in command.unknown) for position, text in enumerate(command.argv)]
     if not words or command.program in _PRINTERS or (nesting.of(words) and command.program != "find"):
         return  # what it runs comes as a command of its own
@@ -102,7 +105,7 @@ def _named(command: Command) -> Iterator[str]:
     if command.program in _SEARCHERS and not any(map(_EXPRESSION.match, operands)):
         expression = next((each for each in operands if not each.startswith("-")), None)
         operands = [each for each in operands if each is not expression]
-    messages = command.program in ("git", "gh")
+    messages = command.program == "gh" or any(command.runs("git", each) for each in _WITH_MESSAGE)
     for before, text in zip(["", *operands], operands, strict=False):
         if messages and (_MESSAGE.fullmatch(before) or _MESSAGE.match(text)):
             continue

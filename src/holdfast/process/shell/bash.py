@@ -11,7 +11,7 @@ from tree_sitter import Language, Parser
 
 from holdfast.process.shell.command import Command
 from holdfast.process.shell.reading import Output
-from holdfast.process.shell.words import Word, unescape, word
+from holdfast.process.shell.words import WHOLE, Word, unescape, word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,6 +25,19 @@ _SUBSTITUTIONS = ("command_substitution", "process_substitution")
 _REDIRECTS = ("file_redirect", "herestring_redirect", "heredoc_redirect")
 _COMMANDS = ("command", "declaration_command", "unset_command")
 _TEXTS = ("string", "translated_string", "heredoc_body", "expansion")
+_LITERAL = ("raw_string", "ansi_c_string", "comment")
+_ATOMS = ("expansion", "arithmetic_expansion", "array", *_SUBSTITUTIONS)
+_IN_WORDS = frozenset(
+    (
+        *("command_name", "variable_assignment", "variable_name", "word", "number", "concatenation", "string"),
+        *("raw_string", "ansi_c_string", "translated_string", "simple_expansion", "brace_expression", "heredoc_start"),
+        *("extglob_pattern", "$", *_ATOMS),
+    )
+)
+_HAVE_WORDS = (*_COMMANDS, *_REDIRECTS, "for_statement", "case_statement", "case_item", "function_definition", "array")
+_ONE_LINE = (*_COMMANDS, "file_redirect", "herestring_redirect", "redirected_statement", "variable_assignment")
+_NESTED = re.compile(rb"(?<!\\)((?:\\\\)*)(`|\$\(|[<>]\()")
+_DELIMITERS = (b"", *(bytes([each]) for each in b" \t\n;&|<>()`"))
 _OWN_PROCESS = ("subshell", "pipeline", *_SUBSTITUTIONS)
 
 
@@ -49,6 +62,7 @@ class Walk:
         self._root = _parser().parse(self._source).root_node
         self._reading, self._text, self._inside = reading, text, inside
         self._readable = not self._root.has_error and not _ODD.search(text) and self._complete(self._root)
+        self._readable = self._readable and all(self._seen(*found.span(2)) for found in _NESTED.finditer(self._source))
         self._sure = sure and self._readable
         self._late: dict[int, list[Node]] = {}  # redirections that the parser puts after a pipeline or list, by command
 
@@ -59,22 +73,56 @@ class Walk:
         self._visit(self._root, None)
 
     def _complete(self, node: Node) -> bool:
-        """Return whether the nodes below one leave out nothing; the parser loses some words without an error."""
+        """Return whether bash has the same words as the nodes below one; the parser loses or joins some silently."""
         end, whole = (node.start_byte, node.end_byte) if node.parent else (0, len(self._source))
         for child in node.children:
             gap = "" if node.type in _TEXTS else self._between(end, child.start_byte)
-            if (gap and not (gap == "-" and child.type == "heredoc_redirect")) or not self._complete(child):
+            dash = gap == "-" and child.type == "heredoc_redirect"
+            joined = "\n" in gap and node.type in _ONE_LINE
+            glued = child.type == "comment" and self._source[: child.start_byte][-1:] not in _DELIMITERS  # `[ a ]#; b`
+            regex = child.type == "=~" and node.type == "command"  # the parser takes all up to a blank for one word
+            if (gap.strip("\n \t") and not dash) or joined or glued or regex or not self._complete(child):
                 return False
             end = child.end_byte
-        if node.children and node.type not in _TEXTS and self._between(end, whole):
+        if node.children and node.type not in _TEXTS and self._between(end, whole).strip("\n \t"):
             return False
-        if node.type != "heredoc_redirect":
-            return True
-        here = self._here([node])  # in which the parser doesn't see backticks
-        return here is None or here.text is None or here.text.known or "`" not in here.text.text
+        if node.type == "command_substitution" and re.match(r"`.*\\[$`\\]", self._slice(node), re.DOTALL):
+            return False  # bash unescapes it before it reads it
+        if node.type == "expansion" and self._slice(node).endswith("@P}"):
+            return False  # substitutes in a variable's value
+        kinds = _IN_WORDS if node.type in _HAVE_WORDS else ("variable_assignment",)
+        words = [child for child in node.children if child.type in kinds]
+        return all(map(self._is_word, self._groups(words)))
+
+    def _is_word(self, parts: list[Node]) -> bool:
+        """Return whether bash takes adjacent parts for one word."""
+        text, _ = self._masked(parts, _ATOMS)
+        end = parts[-1].end_byte
+        while self._source.startswith(b"\\\n", end):
+            end += 2
+        after = self._source[end : end + 1]
+        descriptor = after in (b"<", b">") and re.fullmatch(r"\d+|\{\w+\}", text)
+        glued = len(parts) > 1 and parts[0].type in ("variable_assignment", "heredoc_start")
+        return WHOLE.fullmatch(text) is not None and after in _DELIMITERS and not descriptor and not glued
+
+    def _seen(self, begin: int, end: int) -> bool:
+        """Return whether the parser knows that a substitution begins or ends at a place, or that it is only text."""
+        node, kinds, quoted = self._root.descendant_for_byte_range(begin, end), [], False
+        token = self._source[begin:end].decode()
+        while node and node.type not in _SUBSTITUTIONS:
+            kinds.append(node.type)
+            quoted |= node.type == "heredoc_redirect" and self._quoted(node)
+            node = node.parent
+        if not kinds or kinds[0] in (token, "$(("):
+            return bool(kinds)
+        text = any(each in kinds for each in _TEXTS if each != "expansion")
+        if kinds[0] in _LITERAL:
+            evaluated = "test_command" in kinds or "arithmetic_expansion" in kinds  # `[[ -v 'a[$(b)]' ]]`
+            return not evaluated and not (text and "expansion" in kinds)  # in `"${a:-'$(b)'}"`, ' doesn't quote
+        return text and (quoted or token in ("<(", ">("))
 
     def _between(self, begin: int, end: int) -> str:
-        return self._source[begin:end].replace(b"\\\n", b"").decode("utf-8", "replace").strip(" \t\n")
+        return self._source[begin:end].replace(b"\\\n", b"").decode("utf-8", "replace").strip(" \t")
 
     def _visit(self, node: Node, stdin: Output | None) -> Output | None:
         """Add the commands below a node. Return what the last one prints if that is all that the node prints."""
@@ -87,6 +135,8 @@ class Walk:
             self._inside = (*inside, "<( )" if node.type == "process_substitution" else "$( )")
         elif node.type == "function_definition":
             self._inside = (*inside, "function")
+        elif node.type == "file_redirect":
+            return self._command(node, None, [node], None)
         elif node.type == "variable_assignment":
             return self._add(node, [], [node], [], None, [node])
         elif node.type == "test_command":
@@ -112,7 +162,7 @@ class Walk:
             self._late[last.id] = redirects
             output = self._visit(body, stdin)
         else:
-            output = self._visit(body, self._here(redirects) or stdin)
+            output = self._visit(body, self._stdin(redirects, stdin))
             if any(each.type == "file_redirect" for each in redirects):
                 self._command(node, None, redirects, None)
         # The rest of the line is within the redirection: `cat <<EOF | sh`, `cat <<EOF && ls`.
@@ -172,29 +222,45 @@ class Walk:
             environment={name.rstrip("+"): word(value).text for name, _, value in pairs},
             reads=tuple(reads),
             writes=tuple(writes),
-            stdin=self._here(redirects) or stdin,
+            stdin=self._stdin(redirects, stdin),
         )
-        inner = [found for part in parts for found in _outermost(part)]
+        inner = [found for part in parts for found in _outermost(part, _SUBSTITUTIONS)]
         for found in sorted(inner, key=lambda each: each.start_byte):
             self._visit(found, None)
         return output
 
-    def _here(self, redirects: list[Node]) -> Output | None:
-        """Return the here-document or here-string among redirections."""
-        for each in reversed(redirects):
-            if each.type == "herestring_redirect":
-                return Output(None, self._word(_targets(each)[0]), "<<")
-            if each.type == "heredoc_redirect":
-                parts = {child.type: self._slice(child) for child in each.children}
-                body, delimiter = parts.get("heredoc_body", ""), parts.get("heredoc_start", "")
-                if "<<-" in parts:
-                    body = re.sub(r"^\t+", "", body, flags=re.MULTILINE)
-                quoted = re.search(r"['\"\\]", delimiter)
-                return Output(None, Word(body) if quoted else Word(*unescape(body)), "<<")
-        return None
+    def _stdin(self, redirects: list[Node], stdin: Output | None) -> Output | None:
+        """Return what a command reads, if redirections may replace what it reads otherwise."""
+        found = []
+        for each in redirects:
+            operator = next((child.type for child in each.children if not child.is_named), "")
+            descriptor = each.child_by_field_name("descriptor")
+            if operator.startswith("<") and (descriptor is None or self._slice(descriptor) == "0"):
+                found.append((operator, each))
+        if not found:
+            return stdin
+        operator, each = found[0]
+        if len(found) > 1 or each.type == "file_redirect":
+            return Output(stdin.command if stdin else None, label="<" if operator == "<" and len(found) == 1 else "|")
+        if each.type == "herestring_redirect":
+            return Output(None, self._word(_targets(each)[0]), "<<")
+        parts = {child.type: self._slice(child) for child in each.children}
+        body = parts.get("heredoc_body", "")
+        if "<<-" in parts:
+            body = re.sub(r"^\t+", "", body, flags=re.MULTILINE)
+        return Output(None, Word(body) if self._quoted(each) else Word(*unescape(body, "$`\\")), "<<")
+
+    def _quoted(self, heredoc: Node) -> bool:
+        """Return whether a here-document has no expansions."""
+        starts = [self._slice(each) for each in heredoc.children if each.type == "heredoc_start"]
+        return any(re.search(r"['\"\\]", each) for each in starts)
 
     def _words(self, parts: list[Node]) -> list[tuple[int, Word]]:
-        """Return the words that parts make, with their places; those without a space between them are one word."""
+        """Return the words that parts make, with their places."""
+        return [(group[0].start_byte, self._word(group)) for group in self._groups(parts)]
+
+    def _groups(self, parts: list[Node]) -> list[list[Node]]:
+        """Return parts by word; those without a space between them are one."""
         groups: list[list[Node]] = []
         for part in sorted(parts, key=lambda each: each.start_byte):
             gap = self._source[groups[-1][-1].end_byte : part.start_byte] if groups else b" "
@@ -202,20 +268,24 @@ class Walk:
                 groups[-1].append(part)
             else:
                 groups.append([part])
-        return [(group[0].start_byte, self._word(group)) for group in groups]
+        return groups
 
     def _word(self, parts: list[Node]) -> Word:
         if not parts:
             return Word("", False)
-        begin, end, source = parts[0].start_byte, parts[-1].end_byte, b""
-        found = [each for part in parts for each in _outermost(part)]
-        for each in found:
-            source += self._source[begin : each.start_byte] + _SUBSTITUTION.encode()
-            begin = each.end_byte
-        read = word((source + self._source[begin:end]).decode("utf-8", "replace"))
-        texts = iter(self._slice(each) for each in found)
+        masked, found = self._masked(parts, _SUBSTITUTIONS)
+        read, texts = word(masked), iter(found)
         text = re.sub(_SUBSTITUTION, lambda _: next(texts, ""), read.text)
         return Word(text, read.known and not found)
+
+    def _masked(self, parts: list[Node], kinds: tuple[str, ...]) -> tuple[str, list[str]]:
+        """Return the text of adjacent parts with one character for each node of some kinds, and those nodes' texts."""
+        begin, end, text = parts[0].start_byte, parts[-1].end_byte, b""
+        found = [each for part in parts for each in _outermost(part, kinds)]
+        for each in found:
+            text += self._source[begin : each.start_byte] + _SUBSTITUTION.encode()
+            begin = each.end_byte
+        return (text + self._source[begin:end]).decode("utf-8", "replace"), [self._slice(each) for each in found]
 
     def _slice(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -228,10 +298,10 @@ def _targets(redirect: Node) -> tuple[list[Node], list[Node]]:
     return found[:targets], found[targets:]
 
 
-def _outermost(node: Node) -> list[Node]:
-    """Return the substitutions in a node that aren't in another one, nor in a command that follows a here-document."""
-    if node.type in _SUBSTITUTIONS:
+def _outermost(node: Node, kinds: tuple[str, ...]) -> list[Node]:
+    """Return the nodes of some kinds that aren't in another one, nor in a command that follows a here-document."""
+    if node.type in kinds:
         return [node]
     if node.type in (*_COMMANDS, "pipeline", "list", "redirected_statement"):
         return []
-    return [found for child in node.named_children for found in _outermost(child)]
+    return [found for child in node.named_children for found in _outermost(child, kinds)]

@@ -18,12 +18,13 @@ class Command:
     Attributes:
         text: the part of the text that it was read from.
         argv: the program and its arguments, without quotes and escapes. An expansion, such as `$HOME` or `*.py`, stays
-            as it is written. Empty if nothing could be read, or if there are only redirections or assignments.
+            as it is written. Empty if there are only redirections or assignments, or if nothing could be read: then
+            any program may run.
         sure: whether exactly this runs. False if a word has an expansion, if more words follow that the text doesn't
             have (`xargs`), or if a shell runs what the text doesn't have (`curl … | sh`).
         inside: what runs it, outermost first: names of programs (`sudo`, `xargs`), and `sh -c` (any shell), `eval`,
             `find -exec`, `$( )`, `<( )`, `<<` (a shell's here-document or here-string), `|` (text that is piped to a
-            shell), `function`.
+            shell), `<` (a substitution that a shell reads), `function`.
         unknown: the positions in `argv` of the words with an expansion.
         environment: the variables that are set for it.
         reads: the files that its input is redirected from.

@@ -11,6 +11,9 @@ from holdfast.process.shell.words import Word, plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from holdfast.process.shell.nesting import Nested
+
+_STDIN = ("|", "<", "<<")  # labels of a script that a program reads
 _DEEPEST = 8  # scripts in scripts
 _LONGEST_CHARS = 100_000
 
@@ -79,9 +82,9 @@ class Reading:
             writes: the files that it writes.
             stdin: what it reads from a pipe or a here-document.
         """
-        nested = nesting.of(words)
-        from_stdin = any(not each.label for each in nested) and stdin is not None and not reads
-        opaque = from_stdin and not (stdin and stdin.text and stdin.text.known)
+        found = [each for each in nesting.of(words, sure) if each.label or each.sure or stdin]
+        nested = [_with_stdin(each, reads, stdin) for each in found]
+        opaque = any(not each.words and each.label in _STDIN and not each.script.known for each in nested)
         unknown = tuple(position for position, each in enumerate(words) if not each.known)
         command = Command(
             text,
@@ -98,12 +101,12 @@ class Reading:
         self.found.append(command)
         for each in nested:
             folder = self.folder
-            script = each.script if each.label else stdin.text if from_stdin and stdin else None
-            label = each.label or (stdin.label if stdin else "")
             if each.words:
-                self.add(text, each.words, (*inside, label), sure and each.sure, reads=reads, stdin=stdin)
-            elif script:
-                self.read(script.text, (*inside, label), sure and each.sure and script.known)
+                self.add(text, each.words, (*inside, each.label), sure and each.sure, reads=reads, stdin=stdin)
+            if not each.script.known:  # it may run anything
+                self.found.append(Command(text, inside=(*inside, each.label)))
+            if each.script.text.strip():
+                self.read(each.script.text, (*inside, each.label), sure and each.sure and each.script.known)
             if each.label not in ("command", "builtin", "eval"):
                 self.folder = folder
         if command.program in ("cd", "pushd", "popd"):
@@ -117,6 +120,15 @@ class Reading:
         elif self.folder is not None or target.text.startswith(("/", "~")):
             absolute = target.text.startswith(("/", "~"))
             self.folder = target.text if absolute or not self.folder else f"{self.folder}/{target.text}"
+
+
+def _with_stdin(nested: Nested, reads: Sequence[Word], stdin: Output | None) -> Nested:
+    """Return what a program runs, with the script from its standard input if that's where it comes from."""
+    if nested.label:
+        return nested
+    if stdin and stdin.label == "<" and reads:  # a script in a file, which is out of reach
+        return nested._replace(label="<", script=Word("", not reads[-1].text.startswith("<(")))
+    return nested._replace(label=stdin.label if stdin else "|", script=(stdin and stdin.text) or Word("", False))
 
 
 def _printed(command: Command, words: Sequence[Word], stdin: Output | None) -> Word | None:

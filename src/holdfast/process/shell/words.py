@@ -12,7 +12,13 @@ _PARTS = re.compile(
         | \\(?P<escaped>.) | (?P<bare>[^'"\\$]+|\$\$?)""",
     re.DOTALL | re.VERBOSE,
 )
-_VARIABLE = r"\$[\w{(@*#?$!-]|`"
+WHOLE = re.compile(
+    r"""(?:\\. | '[^']*' | \$'(?:\\.|[^'\\])*' | \$?"(?:\\.|[^"\\])*"
+        | \$(?!['"]) | [^\s'"\\`$&|;<>()])+""",
+    re.DOTALL | re.VERBOSE,
+)
+"""A text that bash takes for one word, if its substitutions are replaced by a letter."""
+_VARIABLE = r"\$[\w{([@*#?$!-]|`"
 _EXPANSION = re.compile(rf"^~[+-]|\$\0|{_VARIABLE}|[*?\[()\s]|\{{.*(?:,|\.\.).*\}}", re.DOTALL)
 
 
@@ -48,7 +54,7 @@ def word(source: str) -> Word:
                 found += part[0]
                 continue
             case "double":
-                text, literal = unescape(part["double"])
+                text, literal = unescape(part["double"], '$`"\\')
                 known &= literal
             case "escaped":
                 text = "" if part["escaped"] == "\n" else part["escaped"]
@@ -59,7 +65,13 @@ def word(source: str) -> Word:
     return Word(found, True) if known and end == len(source) and not _EXPANSION.search(bare) else Word(found, False)
 
 
-def unescape(text: str) -> tuple[str, bool]:
-    """Return a text between double quotes, or of a here-document, without its escapes; and whether it is literal."""
+def unescape(text: str, special: str) -> tuple[str, bool]:
+    """Return a text with expansions without its escapes, and whether it is literal.
+
+    Args:
+        text: what is between double quotes, or a here-document.
+        special: the characters that a backslash escapes there.
+    """
     literal = not re.search(_VARIABLE, re.sub(r"\\.", "", text, flags=re.DOTALL))
-    return re.sub(r'\\([$`"\\]|\n)', lambda found: found[1].strip("\n"), text), literal
+    escaped = rf"\\([{re.escape(special)}\n])"
+    return re.sub(escaped, lambda found: found[1].strip("\n"), text), literal
