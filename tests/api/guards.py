@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from holdfast.clients import claude
 from holdfast.events import PreToolUse, parse
 from holdfast.plugins import rules
 
@@ -67,7 +68,7 @@ def _rule() -> Callable[[Any], Any]:
     guide = (ROOT / "docs/guides/rules-and-scripts.md").read_text("utf-8")
     found = re.search(r"no_env\.toml`:\n\n```toml\n(.*?)```", guide, re.DOTALL)
     assert found
-    return rules.function(found[1].encode())
+    return rules.function(claude, found[1].encode())
 
 
 def rule_answer(command: str, tool: str = "Bash") -> str:
