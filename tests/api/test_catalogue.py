@@ -471,17 +471,43 @@ def test_format_on_edit_formats(holdfast_project: Make) -> None:
 def test_tests_before_stop_keeps_claude_at_work(holdfast_project: Make) -> None:
     """Once something was edited, until they pass, three times at most."""
     project = using(holdfast_project, "tests_before_stop", Makefile="x:\n\ntest:\n\t@cat state && grep -q good state\n")
-    project.write({"state": "bad"})
+    project.write({"state": "\n".join([*map(str, range(2_000)), "the last line", "bad"])})
     edited = {"tool_name": "Edit", "tool_input": {"file_path": str(project.root / "state")}}
     project.fire("Stop").assert_silent()
     project.fire("PostToolUse", "PostToolUse-Edit", agent_id="a1", **edited)
     for forced in (False, True, True):
-        assert "`make test` fails" in project.fire("Stop", stop_hook_active=forced).context
+        said = project.fire("Stop", stop_hook_active=forced).context
+        assert "`make test` fails" in said
+        assert "the last line" in said
     assert not project.fire("Stop", stop_hook_active=True).context
     project.write({"state": "good"})
     project.fire("Stop").assert_silent()
     project.write({"state": "bad"})
     project.fire("Stop").assert_silent()
+
+
+USUAL = {
+    ("Makefile", "test:\n"): "make test",
+    ("package.json", '{"scripts": {"test": "x"}}'): "npm test",
+    ("Cargo.toml", ""): "cargo test",
+    ("go.mod", ""): "go test ./...",
+    ("pyproject.toml", "[tool.pytest.ini_options]"): "python3 -m pytest -q",
+    ("pyproject.toml", ""): "",
+}
+
+
+def test_tests_before_stop_finds_the_usual_command(holdfast_project: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the files in the project's folder; without one, it says so."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    wrong = []
+    for (name, text), command in USUAL.items():
+        project = using(holdfast_project, "tests_before_stop", **{name: text})
+        project.fire("PostToolUse", "PostToolUse-Edit")
+        said = project.fire("Stop", stop_hook_active=False).stdout
+        if (f"`{command}` fails" if command else "No command for the tests was found") not in said:
+            wrong.append(f"{name} {text!r}: {said}")
+        (project.root / name).unlink()
+    assert not wrong, "\n".join(wrong)
 
 
 def test_tests_that_take_too_long_are_told(holdfast_project: Make) -> None:

@@ -99,6 +99,7 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
     """c\\at .en"v" 'a b' "c\\"d" e\\\n f""": [("", """cat .env 'a b' 'c"d' e f""", S)],
     "r\\\nm x": [("", "rm x", S)],
     "cat .e* $x ${y}z a{b,c} `d` $'e'": [("", "cat .e* $x ${y}z a{b,c} `d` $e", U), ("$( )", "d", S)],
+    'a "$x""b"': [("", "a '$xb'", U)],
     "a {b,c}": [("", "a {b,c}", U)],
     "a b{1..3}": [("", "a b{1..3}", U)],
     'echo \'$x\' "\\$y" \\* "*"': [("", "echo '$x' '$y' '*' '*'", S)],
@@ -136,6 +137,7 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
         ("find -exec", "a {}", U),
         ("find -exec", "b", S),
     ],
+    "find x -exec a \\; -print": [("", "find x -exec a ';' -print", S), ("find -exec", "a", S)],
     "eval a 'b;' c": [("", "eval a 'b;' c", S), ("eval", "a b", S), ("eval", "c", S)],
     "ssh -p 1 h a 'b c'": [("", "ssh -p 1 h a 'b c'", S), ("ssh", "a b c", S)],
     "su - u -c a": [("", "su - u -c a", S), ("su", "a", S)],
@@ -161,6 +163,7 @@ READ: dict[str, list[tuple[str, str, bool]]] = {
     "{ sh; } <<X\na\nX": [("", "sh", S), ("<<", "a", S)],
     "bash <<< 'a b'": [("", "bash", S), ("<<", "a b", S)],
     "echo a b | sh": [("", "echo a b", S), ("", "sh", S), ("|", "a b", S)],
+    "printf 'a%s' | sh": [("", "printf a%s", S), ("", "sh", U), ("|", "", U)],
     "a | bash -s x": [("", "a", S), ("", "bash -s x", U), ("|", "", U)],
     "{ echo a; b; } | sh": [("", "echo a", S), ("", "b", S), ("", "sh", U), ("|", "", U)],
     "cat <<X && b\na\nX\nc": [("", "cat", S), ("", "b", S), ("", "c", S)],
@@ -348,7 +351,7 @@ def test_paths_of_a_command(command: str, expected: str) -> None:
     """Redirections and words that may be paths; text, expressions and what wraps a command are none."""
     found = {str(path) for path in call(command=command).paths}
     wanted = {str(Path(CWD, Path(each).expanduser())) for each in expected.split()}
-    texts = {f"{CWD}/{word}" for word in ("a", "b", "c")} - wanted
+    texts = {f"{CWD}/{word}" for word in ("a", "b", "c", "https:/c/d")} - wanted
     assert wanted <= found
     assert not (texts & found)
 

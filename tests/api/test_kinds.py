@@ -40,6 +40,16 @@ ANSWERS = {
         """echo '{"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "no", "interrupt": true}}}'""",
         '"behavior": "deny", "message": "no (project/tried.sh)", "interrupt": true',
     ),
+    "a permission is given with another input": (
+        "PermissionRequest",
+        """echo '{"hookSpecificOutput": {"decision": {"behavior": "allow", "updatedInput": {"command": "ls"}}}}'""",
+        '"behavior": "allow", "updatedInput": {"command": "ls"}',
+    ),
+    "everything stops": (
+        "PreToolUse",
+        """echo '{"continue": false, "stopReason": "enough"}'""",
+        '"continue": false, "stopReason": "enough',
+    ),
     "context for a call": (
         "PreToolUse",
         """echo '{"hookSpecificOutput": {"additionalContext": "careful"}}'""",

@@ -218,10 +218,17 @@ def test_one_file_runs_alone_from_anywhere(author: Authors, tmp_path: Path) -> N
 
 def test_handlers_run_where_the_client_runs_them(author: Authors, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the project's folder, with the client's variables."""
-    made = author({"w": handler("return advise(f\"{os.getcwd()} {os.environ['CLAUDE_PROJECT_DIR']}\")")})
+    made = author(
+        {
+            "w": handler(
+                "return advise(f\"{os.getcwd()} {os.environ['CLAUDE_PROJECT_DIR']} {os.environ.get('CLAUDECODE')}\")"
+            )
+        }
+    )
     monkeypatch.chdir("/")
+    monkeypatch.delenv("CLAUDECODE", raising=False)
 
-    assert f"{made.root} {made.root}" in tried(made, *PUSH).out
+    assert f"{made.root} {made.root} 1" in tried(made, *PUSH).out
 
 
 def test_a_payload_comes_from_a_file(author: Authors) -> None:

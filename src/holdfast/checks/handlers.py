@@ -63,9 +63,7 @@ def _reading_shell(files: Sequence[HandlerFile]) -> Iterator[Finding]:
     if not find_spec("tree_sitter_bash"):
         for file in files:
             if file.place != "shipped" and file.active and _ASKS_FOR_COMMANDS.search(file.source):
-                text = (
-                    f"{file.path} reads shell commands, but without the extra holdfast[shell] only plain words are read"
-                )
+                text = f"{file.path} reads shell commands; without the extra holdfast[shell], it reads only plain words"
                 yield notice(text, f"install tree-sitter and tree-sitter-bash into {sys.prefix}")
 
 
