@@ -67,6 +67,17 @@ def test_options_come_from_the_configuration(holdfast_project: Make) -> None:
     report(found)
 
 
+def test_options_are_listed(holdfast_project: Make) -> None:
+    """With the values of the configuration; one without a value by its name."""
+    project = holdfast_project({PUSH: OPTIONS, CONFIG: '[options.no_push]\nbranches = ["main", "release"]\n'})
+    project.trust()
+    said = " ".join(holdfast("handlers", "list", root=project.root).out.split())
+    assert 'options: branches=["main", "release"], most' in said
+    rows = holdfast("handlers", "list", "--json", root=project.root).json["events"]["PreToolUse"]
+    (listed,) = (row["options"] for row in rows if row["place"] == "project")
+    assert (listed["branches"], listed["most"]) == (["main", "release"], None)
+
+
 def test_a_project_does_not_loosen_a_strict_handler_of_yours(holdfast_project: Make) -> None:
     """For it only your own configuration counts."""
     project = holdfast_project({CONFIG: "[options.no_push]\nbranches = []\n"})

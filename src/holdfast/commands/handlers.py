@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +28,8 @@ from holdfast.dispatch import notices
 from holdfast.errors import HoldfastError, because, command_line
 from holdfast.install import hookify, inspection
 from holdfast.ledger import event_log
-from holdfast.plugins import activity, discovery, strict_memory, switches
+from holdfast.plugins import activity, discovery, statics, strict_memory, switches
+from holdfast.plugins import options as handler_options
 from holdfast.plugins.loader import Call
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
@@ -70,9 +72,11 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
     files = discovery.find(claude, project)
     listed = inspection.listing(files, inspection.withheld(project, files))
     decided = event_log.last_decisions(project)
+    by_path = {str(file.path): file for file in files}
     for row in (row for rows in listed.values() for row in rows):
         key = f"{row['place']}/{Path(row['file']).name}"
         row["last_decision"], row["last_decision_at"] = decided.get(key, (None, None))
+        row["options"] = _options(by_path[row["file"]], project)
     listed_files = {row["file"] for rows in listed.values() for row in rows if not row["off"]}
     unused = [(path, why) for path, why in inspection.unused(project, files) if str(path) not in listed_files]
     remarks = [(file.path, remark) for file in files for remark in (*file.faults, *file.doubts)]
@@ -91,6 +95,12 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
         terminal.put_wrapped(console, _text(f"{_file_name(path)}: {remark}"))
     if any(file.path.parent == paths.shipped("handlers") for file in files):
         terminal.put_wrapped(console, _text(f"The shipped handlers are in {paths.shipped('handlers')}."))
+
+
+def _options(file: HandlerFile, project: Workspace) -> dict[str, Any]:
+    """Return the options of a handler with the values that the configuration has; None is the handler's own default."""
+    own = dict.fromkeys(statics.option_names(file.source)) if file.place != "shipped" else {}
+    return own | dict(handler_options.values(file, project))
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:
@@ -124,6 +134,9 @@ def _marks(row: dict[str, Any]) -> str:
     marks += [f"on_failure={row['on_failure']}"] if row["on_failure"] != "skip" else []
     marks += [f"once in a {row['once']}"] if row["once"] else []
     marks += ["in the background"] if row["background"] else []
+    if row["options"]:
+        shown = (name if value is None else f"{name}={json.dumps(value)}" for name, value in row["options"].items())
+        marks.append(f"options: {', '.join(shown)}")
     for what, at in (("ran", row["last_run"]), (row["last_decision"], row["last_decision_at"])):
         marks += [f"{what} {timefmt.when(at, clock.now()).partition(' (')[0]}"] if at else []
     marks += ["trusted"] if row["place"] == "project" and row["trusted"] else []

@@ -53,6 +53,18 @@ def faults(source: bytes, routes: Sequence[Route], hooks: Hooks) -> list[str]:
     return found
 
 
+def option_names(source: bytes) -> list[str]:
+    """Return the fields of a Python handler's class `Options`, as far as its text shows them."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    fields = [
+        each for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Options" for each in node.body
+    ]
+    return [each.target.id for each in fields if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)]
+
+
 def _bound(node: ast.stmt) -> set[str]:
     """Return the names that a class, an import or an assignment binds."""
     if isinstance(node, ast.ClassDef):
