@@ -72,7 +72,7 @@ class Stamp:
         """Look at everything that is loaded, and at the entrypoint's file."""
         started = time.time() - age() + LOAD_TIME_S
         loaded = {each.__name__: getattr(each, "__file__", None) or "" for each in list(sys.modules.values())}
-        ours = {file for name, file in loaded.items() if name.startswith(("holdfast.", "holdfast_handlers."))}
+        ours = {file for name, file in loaded.items() if file and name.startswith(("holdfast.", "holdfast_handlers."))}
         others = {file for file in loaded.values() if "site-packages" in file}
         single = {os.path.realpath(sys.executable), entry, str(paths.user_config()), str(paths.format_index())}
         self._few = {each: _look(each) for each in single | {str(Path(file).parent) for file in ours | others}}
