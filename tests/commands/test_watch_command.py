@@ -94,7 +94,9 @@ class Terminal:
 
     def _read(self, patience: float = 1.0) -> bool:
         """Read what there is; tell whether there may be more."""
-        if not select.select([self._end], [], [], patience)[0]:
+        poll = select.poll()  # select() takes no descriptor above 1023
+        poll.register(self._end, select.POLLIN)
+        if not poll.poll(patience * 1000):
             return patience >= 1
         try:
             data = os.read(self._end, 65_536)
