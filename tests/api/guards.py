@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import tomllib
 from functools import cache
@@ -10,6 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 from holdfast.clients import claude
 from holdfast.events import PreToolUse, parse
@@ -85,5 +87,6 @@ def answer(command: str) -> str:
 
 
 def answers() -> dict[str, str]:
-    """Return the answer to each command of the corpus."""
-    return {command: answer(command) for command, _ in corpus()}
+    """Return the answer to each command of the corpus, wherever the home of whoever runs the tests is."""
+    with mock.patch.dict(os.environ, {"HOME": str(Path(CWD).parent)}):
+        return {command: answer(command) for command, _ in corpus()}
