@@ -75,7 +75,13 @@ def test_options_are_listed(holdfast_project: Make) -> None:
     assert 'options: branches=["main", "release"], most' in said
     rows = holdfast("handlers", "list", "--json", root=project.root).json["events"]["PreToolUse"]
     (listed,) = (row["options"] for row in rows if row["place"] == "project")
-    assert (listed["branches"], listed["most"]) == (["main", "release"], None)
+    assert (listed["branches"], listed["most"]) == ('["main", "release"]', None)
+
+    project.write({CONFIG: f'[options.no_push]\nbranches = ["ghp_{"a1B2c3D4e5" * 4}"]\nsince = 2026-01-02\n'})
+    project.trust()
+    said = " ".join(holdfast("handlers", "list", root=project.root).out.split())
+    assert 'branches=["[redacted]"], most' in said
+    assert 'since="2026-01-02"' in said
 
 
 def test_a_project_does_not_loosen_a_strict_handler_of_yours(holdfast_project: Make) -> None:

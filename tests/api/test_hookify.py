@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from holdfast import paths
 from tests.commandline import holdfast
 from tests.torture.scratch import report
 
@@ -106,3 +107,14 @@ def test_what_cannot_be_imported_is_left_out_and_named(holdfast_project: Make) -
     out = holdfast("handlers", "import", root=project.root).out
     for name, why in {"a": "operator: 'like'", "b": "event: 'session'", "c": "file_path", "d": "front matter"}.items():
         assert any(f"hookify.{name}.local.md" in line and why in line for line in out.splitlines()), out
+
+
+def test_nothing_that_lies_there_is_overwritten(holdfast_project: Make) -> None:
+    """Not even what is no handler."""
+    text = f"---\n{FILES['rm']}\n---\n\nno\n"
+    project = holdfast_project({".claude/hookify.rm.local.md": text})
+    target = paths.user_handlers() / "block_dangerous_rm.toml"
+    target.parent.mkdir(parents=True)
+    target.symlink_to(project.root / "elsewhere")
+    assert "block_dangerous_rm.toml has its name" in holdfast("handlers", "import", root=project.root).out
+    assert not (project.root / "elsewhere").exists()

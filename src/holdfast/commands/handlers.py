@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,6 +27,7 @@ from holdfast.commands import (
 from holdfast.commands.verb import InProject, Json, ListGroup, verb
 from holdfast.dispatch import notices
 from holdfast.errors import HoldfastError, because, command_line
+from holdfast.files.redact import redact
 from holdfast.install import hookify, inspection
 from holdfast.ledger import event_log
 from holdfast.plugins import activity, discovery, statics, strict_memory, switches
@@ -98,9 +100,10 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
 
 
 def _options(file: HandlerFile, project: Workspace) -> dict[str, Any]:
-    """Return the options of a handler with the values that the configuration has; None is the handler's own default."""
+    """Return the options of a handler: configured values as JSON without secrets; None is its own default."""
     own = dict.fromkeys(statics.option_names(file.source)) if file.place != "shipped" else {}
-    return own | dict(handler_options.values(file, project))
+    configured = handler_options.values(file, project).items()
+    return own | {name: redact(json.dumps(value, default=str)) for name, value in configured}
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:
@@ -135,7 +138,7 @@ def _marks(row: dict[str, Any]) -> str:
     marks += [f"once in a {row['once']}"] if row["once"] else []
     marks += ["in the background"] if row["background"] else []
     if row["options"]:
-        shown = (name if value is None else f"{name}={json.dumps(value)}" for name, value in row["options"].items())
+        shown = (name if value is None else f"{name}={value}" for name, value in row["options"].items())
         marks.append(f"options: {', '.join(shown)}")
     for what, at in (("ran", row["last_run"]), (row["last_decision"], row["last_decision_at"])):
         marks += [f"{what} {timefmt.when(at, clock.now()).partition(' (')[0]}"] if at else []
@@ -285,7 +288,7 @@ def import_(project: Workspace, *files: Path, in_project: InProject = False) -> 
             continue
         for rule in made:
             target = folder / f"{rule.name}.toml"
-            if taken := names.get(rule.name):
+            if taken := names.get(rule.name) or (target if os.path.lexists(target) else None):
                 _say(f"Left out {path}: {taken} has its name, {rule.name}.")
                 continue
             folder.mkdir(parents=True, exist_ok=True)
