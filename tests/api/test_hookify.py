@@ -110,11 +110,10 @@ def test_what_cannot_be_imported_is_left_out_and_named(holdfast_project: Make) -
 
 
 def test_nothing_that_lies_there_is_overwritten(holdfast_project: Make) -> None:
-    """Not even what is no handler."""
+    """Not even a file beyond the 200 that count."""
     text = f"---\n{FILES['rm']}\n---\n\nno\n"
     project = holdfast_project({".claude/hookify.rm.local.md": text})
     target = paths.user_handlers() / "block_dangerous_rm.toml"
-    target.parent.mkdir(parents=True)
-    target.symlink_to(project.root / "elsewhere")
+    project.write({f"{target.parent}/a{number}.toml": "" for number in range(200)} | {str(target): "mine"})
     assert "block_dangerous_rm.toml has its name" in holdfast("handlers", "import", root=project.root).out
-    assert not (project.root / "elsewhere").exists()
+    assert target.read_text() == "mine"
