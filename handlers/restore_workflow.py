@@ -27,7 +27,7 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
         return told + (deliver(sessions.restore_agent(event, context)) if compacted else [])
     crashed = event.source == "resume" and sessions.crashed(event, context)
     known = sessions.join(event, context)
-    told += deliver(sessions.former_ledger(context))
+    told += deliver(sessions.untrusted_ledger(context))
     if compacted or (crashed and _has_workflow(event, context)):
         told += deliver(sessions.restore(event, context, known=known))
     else:

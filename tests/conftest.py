@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, settings
 
 from holdfast import log
 from holdfast.install import inspection
-from holdfast.ledger import connection
-from holdfast.ledger.patience import Patience
+from holdfast.memory import connection
+from holdfast.memory.patience import Patience
 from holdfast.paths import ensure_private
 from holdfast.plugins import scan
 from holdfast.project import OpenProject

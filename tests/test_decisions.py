@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.ledger import event_log
+from holdfast.memory import log as event_log
 from tests import processes
 from tests.commandline import holdfast
 from tests.processes import SESSION, SOURCE

@@ -32,7 +32,7 @@ FOUNDATIONS = frozenset(
     )
 ) | {"version"}
 CALLED_BY_NAME = frozenset(("__main__", "cli", "engine", "events", "testing", "workflows"))
-GROUND = frozenset(("files", "ledger", "process", "records"))
+GROUND = frozenset(("files", "memory", "process", "records"))
 # Each folder, and those it may import from beside itself, the foundations and the ground. The two wings are
 # `plugins` to `clients` on the left, events in and replies out, and `workflow` to `sessions` on the right.
 LEFT = ("plugins", "dispatch", "server", "clients")
@@ -137,7 +137,7 @@ def test_imports_point_downward(module: str) -> None:
     assert module == "holdfast.testing" or "holdfast.testing" not in ours
     allowed = FOUNDATIONS | GROUND | {folder} | BELOW.get(folder, frozenset())
     if folder in WITHOUT_LEDGER:
-        allowed -= {"ledger"}
+        allowed -= {"memory"}
         assert "OpenProject" not in MODULES[module].read_text("utf-8"), "that is a project with its ledger"
     assert {name for name in ours if folder_of(name) not in allowed} == set()
 

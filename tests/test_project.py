@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log, paths
+from holdfast.memory import SCHEMA_VERSION
 from holdfast.sessions.workspace import Workspace
 from tests.tables import each_row
 
@@ -321,7 +322,7 @@ def test_worktrees_share_one_ledger(repository: Path, tmp_path: Path) -> None:
     main.ledger.run("INSERT INTO notes VALUES (?)", "a")
 
     assert tree.ledger.rows("SELECT id FROM notes") == [{"id": "a"}]
-    assert tree.ledger.file == paths.state_dir() / "projects" / f"{tree.key}.db"
+    assert tree.ledger.file == paths.state_dir() / "projects" / f"{tree.key}-{SCHEMA_VERSION}.db"
     main.close()
     tree.close()
 

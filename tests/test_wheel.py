@@ -28,7 +28,7 @@ def test_the_wheel_carries_handlers_hooks_and_skills(wheel: Path) -> None:
     wanted |= {"holdfast/_shipped/hooks/dispatch.py", "holdfast/_shipped/skills/holdfast/SKILL.md"}
     wanted |= {
         "holdfast/py.typed",
-        "holdfast/ledger/schema.sql",
+        "holdfast/memory/schema.sql",
         "holdfast/files/secrets.toml",
         "holdfast/testkit/recorded/PreCompact-auto.json",
     }

@@ -13,11 +13,12 @@ from holdfast import config, log, paths
 from holdfast.config import Config
 from holdfast.errors import StateError
 from holdfast.files import document
-from holdfast.ledger.patience import Patience
+from holdfast.memory import SCHEMA_VERSION
+from holdfast.memory.patience import Patience
 
 if TYPE_CHECKING:
     from holdfast.files.transcript import Transcripts
-    from holdfast.ledger.database import Ledger
+    from holdfast.memory.store import Ledger
     from holdfast.process.client import SessionClient
 
 _BRANCH = "ref: refs/heads/"
@@ -128,6 +129,12 @@ class Project:
         return _ledger_file(self.identity)
 
     @property
+    def former_ledger(self) -> Path | None:
+        """The path of the ledger that Holdfast used before schema 2, if it is still there; nothing reads it."""
+        file = self.ledger_file.with_name(f"{self.key}.db")
+        return file if file.is_file() else None
+
+    @property
     def untrusted_ledger(self) -> Path | None:
         """The path of the ledger that the project would join if you trusted its `holdfast.toml`, or None."""
         file = _ledger_file(self.untrusted_id) if self.untrusted_id else None
@@ -157,7 +164,7 @@ class OpenProject(Project):
 
         Such a problem is reported once: in the log, or to the person who typed the command.
         """
-        from holdfast.ledger.database import Ledger
+        from holdfast.memory.store import Ledger
 
         return Ledger.open(self.ledger_file, self.patience, self._tell)
 
@@ -198,7 +205,11 @@ def nearest(start: Path, root: Path) -> Path:
 
     between = (start, *start.parents)
     inner = between[: between.index(root)] if root in between else ()
-    return next((folder for folder in inner if Project(folder, Config()).ledger_file.exists()), root)
+    return next((folder for folder in inner if _has_ledger(Project(folder, Config()))), root)
+
+
+def _has_ledger(project: Project) -> bool:
+    return project.ledger_file.exists() or project.former_ledger is not None
 
 
 def contains(root: Path, path: Path) -> bool:
@@ -218,7 +229,7 @@ def _key(identity: str) -> str:
 
 
 def _ledger_file(identity: str) -> Path:
-    return paths.state_dir() / "projects" / f"{_key(identity)}.db"
+    return paths.state_dir() / "projects" / f"{_key(identity)}-{SCHEMA_VERSION}.db"
 
 
 def _checkout(start: Path) -> tuple[Path, Path] | None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast.clients.claude.replies import merge
 from holdfast.events import EVENTS
-from holdfast.ledger import context_costs
+from holdfast.memory import context_costs
 from holdfast.plugins import outcomes
 from holdfast.sessions.workspace import Workspace
 from tests import client_output, processes

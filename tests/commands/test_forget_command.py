@@ -334,9 +334,9 @@ def test_other_projects_stay(project: HoldfastProject, tmp_path: Path) -> None:
 
 def test_a_reader_that_stays_is_said(planted: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody else's read of the ledger keeps the words in its write-ahead log: then it is not called done."""
-    from holdfast.ledger import database
+    from holdfast.memory import store
 
-    monkeypatch.setattr(database, "_CHECKPOINT_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(store, "_CHECKPOINT_TIMEOUT_S", 0.2)
     idle = Workspace.open(planted.root)
     # While the process of a session has the ledger open, closing another connection cleans nothing.
     assert ME in {each["id"] for each in sessions.all_of(idle)}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.files import atomic
-from holdfast.ledger import connection
+from holdfast.memory import connection
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from holdfast.workflow import registry, sidecars

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock
-from holdfast.ledger import context_costs
+from holdfast.memory import context_costs
 from holdfast.report import story
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import sessions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from holdfast.ledger.context_costs import Cost
+from holdfast.memory.context_costs import Cost
 from holdfast.report import tables
 from holdfast.workflow.model import Phase
 from tests.handmade import ME, OTHER

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.ledger.database import Ledger
+from holdfast.memory.store import Ledger
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from holdfast.workflow import registry

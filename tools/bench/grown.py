@@ -16,7 +16,7 @@ from holdfast import paths
 from holdfast.clients import claude
 from holdfast.config import Config
 from holdfast.install import register
-from holdfast.ledger import context_costs
+from holdfast.memory import context_costs
 from holdfast.sessions.compaction import deliveries, hints, losses, snapshots
 from holdfast.sessions.history import archive, stepruns
 from holdfast.sessions.ownership import owners
@@ -47,7 +47,7 @@ KEPT = {
     "ownings": owners.KEPT,
     "reads": reads.KEPT,
     "seals": snapshots.KEPT,
-    "step_runs": stepruns.KEPT,
+    "step_runs": stepruns.MOST,
 }
 """How many rows Holdfast keeps of a project in the tables whose oldest rows it drops."""
 OLD = 40 * 86_400  # seconds; a workflow changed so long ago has no owner any more

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from holdfast import config, paths
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.files import access, trust
-from holdfast.sessions.ownership import former_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +27,9 @@ def findings(project: Workspace) -> Iterator[Finding]:
     if loaded.ignored:
         keys = ", ".join(f'"{key}"' for key in loaded.ignored)
         text = f"{file} isn't trusted in its current content, so it doesn't set {keys}"
-        former = former_ledger.notice(project)
-        yield notice(f"{text}; {former}" if former else text, former_ledger.command(project))
+        if project.untrusted_ledger:
+            text += f", and Holdfast doesn't use the ledger {project.untrusted_ledger}"
+        yield notice(text, trust.config_command(project.root))
     if not (problems or loaded.ignored or blocked):
         present = [str(each) for each in (paths.user_config(), file) if access.is_there(each)]
         yield ok(f"{' and '.join(present)}: every key is valid" if present else "no holdfast.toml, and none is needed")

@@ -13,8 +13,8 @@ from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.files import access, document
 from holdfast.files.lock import locked
-from holdfast.ledger.connection import inspect, is_busy, is_damaged, is_lost
-from holdfast.ledger.schema import RefusedError, recognize
+from holdfast.memory.connection import inspect, is_busy, is_damaged, is_lost
+from holdfast.memory.schema import RefusedError, recognize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +34,9 @@ def findings(project: Workspace) -> Iterator[Finding]:
         yield problem(f"{above} can't be entered, so Holdfast can't remember anything in {file}", access.opening(above))
         return
     yield from _left_over(file)
+    if former := project.former_ledger:
+        text = f"{former} is the ledger of an earlier Holdfast; nothing reads it, and `holdfast forget` deletes it too"
+        yield notice(text, f"rm {shlex.quote(str(former))}*")
     if not os.path.lexists(file):
         yield ok(f"no ledger yet; the first event creates {file}")
         return
@@ -78,7 +81,7 @@ def _content(file: Path) -> Iterator[Finding]:
             said = [str(row[0]) for row in ledger.execute("PRAGMA quick_check")]
     except RefusedError as error:  # Holdfast never writes to such a file
         name = shlex.quote(str(file))
-        yield problem(str(error), "upgrade Holdfast" if error.later else f"mv {name} {name}.aside")
+        yield problem(str(error), f"mv {name} {name}.aside")
         return
     except sqlite3.Error as error:
         if is_busy(error):

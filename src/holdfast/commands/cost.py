@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.commands import options
 from holdfast.commands.verb import Json, SessionId, Since, verb
-from holdfast.ledger import context_costs
+from holdfast.memory import context_costs
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
@@ -16,7 +16,7 @@ from holdfast.workflow.wording import count
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.ledger.context_costs import Cost
+    from holdfast.memory.context_costs import Cost
 
 
 @verb("cost")

@@ -29,7 +29,7 @@ from holdfast.dispatch import notices
 from holdfast.errors import HoldfastError, because, command_line
 from holdfast.files.redact import redact
 from holdfast.install import hookify, inspection
-from holdfast.ledger import event_log
+from holdfast.memory import log as event_log
 from holdfast.plugins import activity, discovery, statics, strict_memory, switches
 from holdfast.plugins import options as handler_options
 from holdfast.plugins.loader import Call

@@ -17,7 +17,7 @@ from holdfast.clients import claude
 from holdfast.errors import HoldfastError
 from holdfast.files import trust
 from holdfast.formats import RECORDS
-from holdfast.ledger.patience import COMMAND_WAIT_S, Patience
+from holdfast.memory.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest
 from holdfast.sessions import status_line
 from holdfast.sessions.history import archive

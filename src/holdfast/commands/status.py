@@ -14,7 +14,7 @@ from holdfast.install import inspection
 from holdfast.plugins import discovery
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.compaction import deliveries, losses, save, snapshots
-from holdfast.sessions.ownership import former_ledger, owners, sessions
+from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, views
 from holdfast.workflow.wording import count, one_line, quoted
@@ -57,8 +57,6 @@ def command(project: Workspace, *, as_json: Json = False) -> None:
     shared = "folders with the same identity share the ledger"
     identity = f"Identity {status['identity']} ({shared})\n" if status["identity"] != status["root"] else ""
     options.say(paths.shown(f"Project {status['root']}\n{identity}Ledger {status['ledger']}"))
-    if status["former_ledger"]:
-        options.say(status["former_ledger"])
     if not status["workflows"]:
         options.say(views.NONE)
     _section("Workflows", [_workflow(each) for each in status["workflows"]])
@@ -80,7 +78,6 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
         "root": str(project.root),
         "identity": project.identity,
         "ledger": project.ledger.problem or str(project.ledger.file),
-        "former_ledger": former_ledger.notice(project),
         "workflows": [_row(project, each) for each in found.workflows],
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": sessions.all_of(project),

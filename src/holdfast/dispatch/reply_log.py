@@ -28,7 +28,8 @@ def note(project: OpenProject, event: Event, conclusion: Conclusion) -> None:
     units, decisions = conclusion.units, conclusion.decisions
     if not (units or decisions):
         return
-    from holdfast.ledger import context_costs, event_log
+    from holdfast.memory import context_costs
+    from holdfast.memory import log as event_log
 
     try:
         if decisions:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
-from holdfast.errors import HoldfastError, StateError
+from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import atomic, document, lock, tomlfile
 from holdfast.files.file_memo import Kept
 
@@ -57,6 +57,11 @@ def config_trusted(root: Path) -> bool:
     except StateError:
         return False
     return digest(content) == wanted
+
+
+def config_command(root: Path) -> str:
+    """Return the command that trusts the `holdfast.toml` of the project at `root`."""
+    return command_line("handlers", "trust", "--project", str(root), str(paths.project_config(root)))
 
 
 def relative_name(root: Path, path: Path) -> str:

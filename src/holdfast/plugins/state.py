@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock, paths
 from holdfast.errors import HoldfastError
 from holdfast.files import lock, trust
+from holdfast.memory.rows import HandlerState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,6 @@ LIMIT_BYTES = 64 * 1024
 LOCK_TIMEOUT_S = 1.0
 KEPT = 1_000
 """How many dicts of a project are kept; those that changed last."""
-_KEY = "project, handler, scope, session, turn, agent"
 
 
 class State:
@@ -69,27 +69,18 @@ class State:
     @contextmanager
     def _scope(self, scope: str, session: str, turn: str, agent: str) -> Iterator[dict[str, Any]]:
         name = trust.digest(f"{self._project.key} {self._handler} {scope}".encode())[:32]
-        key = (self._project.key, self._handler, scope, session, turn, agent)
+        key = (self._handler, scope, session, turn, agent)
         with lock.locked(paths.ensure_private(paths.state_dir()) / "locks" / name, timeout=LOCK_TIMEOUT_S):
-            ledger = self._project.ledger
-            known = ledger.one(
-                "SELECT value FROM handler_state WHERE project = ? AND handler = ? AND scope = ? AND session = ?"
-                " AND turn = ? AND agent = ?",
-                *key,
-            )
-            before = known["value"] if known else "{}"
+            table = self._project.ledger.table(HandlerState)
+            known = table.one(**dict(zip(HandlerState.KEY, key, strict=True)))
+            before = known.value if known else "{}"
             memory = json.loads(before)
             yield memory
             value = self._text(scope, memory)
             if value != before:
-                ledger.run(
-                    "INSERT INTO handler_state (project, handler, scope, session, turn, agent, value, changed_at)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
-                    " value = excluded.value, changed_at = excluded.changed_at",
-                    *(*key, value, clock.stamp()),
-                )
+                table.put(HandlerState(*key, value, clock.stamp()))
                 if not known:
-                    self._project.ledger.prune(self._project.key, "handler_state", "changed_at", KEPT, key=_KEY)
+                    table.prune("changed_at", KEPT)
 
     @staticmethod
     def _text(scope: str, memory: dict[str, Any]) -> str:

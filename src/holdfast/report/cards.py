@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.ledger import context_costs
+from holdfast.memory import context_costs
 from holdfast.report.markup import tag
 from holdfast.workflow.wording import count, plural
 

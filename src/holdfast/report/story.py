@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from holdfast import clock
-from holdfast.ledger import context_costs
+from holdfast.memory import context_costs
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.compaction import aftermath
 from holdfast.sessions.history import archive, timeline
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.ledger.context_costs import Cost
+    from holdfast.memory.context_costs import Cost
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.compaction.aftermath import Compaction
     from holdfast.sessions.history.timeline_event import TimelineEvent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from holdfast.ledger import context_costs
+from holdfast.memory import context_costs
 from holdfast.report import markup, wording
 from holdfast.report.markup import foreign_text, tag
 from holdfast.report.wording import brief
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from xml.etree.ElementTree import Element
 
-    from holdfast.ledger.context_costs import Cost
+    from holdfast.memory.context_costs import Cost
     from holdfast.report.markup import Content
     from holdfast.report.story import Run, Session, Story, Told
     from holdfast.sessions.compaction.aftermath import Compaction

@@ -21,7 +21,7 @@ from holdfast.dispatch import intake
 from holdfast.dispatch.interrupts import EventEnded
 from holdfast.dispatch.output import Streams
 from holdfast.files import status_file
-from holdfast.ledger.database import Ledger
+from holdfast.memory.store import Ledger
 from holdfast.plugins import discovery
 from holdfast.process import set_caller
 from holdfast.project import OpenProject

@@ -6,7 +6,7 @@ only if the ledger can't be read or written.
 
 - A session's life: `join`, `touch`, `leave`, `crashed`.
 - A compaction: `compacts_agent`, `save`, `restore`, `restore_agent`, `lost`, `keep_summary`, `report_losses`.
-- What a session is told once: `greet`, `renewed`, `news`, `former_ledger`, `asked` (what a slash command is about).
+- What a session is told once: `greet`, `renewed`, `news`, `untrusted_ledger`, `asked` (what a slash command is about).
 - `received`: the workflow whose printed guidance is in a prompt belongs to its session.
 - Required reading: `note_read`, `forget_reading`, `unread`, `reading_that_holds`, `reminder_due`, `reminded`.
 - Agents that an event reports on: `start_agent`, `note_agent`, `note_result`, `note_failure`, `note_notice`, `rest`,
@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from holdfast.sessions.compaction.compactions import compacts_agent as compacts_agent
     from holdfast.sessions.compaction.compactions import keep_summary as keep_summary
     from holdfast.sessions.compaction.compactions import report_losses as report_losses
-    from holdfast.sessions.compaction.hints import former_ledger as former_ledger
     from holdfast.sessions.compaction.hints import news as news
+    from holdfast.sessions.compaction.hints import untrusted_ledger as untrusted_ledger
     from holdfast.sessions.compaction.offers import greet as greet
     from holdfast.sessions.compaction.offers import received as received
     from holdfast.sessions.compaction.offers import renewed as renewed
@@ -116,7 +116,7 @@ _PUBLIC = {
     ),
     "holdfast.sessions.agents.todolists": ("Corrected", "correct_todos", "note_task"),
     "holdfast.sessions.compaction.compactions": ("compacts_agent", "keep_summary", "report_losses"),
-    "holdfast.sessions.compaction.hints": ("former_ledger", "news"),
+    "holdfast.sessions.compaction.hints": ("news", "untrusted_ledger"),
     "holdfast.sessions.compaction.offers": ("greet", "received", "renewed"),
     "holdfast.sessions.compaction.restoration": ("restore", "restore_agent"),
     "holdfast.sessions.compaction.save": ("save",),

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from holdfast.ledger import database
+from holdfast.memory import store
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, workflow
@@ -97,5 +97,5 @@ def test_many_workflows_are_asked_about_at_once(project: Workspace, monkeypatch:
     assert owners.holders(project, ()) == {}
     assert asked.call_count == 3
 
-    monkeypatch.setattr(database, "_VALUES_AT_ONCE", 2)
+    monkeypatch.setattr(store, "_VALUES_AT_ONCE", 2)
     assert owners.fresh_ones(project, [*old, young]) == [old[2], old[4], young]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
 from holdfast.files.redact import redact
-from holdfast.ledger.database import new_id
+from holdfast.memory.store import new_id
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.wording import clean, count

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import clock, formats
+from holdfast import clock, formats, paths
+from holdfast.files import trust
 from holdfast.sessions.history import removed_state
-from holdfast.sessions.ownership import former_ledger as former
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import definitions, guidance, manyfiles, registry, wording
@@ -76,12 +76,17 @@ def news(event: Event, context: Context) -> list[Message]:
     return [once(project, session, GIVEN, keys, wording.Message(f"{listed}\n{ways}"))]
 
 
-def former_ledger(context: Context) -> list[Message]:
-    """Tell the user about the ledger that the project had while its `project.id` was trusted."""
-    if context.project.untrusted_ledger is None:
+def untrusted_ledger(context: Context) -> list[Message]:
+    """Tell the user about a ledger that the project would use if its `holdfast.toml` were trusted as it is now."""
+    project = context.project
+    if project.untrusted_ledger is None:
         return []
-    notice = former.notice(context.project)
-    return [wording.Message(f"Holdfast: {notice}", to_user=True)] if notice else []
+    place = paths.project_config(project.root)
+    text = (
+        f"project.id in {place} doesn't count until you trust that file, so Holdfast doesn't use "
+        f"{project.untrusted_ledger}. To use it, read the file, then run: {trust.config_command(project.root)}"
+    )
+    return [wording.Message(f"Holdfast: {text}", to_user=True)]
 
 
 def untrusted(context: Context) -> list[Message]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.files.redact import MASK, redact
-from holdfast.ledger.database import new_id
+from holdfast.memory.store import new_id
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow import facts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.files.redact import redact
-from holdfast.ledger.database import new_id
+from holdfast.memory.store import new_id
 from holdfast.sessions.compaction import deliveries, hints
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.wording import quoted

@@ -106,7 +106,7 @@ def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
         scope = replace(scope, agents=agent_rows.with_refused(project, scope.agents))
     roots = ledger_rows.checkouts(project, tables)
     reports = tuple(_reports(project, roots))
-    files = tuple(sorted({*_sidecars(project, scope, roots), *_damaged(project), *(reports * scope.everything)}))
+    files = tuple(sorted({*_sidecars(project, scope, roots), *_unread_ledgers(project), *(reports * scope.everything)}))
     rows = ledger_rows.rows(project, scope, tables, dry=dry) if known else {}
     insist_on_ledger(project)  # it may have failed meanwhile, and its changes with it
     if not dry:
@@ -173,9 +173,10 @@ def _within(scope: Scope, at: str) -> bool:
     return at >= scope.since and (not scope.before or at < scope.before)
 
 
-def _damaged(project: Workspace) -> Iterator[Path]:
-    """Yield this project's damaged ledgers that were set aside. Nothing can be deleted from them in part."""
+def _unread_ledgers(project: Workspace) -> Iterator[Path]:
+    """Yield the ledgers that nothing reads: damaged or former ones. Nothing can be deleted from them in part."""
     yield from project.ledger_file.parent.glob(f"{project.ledger_file.name}.corrupt-*")
+    yield from project.ledger_file.parent.glob(f"{project.key}.db*")
 
 
 def _is_recorded(scope: Scope, name: str, line: str) -> bool:

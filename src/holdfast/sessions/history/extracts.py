@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import stamp
-from holdfast.ledger.database import new_id
+from holdfast.memory.store import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

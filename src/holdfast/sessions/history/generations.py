@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import capture, log
 from holdfast.clock import stamp
 from holdfast.errors import LedgerError
-from holdfast.ledger.database import new_id
+from holdfast.memory.store import new_id
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 

@@ -61,7 +61,6 @@ def happened(
         project.worktree if workflow else "",
         f"{workflow.place.rpartition('/')[0]}/" if workflow and workflow.spread else "",
     )
-    project.ledger.index_log()
     found = [each for source in _SOURCES for each in source(project, asked)]
     order = sorted(range(len(found)), key=lambda place: (found[place].at, place), reverse=True)
     return _titled(project, [found[place] for place in order[:limit]])

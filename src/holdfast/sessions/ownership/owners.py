@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.errors import LedgerError
 from holdfast.files.redact import redact
-from holdfast.ledger.database import new_id
+from holdfast.memory.store import new_id
 from holdfast.sessions.history import generations, timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.sessions.ownership import sessions

@@ -8,21 +8,24 @@ import threading
 import time
 import uuid
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.errors import LedgerError
-from holdfast.ledger import connection as connecting
-from holdfast.ledger import schema
-from holdfast.ledger.patience import Patience
+from holdfast.memory import connection as connecting
+from holdfast.memory import schema
+from holdfast.memory import table as table_
+from holdfast.memory.patience import Patience
+from holdfast.memory.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
 
+    from holdfast.memory.table import R
+
 _CHECKPOINT_TIMEOUT_S = 5.0  # seconds to wait for readers until the write-ahead log can be emptied
 _PAUSE_S = 0.05  # seconds between two attempts at that
-PRUNED = 50  # rows that go at once: more than an event adds, and so few that none waits long for it
 _COPY_LIMIT_BYTES = 256 * 1024 * 1024  # bytes of a ledger that is copied to memory, which takes 0.3 s
 _VALUES_AT_ONCE = 500  # SQLite before 3.32 takes at most 999 in one statement
 
@@ -46,6 +49,7 @@ class Ledger:
         self._patience = patience
         self._tell = tell
         self._depth = 0
+        self._tables: dict[Any, Any] = {}
         self._guard = threading.RLock()
 
     @classmethod
@@ -54,8 +58,8 @@ class Ledger:
     ) -> Ledger:
         """Open the ledger at `file`, or create it (0600 in a 0700 folder). Never raises for an unusable file.
 
-        If there is no file, or it is damaged, locked for too long, read-only, of a later version, or its disk is full,
-        the ledger is in memory and `problem` is set. That may also happen later.
+        If there is no file, or it is damaged, locked for too long, read-only, or its disk is full, the
+        ledger is in memory and `problem` is set. That may also happen later.
 
         Args:
             file: its path; None for a ledger in memory.
@@ -73,6 +77,12 @@ class Ledger:
             opened = cls(connecting.memory(), file, patience, tell)
             opened._give_up(file, error)
             return opened
+
+    def table(self, row: type[R]) -> Table[R]:
+        """Return the table of a class of `memory.rows`."""
+        if row not in self._tables:
+            self._tables[row] = Table(self, row)
+        return cast("Table[R]", self._tables[row])
 
     def run(self, sql: str, *values: object) -> int:
         """Execute a statement with its `?` values and return how many rows it changed. Raises LedgerError."""
@@ -129,7 +139,7 @@ class Ledger:
         self.run(
             f"DELETE FROM {table} WHERE ({key}) IN"
             f" (SELECT {key} FROM {table} WHERE project = ? ORDER BY {at} DESC LIMIT ? OFFSET ?)",
-            *(project, PRUNED, kept),
+            *(project, table_.PRUNED, kept),
         )
 
     def tables(self) -> dict[str, tuple[str, ...]]:
@@ -139,12 +149,6 @@ class Ledger:
             str(row["name"]): tuple(column["name"] for column in self.rows(f"PRAGMA table_info({row['name']})"))
             for row in names
         }
-
-    def index_log(self) -> None:
-        """Create the indexes that only the log needs, unless they exist. Raises LedgerError."""
-        with suppress(OSError):  # during an upgrade; the log is only slower without them
-            for statement in schema.statements(schema.LOG):
-                self.run(statement)
 
     def overwrite(self) -> None:
         """Overwrite everything that is deleted from now on with zeros. Raises LedgerError."""
@@ -250,7 +254,7 @@ def _stand_in(copied: sqlite3.Connection | None) -> sqlite3.Connection:
     """Return a ledger in memory with all tables, and with the content copied from a file, if any."""
     held = copied or connecting.memory()
     with suppress(sqlite3.Error, OSError):  # the copy need not be a ledger, and an upgrade may be going on
-        schema.complete(held)
+        schema.create_tables(held)
     return held
 
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.ledger import connection
-from holdfast.ledger.database import Ledger
-from holdfast.ledger.patience import Patience
+from holdfast.memory.patience import Patience
+from holdfast.memory.store import Ledger
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -242,7 +241,7 @@ def test_a_full_disk_forgets_nothing_old(tmp_path: Path, monkeypatch: pytest.Mon
 _WITHOUT_PRIVILEGE = """
 import ctypes, os, sys
 from pathlib import Path
-from holdfast.ledger.database import Ledger
+from holdfast.memory.store import Ledger
 if os.getuid() == 0 and len(sys.argv) == 2:  # give up root's right to write everywhere, for good
     drop, override = 24, 1
     if ctypes.CDLL(None).prctl(drop, override, 0, 0, 0):
@@ -280,8 +279,8 @@ def test_a_read_only_folder(tmp_path: Path, run_python: RunPython) -> None:
 _OPEN_TOGETHER = """
 import os, sys
 from pathlib import Path
-from holdfast.ledger.database import Ledger
-from holdfast.ledger.patience import Patience
+from holdfast.memory.store import Ledger
+from holdfast.memory.patience import Patience
 import sqlite3
 file, processes = Path(sys.argv[1]), int(sys.argv[2])
 ready, go = os.pipe()
@@ -330,7 +329,7 @@ def test_opening_again_keeps_the_locks_of_this_process(tmp_path: Path, run_pytho
     script = """
 import sys
 from pathlib import Path
-from holdfast.ledger.database import Ledger
+from holdfast.memory.store import Ledger
 with Ledger.open(Path(sys.argv[1])) as opened:
     opened.run("INSERT INTO notes VALUES (?, 1, NULL)", sys.argv[2])
     print([row["id"] for row in opened.rows("SELECT id FROM notes ORDER BY id")])
@@ -343,38 +342,3 @@ with Ledger.open(Path(sys.argv[1])) as opened:
         assert run_python(script, file, "b") == "['a', 'b']\n"
         first.run("INSERT INTO notes VALUES ('c', 1, NULL)")
         assert run_python(script, file, "d") == "['a', 'b', 'c', 'd']\n"
-
-
-@pytest.fixture
-def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A ledger that a process has connected to in advance, as a new one does."""
-    file = tmp_path / "ledger.db"
-    with Ledger.open(file) as opened:
-        opened.run(NOTES)
-    monkeypatch.setattr(connection, "_connected", set())
-    monkeypatch.setattr(connection, "_held", {})
-    connection.hold(file)
-    yield file
-    for made, _ in connection._held.values():
-        made.close()
-
-
-@pytest.mark.parametrize("how", ["replaced", "removed"])
-def test_a_ledger_in_the_place_of_the_one_connected_to_is_used(held: Path, how: str) -> None:
-    """What is written goes into it, and its log stays where it is."""
-    if how == "replaced":
-        with Ledger.open(held.with_name("new.db")) as new:
-            new.run(NOTES)
-            new.run("INSERT INTO notes VALUES ('new', 1, NULL)")
-    for each in ("", "-wal", "-shm"):
-        held.with_name(held.name + each).unlink()
-    if how == "replaced":
-        held.with_name("new.db").rename(held)
-
-    with Ledger.open(held) as opened:
-        assert opened.problem is None
-        opened.run(NOTES)
-        opened.run("INSERT INTO notes VALUES ('mine', 1, NULL)")
-        assert _ids(opened) == (["mine", "new"] if how == "replaced" else ["mine"])
-        with closing(sqlite3.connect(held)) as other:
-            assert len(other.execute("SELECT id FROM notes").fetchall()) == len(_ids(opened))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.ledger import patience
-from holdfast.ledger.patience import EVENT_WAIT_S, Patience
+from holdfast.memory import patience
+from holdfast.memory.patience import EVENT_WAIT_S, Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.ledger.database import new_id
+from holdfast.memory.store import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

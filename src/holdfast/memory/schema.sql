@@ -1,20 +1,9 @@
--- The ledger's schema, as numbered migrations; `schema.py` runs those that a ledger lacks, in one transaction.
---
--- Append a migration and raise `NEWEST` in schema.py. Never change one that is on main: ledgers that have it don't get
--- it again. An event waits for it, so it must not take longer for a large ledger than for a small one. An index on a
--- table whose rows nobody drops does (sessions, launches, runs, attempts, generations). One that an earlier Holdfast
--- could not live with raises `VERSION` too: a table or column that changes or goes, and one more column in generations,
--- extracts or tombstones, whose rows are inserted by position. A statement ends with a semicolon at the end of a line.
-
--- migration 2: all tables. Before, each was made when it was needed first, so a ledger may have any of them, and one
--- may lack its last columns: `schema.py` adds what a table lacks.
-
-CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY);
+-- Tables whose modules haven't moved to `rows.py` yet.
 
 -- a session of the client, while it is live and after
 CREATE TABLE IF NOT EXISTS sessions (
     project TEXT NOT NULL, id TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    process INTEGER, transcript TEXT NOT NULL DEFAULT '', resting INTEGER NOT NULL DEFAULT 0,
+    process INTEGER, process_start TEXT, namespace TEXT, attended INTEGER, transcript TEXT NOT NULL DEFAULT '', resting INTEGER NOT NULL DEFAULT 0,
     first_seen TEXT NOT NULL, last_seen TEXT NOT NULL, ended_at TEXT,
     PRIMARY KEY (project, id));
 CREATE INDEX IF NOT EXISTS sessions_live ON sessions (project, worktree, ended_at, last_seen);
@@ -146,14 +135,6 @@ CREATE TABLE IF NOT EXISTS attempts (
     begun INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (project, worktree, workflow, phase, number));
 
--- what a task's step said when it ran
-CREATE TABLE IF NOT EXISTS step_runs (
-    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, task TEXT NOT NULL, step TEXT NOT NULL,
-    host TEXT NOT NULL, client TEXT NOT NULL,
-    outcome TEXT NOT NULL, output TEXT NOT NULL, failures INTEGER NOT NULL, at TEXT NOT NULL,
-    PRIMARY KEY (project, worktree, workflow, task, step));
-CREATE INDEX IF NOT EXISTS step_runs_at ON step_runs (project, at);
-
 -- earlier contents of state files
 CREATE TABLE IF NOT EXISTS generations (
     id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
@@ -186,7 +167,7 @@ CREATE TABLE IF NOT EXISTS costs (
     units INTEGER NOT NULL, at TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS costs_at ON costs (project, at);
 
--- migration 3: what became of each agent that was launched; a launch without a run has none of the run's columns.
+-- what became of each agent that was launched; a launch without a run has none of the run's columns.
 
 -- A run whose result was used may be started again. A launch that was judged without a run brings nothing more.
 CREATE VIEW IF NOT EXISTS agents AS
@@ -207,7 +188,7 @@ SELECT launches.project AS project, launches.session AS session, launches.worktr
 FROM launches LEFT JOIN runs
     ON runs.project = launches.project AND runs.session = launches.session AND runs.agent_id = launches.agent_id;
 
--- migration 4: what agents were asked for, so that none that has finished runs twice.
+-- what agents were asked for, so that none that has finished runs twice.
 
 -- the last prompt that a person gave to a session, and how often its conversation has begun anew
 CREATE TABLE IF NOT EXISTS askings (
@@ -247,7 +228,7 @@ CREATE TABLE IF NOT EXISTS script_agents (
     PRIMARY KEY (project, session, agent_id));
 CREATE INDEX IF NOT EXISTS script_agents_run ON script_agents (project, session, run);
 
--- migration 5: what happened, one row each. So far only decisions of handlers are here (kind 'decision').
+-- what happened, one row each. So far only decisions of handlers are here (kind 'decision').
 
 -- `conversation` holds the session's id; `data` is a JSON object
 CREATE TABLE IF NOT EXISTS events (
@@ -255,20 +236,8 @@ CREATE TABLE IF NOT EXISTS events (
     conversation TEXT NOT NULL, workflow TEXT NOT NULL DEFAULT '', phase TEXT NOT NULL DEFAULT '', data TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS events_at ON events (project, at);
 
--- migration 6: what tells a process from another one of the same number, and whether a person sits at the session. The
--- table exists, so only its missing columns are added.
-
-CREATE TABLE IF NOT EXISTS sessions (process_start TEXT, namespace TEXT, attended INTEGER);
-
 -- an agent's launch, whichever session noted it
 CREATE INDEX IF NOT EXISTS launches_run ON launches (project, agent_id);
-
--- migration 7: what handlers remember (`plugins.state`), a JSON object each. A wider scope has an empty `turn`, `session`.
-
-CREATE TABLE IF NOT EXISTS handler_state (
-    project TEXT NOT NULL, handler TEXT NOT NULL, scope TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL,
-    agent TEXT NOT NULL, value TEXT NOT NULL, changed_at TEXT NOT NULL,
-    PRIMARY KEY (project, handler, scope, session, turn, agent));
 
 -- for the log: made when somebody first asks for it, so that no event pays for it before.
 

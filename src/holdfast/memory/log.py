@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.ledger.database import new_id
+from holdfast.memory.store import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

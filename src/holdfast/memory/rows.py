@@ -1,0 +1,206 @@
+"""The tables of a project's ledger: one class for each, whose fields are the columns.
+
+This module is the schema. `schema` creates the tables from it, and `Ledger.table(Class)` reads and writes them. Times
+are UTC stamps (`clock.stamp`). A row belongs to a conversation, not to a session id, because a compaction, a resume or
+`/clear` may change the id (`sessions.conversations`). Change `SCHEMA_VERSION` with the schema: a new ledger begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table. `str`, `int`, `bool` and `bytes` columns are never NULL, except with `| None`."""
+
+    TABLE: ClassVar[str]
+    KEY: ClassVar[tuple[str, ...]] = ("id",)
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = ()
+
+
+@dataclass(frozen=True)
+class Conversation(Row):
+    """A conversation of the client, under whichever session ids it has had.
+
+    Attributes:
+        id: the session id that it began with.
+        session: the session id that it has now.
+        worktree: the checkout it works in.
+        host: the machine its client process runs on.
+        process: the number of that process; None if unknown.
+        process_start: when the process started, which tells it from a later one of the same number.
+        namespace: the process namespace (container) that the number means something in.
+        attended: whether a person sits at it; None if unknown.
+        transcript: the path of its transcript; empty if unknown.
+        idle: whether its last event was the end of a turn.
+        first_seen: when its first event came.
+        last_seen: when its last event came, or one of its last five minutes.
+        ended_at: when its session ended; None while it may live.
+        forked_from: the conversation that it is a fork of, if that one may live on; empty for none.
+        prompt: the id of the prompt that a person gave last.
+        epoch: how often its conversation has begun anew: after a compaction, a resume, or `/clear`.
+        summary: the client's summary of its last compaction, until it is used.
+        compactions: how many compactions its transcript has shown.
+        size: the transcript's size at the last one, in bytes.
+        boundary: the id of that compaction's boundary in the transcript; None while that is still to be written.
+        reminded: the number of compactions when the model was last reminded of its reading; -1 for never.
+        searched: the byte up to which the transcript has been searched for files.
+        sought: a digest of what it was searched for.
+    """
+
+    TABLE: ClassVar[str] = "conversations"
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("worktree", "ended_at", "last_seen"), ("process", "first_seen"))
+
+    id: str
+    session: str
+    worktree: str
+    host: str
+    process: int | None = None
+    process_start: str | None = None
+    namespace: str | None = None
+    attended: bool | None = None
+    transcript: str = ""
+    idle: bool = False
+    first_seen: str = ""
+    last_seen: str = ""
+    ended_at: str | None = None
+    forked_from: str = ""
+    prompt: str = ""
+    epoch: int = 0
+    summary: str = ""
+    compactions: int = 0
+    size: int = 0
+    boundary: str | None = ""
+    reminded: int = -1
+    searched: int = 0
+    sought: str = ""
+
+
+@dataclass(frozen=True)
+class SessionId(Row):
+    """A session id under which a conversation went on. The id that it began with has no row."""
+
+    TABLE: ClassVar[str] = "session_ids"
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("conversation",),)
+
+    id: str
+    conversation: str
+    since: str
+
+
+@dataclass(frozen=True)
+class WorkflowRow(Row):
+    """What is known of a workflow beside its file.
+
+    Attributes:
+        worktree: the checkout.
+        workflow: its key.
+        owner: the conversation that owns it; empty for none.
+        branch: the branch that was checked out when its owner last worked on it; empty if unknown.
+        since: when its owner got it; empty without one.
+        phases: its phases when they were last looked at: id, number and status of each, as JSON; empty before.
+        finished: whether it was over then.
+        observed_at: when it had last moved then.
+        completed_at: when it was put into the archive; None if it isn't there.
+        path: the archived file's path, relative to the root.
+        fields: the archived workflow's fields, as JSON.
+        content: the archived file's content.
+    """
+
+    TABLE: ClassVar[str] = "workflows"
+    KEY: ClassVar[tuple[str, ...]] = ("worktree", "workflow")
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("worktree", "owner", "since"),
+        ("worktree", "since"),
+        ("completed_at",),
+    )
+
+    worktree: str
+    workflow: str
+    owner: str = ""
+    branch: str = ""
+    since: str = ""
+    phases: str = ""
+    finished: bool = False
+    observed_at: str = ""
+    completed_at: str | None = None
+    path: str = ""
+    fields: str = ""
+    content: bytes = b""
+
+
+@dataclass(frozen=True)
+class Event(Row):
+    """One thing that happened: the only log there is.
+
+    Attributes:
+        id: unique across machines.
+        at: when.
+        kind: what kind of thing: `session`, `owner`, `compaction`, `delivery`, `phase`, `agent`, `decision`, ….
+        worktree: the checkout.
+        conversation: whose; empty for nobody's.
+        workflow: the key of the workflow it is about; empty for none.
+        title: that workflow's title then; empty if unknown.
+        phase: the id of the phase it is about; empty for none.
+        what: what happened, one of a few fixed words of its kind.
+        data: the details, a JSON object.
+    """
+
+    TABLE: ClassVar[str] = "events"
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("at",),
+        ("conversation", "at"),
+        ("worktree", "workflow", "at"),
+        ("kind", "at"),
+    )
+
+    id: str
+    at: str
+    kind: str
+    worktree: str
+    conversation: str = ""
+    workflow: str = ""
+    title: str = ""
+    phase: str = ""
+    what: str = ""
+    data: str = "{}"
+
+
+@dataclass(frozen=True)
+class StepRun(Row):
+    """The result of a unit's step when it ran last: its outcome, its output, and how often it has failed."""
+
+    TABLE: ClassVar[str] = "step_runs"
+    KEY: ClassVar[tuple[str, ...]] = ("worktree", "workflow", "unit", "step")
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("at",),)
+
+    worktree: str
+    workflow: str
+    unit: str
+    step: str
+    outcome: str
+    output: str
+    failures: int
+    at: str
+
+
+@dataclass(frozen=True)
+class HandlerState(Row):
+    """What a handler remembers (`plugins.state`), a JSON object. A wider scope has an empty `turn` or `session`."""
+
+    TABLE: ClassVar[str] = "handler_state"
+    KEY: ClassVar[tuple[str, ...]] = ("handler", "scope", "session", "turn", "agent")
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("changed_at",),)
+
+    handler: str
+    scope: str
+    session: str
+    turn: str
+    agent: str
+    value: str
+    changed_at: str
+
+
+TABLES: tuple[type[Row], ...] = (HandlerState, SessionId, StepRun)
