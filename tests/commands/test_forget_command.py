@@ -112,11 +112,7 @@ def found(project: HoldfastProject, whose: str, *, but: tuple[str, ...] = ()) ->
 
 def table_counts(project: HoldfastProject) -> dict[str, int]:
     there = Workspace.open(project.root)
-    counts = {
-        name: there.ledger.rows(f"SELECT COUNT(*) AS n FROM {name}")[0]["n"]
-        for name, columns in there.ledger.tables().items()
-        if "project" in columns
-    }
+    counts = {name: there.ledger.rows(f"SELECT COUNT(*) AS n FROM {name}")[0]["n"] for name in there.ledger.tables()}
     there.close()
     return counts
 
@@ -306,16 +302,13 @@ def test_exactly_one_thing_is_forgotten_at_a_time(project: HoldfastProject, argu
 
 
 def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
-    """A table that somebody adds has a project, and a session, a workflow, a file or a moment by which it goes."""
+    """A table that somebody adds has a session, a workflow, a file or a moment by which it goes."""
     tables = Workspace.open(project.root).ledger.tables()
     assert len(tables) > 20
     for name, columns in tables.items():
-        if name == "migrations":
-            continue
-        assert "project" in columns, name
         moments = [each for each in columns if each in ledger_rows.MOMENTS or each.endswith("_at")]
-        assert moments or "session" in columns, name
-        assert {"session", "workflow", "path", "name", "id"} & set(columns), name
+        assert moments or {"session", "conversation"} & set(columns), name
+        assert {"session", "conversation", "workflow", "path", "name", "id"} & set(columns), name
         unknown = {each for each in columns if "session" in each} - set(ledger_rows.SESSIONS)
         assert unknown == set(), name
 

@@ -55,7 +55,7 @@ def conditions(
             for start in range(0, len(named), _AT_ONCE):
                 some = named[start : start + _AT_ONCE]
                 where = " OR ".join(f"{each} IN ({', '.join('?' * len(some))})" for each in ids)
-                yield table, f"project = ? AND session = ? AND ({where})", (project.key, session, *some * len(ids))
+                yield table, f"session = ? AND ({where})", (session, *some * len(ids))
 
 
 def use_no_more(project: OpenProject) -> None:

@@ -1,7 +1,7 @@
 """Delete what Holdfast knows of a project, or of a part of it, from the ledger's tables.
 
-Tables are recognised by the names of their columns, so that a table added later isn't missed: `project`, which every
-table has; the columns that name a session (`SESSIONS`); `workflow`; and the columns that hold a time.
+Tables are recognised by the names of their columns, so that a table added later isn't missed: the columns that name a
+session (`SESSIONS`), `workflow`, and the columns that hold a time. A ledger holds one project.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 # Columns that name a session; in table `sessions` also `id`.
-SESSIONS = ("session", "conversation", "claimed_by", "heir", "before")
+SESSIONS = ("session", "conversation", "owner", "claimed_by", "heir", "before")
 SHORTEST_CHARS = 4  # a shorter name of a workflow is in a text by chance
 MOMENTS = ("at", "since", "first_seen", "last_seen")  # columns that hold a time and don't end in `_at`
 
@@ -69,8 +69,8 @@ class _Cut:
 
 
 def tables(project: Workspace) -> dict[str, tuple[str, ...]]:
-    """Return the columns of each table that has a `project` column, by table. Raises LedgerError."""
-    return {name: columns for name, columns in project.ledger.tables().items() if "project" in columns}
+    """Return the columns of each table, by table. Raises LedgerError."""
+    return project.ledger.tables()
 
 
 def checkouts(project: Workspace, known: Mapping[str, Sequence[str]]) -> list[Path]:
@@ -79,7 +79,7 @@ def checkouts(project: Workspace, known: Mapping[str, Sequence[str]]) -> list[Pa
         row["worktree"]: None
         for table, columns in known.items()
         if "worktree" in columns
-        for row in project.ledger.rows(f"SELECT DISTINCT worktree FROM {table} WHERE project = ?", project.key)
+        for row in project.ledger.rows(f"SELECT DISTINCT worktree FROM {table}")
     }
     return [project.root, *(Path(each) for each in sorted(found) if each not in ("", str(project.root)))]
 
@@ -127,23 +127,22 @@ def _cuts(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]]) 
         others = {table: columns for table, columns in known.items() if not scope.workflow or "workflow" not in columns}
         yield from (_Cut(*each) for each in agent_rows.conditions(project, scope.agents, others))
         for name in scope.names if "events" in known else ():  # a decision's reason may quote an agent's result
-            yield _Cut("events", "project = ? AND instr(data, ?)", (project.key, json.dumps(name)[1:-1]))
+            yield _Cut("events", "instr(data, ?)", (json.dumps(name)[1:-1],))
         return
     for table, columns in sorted(known.items(), key=lambda each: each[0] == "sessions"):  # last: others select from it
         if scope.everything:
-            yield _Cut(table, "project = ?", (project.key,))
+            yield _Cut(table, "1", ())
         elif scope.session:
             named = [each for each in columns if each in SESSIONS or (table == "sessions" and each == "id")]
             if named:
                 where = " OR ".join(f"{each} = ?" for each in named)
-                yield _Cut(table, f"project = ? AND ({where})", (project.key, *[scope.session] * len(named)))
+                yield _Cut(table, where, tuple([scope.session] * len(named)))
         elif moments := [each for each in columns if each in MOMENTS or each.endswith("_at")]:
             where, values = _span(moments, scope)
-            yield _Cut(table, f"project = ? AND {where}", (project.key, *values))
+            yield _Cut(table, where, values)
         elif "session" in columns and "sessions" in known:
             where, values = _span(("first_seen", "last_seen", "ended_at"), scope)
-            inner = f"SELECT id FROM sessions WHERE project = ? AND {where}"
-            yield _Cut(table, f"project = ? AND session IN ({inner})", (project.key, project.key, *values))
+            yield _Cut(table, f"session IN (SELECT id FROM sessions WHERE {where})", values)
 
 
 def _span(moments: Sequence[str], scope: Scope) -> tuple[str, tuple[str, ...]]:
@@ -159,29 +158,28 @@ def _span(moments: Sequence[str], scope: Scope) -> tuple[str, tuple[str, ...]]:
 def _of_workflow(
     project: Workspace, scope: Scope, workflow: Workflow, known: Mapping[str, Sequence[str]]
 ) -> Iterator[_Cut]:
-    key, place = (project.key, scope.worktree), (project.key, scope.worktree, workflow.key)
-    mine = "project = ? AND worktree = ? AND workflow = ?"
+    place, mine = (scope.worktree, workflow.key), "worktree = ? AND workflow = ?"
     if {"summaries", "owners"} <= set(known):
         inner = f"SELECT session FROM owners WHERE {mine}"
-        yield _Cut("summaries", f"project = ? AND session IN ({inner})", (project.key, *place))
+        yield _Cut("summaries", f"session IN ({inner})", place)
     for table, columns in known.items():
         if "workflow" in columns:
             # Not every table has the checkout, but the key has the file, and which workflow was in it.
-            where = mine if "worktree" in columns else "project = ? AND workflow = ?"
-            yield _Cut(table, where, place if "worktree" in columns else (project.key, workflow.key))
+            where = mine if "worktree" in columns else "workflow = ?"
+            yield _Cut(table, where, place if "worktree" in columns else (workflow.key,))
     if "hints" in known:  # a plan's path or a report stands there in place of a key; what goes is only told once more
-        yield _Cut("hints", "project = ? AND worktree = ? AND workflow <> '' AND workflow NOT LIKE '%:%#%'", key)
+        yield _Cut("hints", "worktree = ? AND workflow <> '' AND workflow NOT LIKE '%:%#%'", (scope.worktree,))
     titles = tuple(dict.fromkeys([workflow.title, *(phase.title for phase in workflow.phases)]))
     if "todo_tasks" in known:
         listed = ", ".join("?" * len(titles))
-        yield _Cut("todo_tasks", f"project = ? AND worktree = ? AND subject IN ({listed})", (*key, *titles))
+        yield _Cut("todo_tasks", f"worktree = ? AND subject IN ({listed})", (scope.worktree, *titles))
     if "extracts" in known:
-        yield _Cut("extracts", "project = ? AND worktree = ? AND path = ?", (*key, workflow.place))
+        yield _Cut("extracts", "worktree = ? AND path = ?", (scope.worktree, workflow.place))
     if "tombstones" in known:
-        yield _Cut("tombstones", "project = ? AND worktree = ? AND name = ?", (*key, names.key(workflow.title)))
+        yield _Cut("tombstones", "worktree = ? AND name = ?", (scope.worktree, names.key(workflow.title)))
     if "generations" in known:
         for generation in generations.of(project, scope.worktree, _content_of(project, workflow)):
-            yield _Cut("generations", "project = ? AND id = ?", (project.key, generation))
+            yield _Cut("generations", "id = ?", (generation,))
 
 
 def _content_of(project: Workspace, workflow: Workflow) -> Callable[[str, bytes], bool]:

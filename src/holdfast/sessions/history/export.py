@@ -45,11 +45,7 @@ def document(project: Workspace, *, verbatim: bool = False) -> dict[str, Any]:
         "project": {"identity": project.identity, "key": project.key, "root": str(project.root)},
         "workflows": [views.whole(each) for each in found.workflows],
         "unread": [f"{each.path}: {each.reason}" for each in found.problems],
-        "ledger": {
-            table: [_plain(row) for row in project.ledger.rows(f"SELECT * FROM {table} WHERE project = ?", project.key)]
-            for table, columns in tables.items()
-            if "project" in columns
-        },
+        "ledger": {table: [_plain(row) for row in project.ledger.rows(f"SELECT * FROM {table}")] for table in tables},
         "recordings": recordings.read(project),
         "log": log.tail(2 * log.LIMIT_BYTES, project=project.root),
         "sidecars": _sidecars(project),

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
 
-HISTORY = frozenset({"ownings", "seals", "deliveries", "losses", "costs", "reads", "readers", "agent_heirs"})
+HISTORY = frozenset(
+    {"ownings", "seals", "deliveries", "losses", "costs", "reads", "readers", "agent_heirs"} | {"events", "session_ids"}
+)
 """Tables that say what happened under an id, and to which transcript. Their rows stay."""
 CONTEXT = frozenset({"askings", "handler_state", "hints", "summaries", "todo_lists", "todo_tasks"})
 """Tables that say what the model knows, which `/clear` ends. Their rows move only at a compaction."""
@@ -60,24 +62,25 @@ def inherit(project: OpenProject, before: str, session: str, *, cleared: bool = 
         askings.rename(project, before, session, cleared=cleared)
         owners.follow(project, before, session)
         for table, columns in ledger.tables().items():
-            if "session" in columns and table not in HISTORY and not (cleared and table in CONTEXT):
-                _move(project, table, before, session)
+            column = next((each for each in ("session", "conversation") if each in columns), "")
+            if column and table not in HISTORY and not (cleared and table in CONTEXT):
+                _move(project, table, column, before, session)
         _succeed(project, before, session)
 
 
-def _move(project: OpenProject, table: str, before: str, session: str) -> None:
+def _move(project: OpenProject, table: str, column: str, before: str, session: str) -> None:
     """Move a table's rows. Where both ids have a row, the later's values count, and the earlier's where it has none."""
     ledger = project.ledger
     keys = [row["name"] for row in ledger.rows(f"PRAGMA table_info({table})") if row["pk"]]
     this = " AND ".join(f"{name} = ?" for name in keys)
-    same = " AND ".join(f"later.{name} = earlier.{name}" for name in keys if name != "session")
+    same = " AND ".join(f"later.{name} = earlier.{name}" for name in keys if name != column)
     both = ledger.rows(
-        f"SELECT * FROM {table} AS earlier WHERE project = ? AND session = ?"
-        f" AND EXISTS (SELECT 1 FROM {table} AS later WHERE later.session = ? AND {same})",
-        *(project.key, before, session),
+        f"SELECT * FROM {table} AS earlier WHERE {column} = ?"
+        f" AND EXISTS (SELECT 1 FROM {table} AS later WHERE later.{column} = ? AND {same or '0'})",
+        *(before, session),
     )
     for earlier in both:
-        place = [(earlier | {"session": session})[name] for name in keys]
+        place = [(earlier | {column: session})[name] for name in keys]
         later = ledger.one(f"SELECT * FROM {table} WHERE {this}", *place) or {}
         ledger.run(f"DELETE FROM {table} WHERE {this}", *(earlier[name] for name in keys))
         if table == "runs":
@@ -86,7 +89,7 @@ def _move(project: OpenProject, table: str, before: str, session: str) -> None:
         values = earlier | {name: value for name, value in later.items() if value not in (None, "")}
         changes = ", ".join(f"{name} = ?" for name in values)
         ledger.run(f"UPDATE {table} SET {changes} WHERE {this}", *values.values(), *place)
-    ledger.run(f"UPDATE {table} SET session = ? WHERE project = ? AND session = ?", session, project.key, before)
+    ledger.run(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", session, before)
 
 
 def _report(project: OpenProject, session: str, run: Mapping[str, Any]) -> None:
