@@ -162,7 +162,7 @@ def test_the_newest_decisions_stay(
     holdfast_project: Callable[..., HoldfastProject], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The oldest go, like those of a time that is forgotten."""
-    monkeypatch.setattr(event_log, "KEPT", 2)
+    monkeypatch.setattr(event_log, "LIMIT", 2)
     made = holdfast_project(
         {".claude/handlers/no.py": "from holdfast import *\n@hookimpl\ndef on_stop():\n    return block('no')\n"}
     )

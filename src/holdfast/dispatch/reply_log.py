@@ -35,8 +35,9 @@ def note(project: OpenProject, event: Event, conclusion: Conclusion) -> None:
         if decisions:
             about = {"event": event.hook_event_name, "tool": getattr(event, "tool_name", None)}
             about |= {name: getattr(event, name, None) for name in _IDS}
-            rows = [{**about, **each, "reason": beginning(each["reason"], REASON_LIMIT_CHARS)} for each in decisions]
-            event_log.note(project, "decision", event.session_id, rows)
+            for each in decisions:
+                data = {**about, **each, "reason": beginning(each["reason"], REASON_LIMIT_CHARS)}
+                event_log.note(project, "decision", each["outcome"], conversation=event.session_id, data=data)
         if units:
             context_costs.note(project, event.session_id, event.hook_event_name, units, agent=event.reaches_agent)
     except LedgerError as error:

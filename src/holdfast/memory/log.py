@@ -1,4 +1,4 @@
-"""The log of a project: one row of the ledger for each thing that happened."""
+"""The log of a project: one row of the ledger for each thing that happened, appended where it happens."""
 
 from __future__ import annotations
 
@@ -6,44 +6,56 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
+from holdfast.memory.rows import Event
 from holdfast.memory.store import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from holdfast.project import OpenProject
 
-KEPT = 10_000  # rows per project; the oldest go
+LIMIT = 10_000  # events of each kind in a project; the oldest go
 
 
-def note(project: OpenProject, kind: str, session: str, entries: Iterable[Mapping[str, Any]]) -> None:
-    """Append what happened.
+def note(
+    project: OpenProject,
+    kind: str,
+    what: str,
+    *,
+    conversation: str = "",
+    workflow: str = "",
+    title: str = "",
+    phase: str = "",
+    at: str = "",
+    data: Mapping[str, Any] | None = None,
+) -> None:
+    """Append what happened (`memory.rows.Event`). Mask secrets before.
 
     Args:
         project: the project.
-        kind: what kind of things they are.
-        session: the session in which they happened.
-        entries: the data of each, JSON values only.
+        kind: what kind of thing happened.
+        what: what happened, in the fixed words of its kind.
+        conversation: the conversation in which it happened; empty for none.
+        workflow: the key of the workflow it is about; empty for none.
+        title: that workflow's title.
+        phase: the id of the phase it is about; empty for none.
+        at: when (UTC stamp); by default now.
+        data: the details, JSON values only.
 
     Raises:
         LedgerError: the ledger can't be read or written.
     """
-    now = clock.stamp()
+    about = (conversation, workflow, title, phase, what, json.dumps(dict(data or {})))
+    table = project.ledger.table(Event)
     with project.ledger.transaction():
-        for data in entries:
-            project.ledger.run(
-                "INSERT INTO events (id, project, worktree, at, kind, conversation, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                *(new_id(), project.key, project.worktree, now, kind, session, json.dumps(data)),
-            )
-        project.ledger.prune(project.key, "events", "at", KEPT)
+        table.put(Event(new_id(), at or clock.stamp(), kind, project.worktree, *about))
+        table.prune("at", LIMIT, kind=kind)
 
 
 def last_decisions(project: OpenProject) -> dict[str, tuple[str, str]]:
     """Return the kind and the time of each handler's last decision in a project, by handler: `user/guard.py`."""
     rows = project.ledger.rows(
-        "SELECT json_extract(data, '$.handler') AS handler, json_extract(data, '$.outcome') AS outcome, MAX(at) AS at"
-        " FROM events WHERE project = ? AND kind = 'decision' AND json_extract(data, '$.dropped') = ''"
-        " GROUP BY handler",
-        project.key,
+        "SELECT json_extract(data, '$.handler') AS handler, what, MAX(at) AS at FROM events"
+        " WHERE kind = 'decision' AND json_extract(data, '$.dropped') = '' GROUP BY handler"
     )
-    return {row["handler"]: (row["outcome"], row["at"]) for row in rows}
+    return {row["handler"]: (row["what"], row["at"]) for row in rows}

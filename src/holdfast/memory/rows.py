@@ -203,4 +203,4 @@ class HandlerState(Row):
     changed_at: str
 
 
-TABLES: tuple[type[Row], ...] = (HandlerState, SessionId, StepRun)
+TABLES: tuple[type[Row], ...] = (Event, HandlerState, SessionId, StepRun)

@@ -228,14 +228,6 @@ CREATE TABLE IF NOT EXISTS script_agents (
     PRIMARY KEY (project, session, agent_id));
 CREATE INDEX IF NOT EXISTS script_agents_run ON script_agents (project, session, run);
 
--- what happened, one row each. So far only decisions of handlers are here (kind 'decision').
-
--- `conversation` holds the session's id; `data` is a JSON object
-CREATE TABLE IF NOT EXISTS events (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, at TEXT NOT NULL, kind TEXT NOT NULL,
-    conversation TEXT NOT NULL, workflow TEXT NOT NULL DEFAULT '', phase TEXT NOT NULL DEFAULT '', data TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS events_at ON events (project, at);
-
 -- an agent's launch, whichever session noted it
 CREATE INDEX IF NOT EXISTS launches_run ON launches (project, agent_id);
 

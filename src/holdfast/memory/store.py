@@ -317,13 +317,20 @@ class Table(Generic[R]):
         condition, all_values = self._condition(sql, values, equal)
         return self._ledger.run(f"DELETE FROM {self._row.TABLE} WHERE {condition}", *all_values)
 
-    def prune(self, at: str, most: int) -> None:
-        """Delete the oldest rows beyond `most`, a few at a time. `at` is the column of the time; it needs an index."""
+    def prune(self, at: str, most: int, **equal: object) -> None:
+        """Delete the oldest rows beyond `most`, a few at a time.
+
+        Args:
+            at: the column of the time; it needs an index, after the columns in `equal`.
+            most: how many rows stay.
+            equal: what columns must be equal to, so that only these rows count.
+        """
         table, key = self._row.TABLE, ", ".join(self._row.KEY)
+        condition, values = self._condition("", (), equal)
+        oldest = f"FROM {table} WHERE {condition} ORDER BY {at} DESC LIMIT ? OFFSET ?"
         # Nearly always there is nothing to delete, and the index alone tells that in a fifth of the time.
-        if self._ledger.one(f"SELECT 1 FROM {table} ORDER BY {at} DESC LIMIT 1 OFFSET ?", most):
-            oldest = f"SELECT {key} FROM {table} ORDER BY {at} DESC LIMIT ? OFFSET ?"
-            self._ledger.run(f"DELETE FROM {table} WHERE ({key}) IN ({oldest})", PRUNED, most)
+        if self._ledger.one(f"SELECT 1 {oldest}", *values, 1, most):
+            self._ledger.run(f"DELETE FROM {table} WHERE ({key}) IN (SELECT {key} {oldest})", *values, PRUNED, most)
 
     def _values(self, row: R) -> list[object]:
         return [getattr(row, name) for name in self._names]

@@ -94,8 +94,8 @@ def newest(
     Raises:
         LedgerError: the ledger can't be read or written.
     """
-    conditions = [f"project = ? AND {at} >= ?"]
-    values: list[str | int] = [project.key, asked.since]
+    conditions = [f"{at} >= ?"]
+    values: list[str | int] = [asked.since]
     for column, wanted in ((session, asked.session), (path or workflow, asked.path if path else asked.workflow)):
         if wanted and not column:
             return []

@@ -298,7 +298,7 @@ def _beginning(project: OpenProject, text: str) -> list[str]:
     """Return the first sessions whose ids begin with a text, one more than an error names."""
     rows = project.ledger.rows(
         "SELECT id FROM sessions WHERE project = ?1 AND id >= ?2 AND id < ?3 UNION SELECT conversation FROM events"
-        " WHERE project = ?1 AND conversation >= ?2 AND conversation < ?3 ORDER BY id LIMIT ?4",
+        " WHERE conversation >= ?2 AND conversation < ?3 ORDER BY id LIMIT ?4",
         *(project.key, text, f"{text}\U0010ffff", _NAMED + 1),
     )
     return [str(row["id"]) for row in rows]
