@@ -22,7 +22,7 @@ from holdfast.process import age
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FOLDERS = ("clients.claude", "dispatch", "plugins", "sessions", "workflow", "trail", "files", "ledger", "process")
+_FOLDERS = ("clients.claude", "dispatch", "plugins", "sessions", "workflow", "trail", "files", "memory", "process")
 _OTHERS = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "difflib", "subprocess", "platformdirs")
 _ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")
 LOAD_TIME_S = 0.03
