@@ -28,7 +28,7 @@ BELOW = (
     "formats",
     "trail",
     "sessions",
-    "ledger",
+    "memory",
     "files",
     "process",
     "log.py",
