@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from holdfast.files.jsonedit import Steps
-    from holdfast.files.jsontext import Kind
+    from holdfast.files.jsonedit import Kind, Steps
     from holdfast.install.register import Entry
 
 BLANK = "\ufeff \t\r\n"
