@@ -11,6 +11,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def read_own(path: Path, limit: int) -> bytes | None:
+    """Return the content of a regular file of the user's that nobody else can write; None if it is no such file.
+
+    `limit` is the largest size in bytes. Links aren't followed, and nobody waits for a pipe.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    try:
+        info = os.fstat(descriptor)
+        ours = stat.S_ISREG(info.st_mode) and info.st_uid == os.geteuid() and not info.st_mode & 0o022
+        return os.read(descriptor, info.st_size) if ours and info.st_size <= limit else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
 def closed(path: Path, *, write: bool = False) -> Path | None:
     """Return what keeps a path from being read (with `write`, also from being written); None if nothing does.
 

@@ -82,12 +82,15 @@ def head(path: Path, limit: int, *, within: Path | None = None, whole: bool = Fa
     try:
         _check_kind(path, path.stat())  # merely opening a device can have effects
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
+        try:
             info = os.fstat(descriptor)
             _check_kind(path, info)
             if whole and info.st_size > limit:
                 raise LargeError(path, f"is larger than {limit} bytes")
-            raw = file.read(limit + whole) or b""
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                raw = file.read(limit + whole) or b""
+        finally:
+            os.close(descriptor)
     except FileNotFoundError as error:
         raise MissingError(path, "no such file") from error
     except OSError as error:

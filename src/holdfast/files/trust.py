@@ -27,12 +27,10 @@ def digest(content: bytes) -> str:
 def trusted(root: Path, relative: str, content_digest: str) -> bool:
     """Return whether exactly this content has been trusted at this path of this project.
 
-    Args:
-        root: the project's root; links are resolved.
-        relative: the file's path inside the project, with forward slashes.
-        content_digest: SHA-256 of the bytes that would run.
+    `relative` is the file's path inside the project (`relative_name`), `content_digest` the SHA-256 of the bytes that
+    would run.
     """
-    return bool(granted(root).get(relative) == content_digest)
+    return granted(root).get(relative) == content_digest
 
 
 def granted(root: Path) -> Mapping[str, str]:
@@ -65,15 +63,10 @@ def relative_name(root: Path, path: Path) -> str:
 
 
 def grant(root: Path, entries: dict[str, str], contents: Iterable[bytes] = ()) -> None:
-    """Trust files of a project.
+    """Trust files of a project: relative path → SHA-256 of the content that the user was shown.
 
-    Args:
-        root: the project's root.
-        entries: relative path → SHA-256 of the content that the user was shown.
-        contents: the contents themselves, kept so that a later change can be shown (`content`); none over 64 KiB.
-
-    Raises:
-        StateError: the trust file cannot be read or written.
+    The `contents` themselves are stored so that a later change can be shown (`content`), except those over 64 KiB.
+    Raises StateError if the trust file can't be read or written.
     """
     _change(root, lambda known: known | entries)
     with suppress(HoldfastError, OSError):  # without the copy a change is only named, not shown
@@ -85,26 +78,18 @@ def grant(root: Path, entries: dict[str, str], contents: Iterable[bytes] = ()) -
 
 
 def content(root: Path, relative: str) -> bytes | None:
-    """Return a file's trusted content, or None if the file isn't trusted or no copy was kept."""
+    """Return a file's trusted content, or None if the file isn't trusted or there is no copy."""
     name = granted(root).get(relative, "")
     try:
         with (_folder() / name).open("rb") as file:
-            kept = file.read(_CONTENT_LIMIT_BYTES + 1)
+            copy = file.read(_CONTENT_LIMIT_BYTES + 1)
     except (OSError, ValueError):
         return None
-    return kept if digest(kept) == name else None
+    return copy if digest(copy) == name else None
 
 
 def revoke(root: Path, relatives: set[str] | None = None) -> int:
-    """Revoke trust.
-
-    Args:
-        root: the project's root.
-        relatives: the files' relative paths; `None` means all of the project.
-
-    Returns:
-        How many files lost trust.
-    """
+    """Revoke trust in files with these relative paths, or in all of a project, and return how many lost it."""
     before = len(_load(file()).get(_key(root), {}))
     _change(root, lambda known: {} if relatives is None else {k: v for k, v in known.items() if k not in relatives})
     _sweep()
