@@ -221,9 +221,7 @@ def _temporary(target: Path, data: bytes, mode: int, durable: bool) -> Iterator[
         mode = stat.S_IMODE(before.st_mode) if before else mode
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode & 0o777)
         try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
+            _fill(descriptor, data)
             if before:
                 _adopt(descriptor, before)
             if durable:
@@ -238,6 +236,12 @@ def _temporary(target: Path, data: bytes, mode: int, durable: bool) -> Iterator[
             temporary.unlink()
     if durable:
         sync_folder(target.parent)
+
+
+def _fill(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def _adopt(descriptor: int, before: os.stat_result) -> None:

@@ -64,7 +64,7 @@ class Node(NamedTuple):
     end: int
     entries: tuple[Entry, ...] = ()
 
-    def index(self, step: str | int) -> int | None:
+    def position(self, step: str | int) -> int | None:
         """Return the number of an array's element or an object's member, None if there is none."""
         if isinstance(step, int):
             return step if self.kind == "array" and 0 <= step < len(self.entries) else None
@@ -231,7 +231,7 @@ class Editor:
         """Return the node at `steps`, None if the text has none."""
         node = self.root
         for step in steps:
-            index = node.index(step)
+            index = node.position(step)
             if index is None:
                 return None
             node = node.entries[index].value
@@ -271,7 +271,7 @@ class Editor:
     def remove(self, steps: Steps) -> None:
         """Remove the entry at `steps` with its comma and white space. Raises KeyError."""
         container = self._existing(steps[:-1])
-        entries, index = container.entries, container.index(steps[-1])
+        entries, index = container.entries, container.position(steps[-1])
         if index is None:
             raise KeyError(steps)
         if len(entries) == 1:

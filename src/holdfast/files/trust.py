@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.errors import HoldfastError, StateError
@@ -13,7 +13,7 @@ from holdfast.files import atomic, document, lock, tomlfile
 from holdfast.files.file_memo import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 _CONTENT_LIMIT_BYTES = 64 * 1024  # of a trusted file's copy, which is kept to show later changes
@@ -90,28 +90,25 @@ def content(root: Path, relative: str) -> bytes | None:
 
 def revoke(root: Path, relatives: set[str] | None = None) -> int:
     """Revoke trust in files with these relative paths, or in all of a project, and return how many lost it."""
-    before = len(_load(file()).get(_key(root), {}))
+    before = len(granted(root))
     _change(root, lambda known: {} if relatives is None else {k: v for k, v in known.items() if k not in relatives})
     _sweep()
-    return before - len(_load(file()).get(_key(root), {}))
+    return before - len(granted(root))
 
 
-def _change(root: Path, edit: Any) -> None:
-    folder = paths.ensure_private(paths.config_dir())
-    with lock.locked(folder):
+def _change(root: Path, edit: Callable[[dict[str, str]], dict[str, str]]) -> None:
+    with lock.locked(paths.ensure_private(paths.config_dir())):
         everything = _load(file(), strict=True)
         everything[_key(root)] = edit(everything.get(_key(root), {}))
-        if not everything[_key(root)]:
-            del everything[_key(root)]
-        text = json.dumps(everything, indent=2, sort_keys=True) + "\n"
+        remaining = {root: files for root, files in everything.items() if files}
+        text = json.dumps(remaining, indent=2, sort_keys=True) + "\n"
         atomic.write(file(), text.encode(), mode=0o600)
 
 
 def _load(file: Path, *, strict: bool = False) -> dict[str, dict[str, str]]:
     """Read the trust file: root → relative path → SHA-256. If it can't be read, nothing is trusted.
 
-    Raises:
-        StateError: it can't be read, and `strict` is set.
+    With `strict`, raises StateError instead.
     """
     try:
         content = json.loads(file.read_bytes())
