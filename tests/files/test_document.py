@@ -140,13 +140,13 @@ def test_what_is_rendered_is_read_back(data: dict[str, Any], style: str) -> None
     assert document.render(again, raw) == raw
 
 
-def test_save_refuses_a_link(tmp_path: Path) -> None:
+def test_replace_refuses_a_link(tmp_path: Path) -> None:
     """A state file that is a link is not written through."""
     file = _file(tmp_path, b"{}")
     (tmp_path / "link.json").symlink_to(file)
 
     with pytest.raises(StateError, match="symbolic link"):
-        document.save(tmp_path / "link.json", {"a": 1})
+        document.replace(tmp_path / "link.json", {"a": 1}, b"{}")
     assert file.read_bytes() == b"{}"
 
 
@@ -174,7 +174,7 @@ def test_a_key_given_twice_is_found_however_the_file_is_written(tmp_path: Path, 
             document.load(_file(tmp_path, twice.encode()))
 
 
-def test_save_of_endless_nesting_is_a_sentence(tmp_path: Path) -> None:
+def test_endless_nesting_is_a_sentence(tmp_path: Path) -> None:
     """Data nested beyond what can be written is an error that leaves the file alone."""
     file = _file(tmp_path, b"{}")
     data: dict[str, Any] = {}
@@ -182,7 +182,7 @@ def test_save_of_endless_nesting_is_a_sentence(tmp_path: Path) -> None:
         data = {"a": data}
 
     with pytest.raises(StateError, match="nested too deeply"):
-        document.save(file, data)
+        document.replace(file, data, b"{}")
     assert file.read_bytes() == b"{}"
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -96,15 +98,16 @@ def unlinking(path: Path) -> str:
     return f"cp -p {name} {name}.real && mv {name}.real {name}"
 
 
-def can_open(place: Path) -> bool:
-    """Return whether a closed path's permissions are the reason, and the user may change them."""
-    return opening(place).startswith("chmod")
+def opener(place: Path) -> Callable[[], str] | None:
+    """Return a function that makes a closed path readable and writable, and says so. It raises OSError.
+
+    None if its permissions aren't the reason, or the user may not change them.
+    """
+    return partial(_open_up, place) if opening(place).startswith("chmod") else None
 
 
-def open_up(place: Path) -> str:
-    """Make a path of the user's readable and writable, and return a sentence that says so. Raises OSError."""
-    bits = 0o700 if place.is_dir() else 0o600
-    place.chmod(stat.S_IMODE(place.stat().st_mode) | bits)
+def _open_up(place: Path) -> str:
+    place.chmod(stat.S_IMODE(place.stat().st_mode) | (0o700 if place.is_dir() else 0o600))
     return f"made {place} readable and writable for you"
 
 

@@ -5,7 +5,6 @@ A state file is rendered anew, with its own keys, order and indentation. Setting
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -39,11 +38,6 @@ class Document:
     data: dict[str, Any]
     raw: bytes
     mtime: float
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 of `raw` in hexadecimal."""
-        return hashlib.sha256(self.raw).hexdigest()
 
 
 def load(path: Path, limit: int = LIMIT_BYTES, *, within: Path | None = None) -> Document:
@@ -149,19 +143,6 @@ def render(data: dict[str, Any], like: bytes | None = None) -> bytes:
     return mark + text.encode("utf-8", "backslashreplace") + (body[len(body.rstrip()) :] if body.strip() else b"\n")
 
 
-def save(path: Path, data: dict[str, Any], *, mode: int = 0o644) -> bool:
-    """Write `data` to `path` in Holdfast's style, unless the file has these bytes; return whether it was written.
-
-    `mode` is for a new file. Raises StateError.
-    """
-    raw = _rendered(path, data)
-    with suppress(StateError):
-        if read(path)[0] == raw:
-            return False
-    atomic.write(path, raw, mode=mode)
-    return True
-
-
 def replace(
     path: Path, data: dict[str, Any], expected: bytes | None, *, like: Document | None = None, limit: int = LIMIT_BYTES
 ) -> Document:
@@ -174,7 +155,10 @@ def replace(
     """
     if like is not None and like.raw == expected and same(like.data, data):
         return like
-    raw = _rendered(path, data, like.raw if like else None)
+    try:
+        raw = render(data, like.raw if like else None)
+    except RecursionError as error:
+        raise StateError(path, "is nested too deeply to be written") from error
     if len(raw) > limit:
         raise LargeError(path, f"would be larger than {limit} bytes, so it stays as it was")
     written = parse(path, raw, 0.0).data  # of which the caller's data shares nothing
@@ -215,14 +199,6 @@ def _aside(path: Path, why: str = "corrupt") -> Path:
         number += 1
         target = path.with_name(f"{base}-{number}")
     return target
-
-
-def _rendered(path: Path, data: dict[str, Any], like: bytes | None = None) -> bytes:
-    """Return `data` as the file's new bytes. Raises StateError."""
-    try:
-        return render(data, like)
-    except RecursionError as error:
-        raise StateError(path, "is nested too deeply to be written") from error
 
 
 def _parse(path: Path, raw: bytes) -> dict[str, Any]:

@@ -35,13 +35,13 @@ def trusted(root: Path, relative: str, content_digest: str) -> bool:
 
 def granted(root: Path) -> Mapping[str, str]:
     """Return a project's trusted files: relative path → SHA-256 of the content."""
-    known = _kept.get(file())
+    known = _memo.get(file())
     return known.get(_key(root), {}) if known else {}
 
 
 def preload() -> None:
     """Read the trust file into memory, where it stays until the file changes."""
-    _kept.get(file())
+    _memo.get(file())
 
 
 def config_trusted(root: Path) -> bool:
@@ -146,4 +146,4 @@ def _key(root: Path) -> str:
     return str(root.resolve())
 
 
-_kept: Kept[dict[str, dict[str, str]]] = Kept(_load)
+_memo: Kept[dict[str, dict[str, str]]] = Kept(_load)
