@@ -32,16 +32,6 @@ _SCALARS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 _CLOSERS = {"{": "}", "[": "]"}
 
 
-class JSONTextError(HoldfastError):
-    """A text that is not strict JSON; `line` and `column` count characters from 1."""
-
-    def __init__(self, line: int, column: int, message: str) -> None:
-        super().__init__(f"line {line}, column {column}: {message}")
-        self.line = line
-        self.column = column
-        self.message = message
-
-
 class Entry(NamedTuple):
     """One element of an array or one member of an object; `start` is the key's opening quote for a member."""
 
@@ -74,7 +64,7 @@ class Node(NamedTuple):
 def parse(text: str) -> Node:
     """Return the root of a strict JSON `text`, which may begin with a byte order mark.
 
-    Raises JSONTextError for anything else: comments, trailing commas, `NaN`, a key twice in one object.
+    Raises HoldfastError, with line and column, for anything else: comments, trailing commas, `NaN`, a key given twice.
     """
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     root = _value(text, start, 0)
@@ -139,13 +129,14 @@ def _skip(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _error(text: str, at: int, message: str) -> JSONTextError:
+def _error(text: str, at: int, message: str) -> HoldfastError:
     if text.startswith(("//", "/*", "#"), at):
         message = "a comment, which JSON does not allow"
     elif at >= len(text):
         message = f"the text ends here: {message}"
     before = text[:at].removeprefix("\ufeff")
-    return JSONTextError(before.count("\n") + 1, len(before) - before.rfind("\n"), message)
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return HoldfastError(f"line {line}, column {column}: {message}")
 
 
 class _Style(NamedTuple):
@@ -223,7 +214,7 @@ class Editor:
     """
 
     def __init__(self, text: str) -> None:
-        """Parse a strict JSON text. Raises JSONTextError for any other."""
+        """Parse a strict JSON text. Raises HoldfastError for any other."""
         self.text = text
         self.root = parse(text)
 

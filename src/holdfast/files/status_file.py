@@ -92,14 +92,9 @@ def text() -> bytes:
 
 def _payload() -> bytes:
     """Return what the client sends, or nothing on a terminal, where nobody sends anything."""
-    data = b""
-    with suppress(OSError):
-        while not os.isatty(0) and len(data) < _PAYLOAD_LIMIT_BYTES:
-            part = os.read(0, _PAYLOAD_LIMIT_BYTES - len(data))
-            if not part:
-                break
-            data += part
-    return data
+    with suppress(OSError), os.fdopen(0, "rb", closefd=False) as stdin:
+        return b"" if stdin.isatty() else stdin.read(_PAYLOAD_LIMIT_BYTES)
+    return b""
 
 
 def _read(place: Path) -> bytes:
