@@ -16,9 +16,8 @@ from holdfast.files import document
 from holdfast.ledger.patience import Patience
 
 if TYPE_CHECKING:
-    from holdfast.files.transcript import Transcripts
+    from holdfast.clients.client import Client, Transcripts
     from holdfast.ledger.database import Ledger
-    from holdfast.process.client import SessionClient
 
 _BRANCH = "ref: refs/heads/"
 _GIT_FILE_LIMIT_BYTES = 65536
@@ -149,7 +148,7 @@ class OpenProject(Project):
     """
 
     patience: Patience = field(default_factory=Patience, compare=False)
-    client: SessionClient = field(kw_only=True, compare=False)
+    client: Client = field(kw_only=True, compare=False)
 
     @cached_property
     def ledger(self) -> Ledger:

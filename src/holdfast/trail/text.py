@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from holdfast.files.transcript import Edit, Job, Run, Todo, Trail
+    from holdfast.clients.client import Edit, Job, Todo, Trail, Work
 
 LIMIT_UNITS = 3_000  # UTF-16 units of the whole text
 
@@ -154,7 +154,7 @@ def _todo(todo: Todo | str) -> str:
     return f"[ ] {_say(todo.text)}{status}"
 
 
-def _failure(failure: Run) -> str:
+def _failure(failure: Work) -> str:
     output = words.unescaped(ending(failure.output, 2 * _OUTPUT))
     lines = words.error_lines(redact(wording.clean(output))[-_OUTPUT:])
     more = f" (+{len(lines) - 1} such lines)" if len(lines) > 1 else ""
@@ -167,7 +167,7 @@ def _job(job: Job) -> str:
 
 
 def _edit(edit: Edit, root: str) -> str:
-    times = f"{edit.count} times" if edit.count > 1 else "once"
+    times = f"{edit.writes} times" if edit.writes > 1 else "once"
     return f"{_path(edit.path, root)} ({'created, ' if edit.created else ''}written {times})"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from holdfast.files.transcript import Answer, Run
+    from holdfast.clients.client import Answer, Work
 
 TEXT_LIMIT_CHARS = 20_000  # characters of a text that are looked at; what is shown of it is far shorter
 _DECISIONS = 20  # the newest ones; looking for more costs time, and no text has room for them
@@ -92,7 +92,7 @@ def decided(said: Iterable[str | Answer]) -> tuple[str, ...]:
     return tuple(found)[:_DECISIONS]
 
 
-def failures(runs: Iterable[Run]) -> list[Run]:
+def failures(runs: Iterable[Work]) -> list[Work]:
     """Return the runs that failed, according to their exit code or their output."""
     return [run for run in runs if run.failed or tests_failed(run.command, run.output)]
 
