@@ -70,9 +70,9 @@ class Transcript(Worked):
         return path
 
 
-def read(entries: Sequence[Entry]) -> Trail:
+def read(entries: Sequence[object]) -> Trail:
     """Return the trail of a transcript's entries."""
-    return trail.trail(typed(enumerate(entries)))
+    return trail.trail(typed((at, each) for at, each in enumerate(entries) if isinstance(each, dict)))
 
 
 def notification(id: str, summary: str, status: str, result: str = "") -> str:

@@ -329,11 +329,12 @@ def _bytes(file: int, start: int, count: int) -> bytes:
 
 def _lines(start: int, data: bytes, only: Pattern[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the JSON objects of the newest lines that hold something, each with its first byte."""
-    places, end = list[tuple[int, int]](), 0
-    while found := only.search(data, end):
+    places, begin = list[tuple[int, int]](), 0
+    while begin < len(data) and (found := only.search(data, begin)):
         begin, end = data.rfind(b"\n", 0, found.start()) + 1, data.find(b"\n", found.end())
         end = len(data) if end < 0 else end
         places.append((begin, end))
+        begin = end + 1
     for begin, end in places[-TAIL_LINES:]:
         line = data[begin:end]
         if not line.startswith(b"{") or _NOISE.search(line, 0, _HEAD_BYTES):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ def line(kind: str, number: int, **more: Any) -> str:
 def carried(folder: Path) -> list[dict[str, Any]]:
     """Return the lines of a journal's repaired copy."""
     target = folder.parent / "copy" / "subagents" / "workflows" / "wf_copied"
+    shutil.rmtree(target.parents[2], ignore_errors=True)
     target.parents[2].mkdir()
     assert runs.carry(folder, target)
     return [json.loads(each) for each in (target / NAME).read_text("utf-8").splitlines()]
