@@ -29,12 +29,12 @@ class Todo(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """Tokens that a model was paid for. `cache_write` lasts five minutes, `long_cache_write` an hour."""
+    """Tokens that a model was paid for."""
 
     input: int = 0
     output: int = 0
-    cache_write: int = 0
-    long_cache_write: int = 0
+    cache_write: int = 0  # for five minutes
+    long_cache_write: int = 0  # for an hour
     cache_read: int = 0
 
 
@@ -62,78 +62,47 @@ class Edit(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A command that ran, or an edit of a file.
+    """A command that ran, or an edit of a file."""
 
-    Attributes:
-        at: when it ended (UTC stamp); empty if unknown.
-        command: the command; empty for an edit.
-        output: the command's output.
-        failed: whether the command failed by its exit code.
-        path: the file that was edited; empty for a command.
-        lines_added: how many lines the edit added.
-    """
-
-    at: str
-    command: str = ""
+    at: str  # UTC stamp of its end; empty if unknown
+    command: str = ""  # empty for an edit
     output: str = ""
-    failed: bool = False
-    path: str = ""
+    failed: bool = False  # by the command's exit code
+    path: str = ""  # the file that was edited; empty for a command
     lines_added: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """What a session did, according to its transcript: nothing is redacted yet.
+    """What a session did, according to its transcript: nothing is redacted yet. Texts are empty if unknown."""
 
-    Attributes:
-        requests: what the person asked, oldest first, the same words only once.
-        todos: the open to-dos, those in progress first, else in their order.
-        completed: how many to-dos are completed.
-        runs: the last run of each command, newest first.
-        commands: the commands that run in the background, newest first.
-        edits: the files that were created or edited, newest first.
-        plan: the plan's file; empty without one.
-        plan_title: the first line of the plan, where it is known.
-        branch: the branch the last entry was written on; empty if unknown.
-        statements: what the model said and the person answered, newest first.
-        reads: the files that were read and not edited, newest first.
-    """
-
-    requests: tuple[str, ...] = ()
-    todos: tuple[Todo, ...] = ()
-    completed: int = 0
-    runs: tuple[Work, ...] = ()
-    commands: tuple[Job, ...] = ()
-    edits: tuple[Edit, ...] = ()
-    plan: str = ""
-    plan_title: str = ""
-    branch: str = ""
-    statements: tuple[str | Answer, ...] = ()
-    reads: tuple[str, ...] = ()
+    requests: tuple[str, ...] = ()  # what the person asked, oldest first, the same words only once
+    todos: tuple[Todo, ...] = ()  # the open to-dos, those in progress first, else in their order
+    completed: int = 0  # how many to-dos are completed
+    runs: tuple[Work, ...] = ()  # the last run of each command, newest first
+    commands: tuple[Job, ...] = ()  # the commands that run in the background, newest first
+    edits: tuple[Edit, ...] = ()  # the files that were created or edited, newest first
+    plan: str = ""  # the plan's file
+    plan_title: str = ""  # the first line of the plan
+    branch: str = ""  # the branch the last entry was written on
+    statements: tuple[str | Answer, ...] = ()  # what the model said and the person answered, newest first
+    reads: tuple[str, ...] = ()  # the files that were read and not edited, newest first
 
 
 class AgentResult(NamedTuple):
     """What the call that launched a subagent returned.
 
-    Attributes:
-        status: `completed` (it ran to its end inside the call), `async_launched` (it runs in the background),
-            `remote_launched` (it runs elsewhere), or `other` (anything else, as from clients before 2.1.30, which give
-            no status).
-        agent_id: the subagent's id, a remote one's task id; empty if unknown.
-        agent_type: its type; empty if unknown.
-        text: its text blocks, joined by newlines.
-        total_tokens: the tokens it used; `None` if unknown.
-        output_file: where a background agent writes; empty if unknown.
-        failed: whether anything in the response reports a failure; that overrides its status (I000-14).
+    `completed` means that it ran to its end inside the call, `async_launched` in the background, `remote_launched`
+    elsewhere. Clients before 2.1.30 give no status (`other`).
     """
 
     status: AgentStatus
-    agent_id: str = ""
-    agent_type: str = ""
-    text: str = ""
+    agent_id: str = ""  # a remote one's task id; empty if unknown
+    agent_type: str = ""  # empty if unknown
+    text: str = ""  # its text blocks, joined by newlines
     total_tokens: int | None = None
-    output_file: str = ""
-    failed: bool = False
+    output_file: str = ""  # where a background agent writes; empty if unknown
+    failed: bool = False  # whether anything reports a failure; that overrides its status (I000-14)
 
 
 class CallResult(NamedTuple):
@@ -145,23 +114,14 @@ class CallResult(NamedTuple):
 
 
 class TaskNotification(NamedTuple):
-    """What the client tells the model when a background task stops (client fact §3.4).
+    """What the client tells the model when a background task stops (client fact §3.4)."""
 
-    Attributes:
-        task_id: the task; a subagent's `agent_id`.
-        tool_use_id: the tool call that launched it.
-        status: `completed`, `failed` or another word of the client's.
-        summary: one line about it.
-        result: a subagent's last message; other tasks have none.
-        output_file: the file with its complete output.
-    """
-
-    task_id: str = ""
-    tool_use_id: str = ""
-    status: str = ""
-    summary: str = ""
-    result: str = ""
-    output_file: str = ""
+    task_id: str = ""  # a subagent's `agent_id`
+    tool_use_id: str = ""  # the call that launched it
+    status: str = ""  # `completed`, `failed` or another word of the client's
+    summary: str = ""  # one line about it
+    result: str = ""  # a subagent's last message; other tasks have none
+    output_file: str = ""  # the file with its complete output
 
     @property
     def words(self) -> str:
@@ -170,51 +130,30 @@ class TaskNotification(NamedTuple):
 
 
 class Noted(NamedTuple):
-    """An entry about a compaction, a file that the model was shown, or one that it was refused.
-
-    Attributes:
-        kind: which of the three.
-        value: the compaction's id; the Read's response or an attachment of the same form; the path that was refused.
-        attached: whether the client attached the file without a Read.
-        cut: whether the client attached only a part of the file.
-    """
+    """An entry about a compaction, a file that the model was shown, or one that it was refused."""
 
     kind: Literal["boundary", "shown", "refused"]
-    value: Any
-    attached: bool = False
-    cut: bool = False
+    value: Any  # the compaction's id; the Read's response or an attachment of the same form; the refused path
+    attached: bool = False  # whether the client attached the file without a Read
+    cut: bool = False  # whether the client attached only a part of the file
 
 
 class ScriptAgent(NamedTuple):
-    """An agent that a script's run started.
+    """An agent that a script's run started."""
 
-    Attributes:
-        key: what the client knows its call by.
-        agent_id: its id; empty if the client gave none.
-        label: what the script calls it.
-        state: `started`, `finished` or `failed`.
-        result: what it returned, as text; empty unless it has finished.
-    """
-
-    key: str
-    agent_id: str
-    label: str
+    key: str  # what the client knows its call by
+    agent_id: str  # empty if the client gave none
+    label: str  # what the script calls it
     state: Literal["started", "finished", "failed"]
-    result: str = ""
+    result: str = ""  # what it returned, as text; empty unless it has finished
 
 
 class Journal(NamedTuple):
-    """What the client wrote down of a script's run.
+    """What the client wrote down of a script's run."""
 
-    Attributes:
-        agents: its agents, in the order in which their calls were made.
-        known: whether this is the version of the client's notes that Holdfast knows.
-        whole: whether the client itself would serve every finished result again.
-    """
-
-    agents: tuple[ScriptAgent, ...]
-    known: bool
-    whole: bool
+    agents: tuple[ScriptAgent, ...]  # in the order in which their calls were made
+    known: bool  # whether this is the version of the client's notes that Holdfast knows
+    whole: bool  # whether the client itself would serve every finished result again
 
     @property
     def done(self) -> int:
@@ -264,15 +203,8 @@ class Transcripts:
     ) -> tuple[Sequence[Noted], Sequence[Noted], int]:
         """Return which files the main conversation was shown, and its compactions, oldest first.
 
-        Args:
-            path: the path of the transcript.
-            at: the byte that divides the result.
-            since: the first byte that is read.
-            files: whether to look for files, not only for compactions.
-
-        Returns:
-            What begins before byte `at`, what begins from there on, and the byte after the last whole line. A later
-            call that starts there sees only what is new.
+        They are those that begin before byte `at`, those from there on, and the byte after the last whole line: a later
+        call that reads `since` there sees only what is new. Without `files`, only compactions are looked for.
         """
         return (), (), 0
 
@@ -292,18 +224,12 @@ class Transcripts:
         return ""
 
     def reached(self, path: str, mark: str, since: int, after: str = "") -> Reached:
-        """Return whether a text with this mark has reached the model.
+        """Return whether a text with this mark, which stands in no other text, has reached the model.
 
-        Args:
-            path: the path of the transcript.
-            mark: words that stand in no other text.
-            since: the transcript's size in bytes when the text was given to the client.
-            after: UTC stamp; entries that the client made before it are skipped. They stand after `since` too: the
-                client writes late, and 2.1.197 writes its whole history again at each compaction.
-
-        Returns:
-            `confirmed` if the client noted it as context from a hook; `absent` if a whole compaction is noted from
-            there on (`compacted`), and the text is not; else `unknown`, for the client writes late.
+        `confirmed` if the client noted it as context from a hook from byte `since` on, where the transcript ended when
+        the client got it; `absent` if a whole compaction is noted there and the text is not; else `unknown`, for the
+        client writes late. Entries before the UTC stamp `after` are skipped: 2.1.197 writes its whole history again at
+        each compaction.
         """
         return "unknown"
 

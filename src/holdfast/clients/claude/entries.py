@@ -7,7 +7,7 @@ and a field of another type is as good as missing.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from holdfast.clients.claude.events.agents import NOTIFICATION, task_notification
 
@@ -114,7 +114,13 @@ class Boundary(NamedTuple):
     parent: str
 
 
+_Kind = TypeVar("_Kind")
 Entry: TypeAlias = Prompt | Notice | Statement | Call | Result | Usage | Attachment | Boundary
+
+
+def of(kind: type[_Kind], entries: Iterable[Entry]) -> Iterator[_Kind]:
+    """Yield the entries of one kind."""
+    return (each for each in entries if isinstance(each, kind))
 
 
 def typed(lines: Iterable[tuple[int, Mapping[str, Any]]], *, agents: bool = False) -> Iterator[Entry]:
@@ -164,7 +170,7 @@ def _user(line: Line, value: Mapping[str, Any], calls: dict[str, Call]) -> Itera
     for block in results:
         id = text(block, "tool_use_id")
         call = calls.pop(id, Call(line, id))
-        yield Result(line, call, plain(block.get("content")), block.get("is_error") is True, response)
+        yield Result(line, call, "\n".join(_texts(block.get("content"))), block.get("is_error") is True, response)
     if not results:
         yield from _message(line, content, value, genuine=mapping(value, "origin").get("kind") == _KIND)
 
@@ -173,7 +179,7 @@ def _message(
     line: Line, content: object, source: Mapping[str, Any] | None, *, genuine: bool
 ) -> Iterator[Prompt | Notice]:
     """Yield a message to the model; `source` has the marks that show whose it is, None if it is not a person's."""
-    words = plain(content)
+    words = "\n".join(_texts(content))
     request = _request(content, source) if source is not None else ""
     if not request and words.lstrip().startswith(NOTIFICATION) and (notice := task_notification(words)):
         yield Notice(line, notice, genuine and isinstance(content, str))
@@ -191,7 +197,7 @@ def _request(content: object, source: Mapping[str, Any]) -> str:
     human = origin is None or (isinstance(origin, dict) and origin.get("kind") == "human")
     if not human or source.get("promptSource") == "system" or any(source.get(mark) for mark in _CLIENTS_OWN):
         return ""
-    return "\n".join(words for words in map(_persons, texts(content)) if words)
+    return "\n".join(words for words in map(_persons, _texts(content)) if words)
 
 
 def _persons(words: str) -> str:
@@ -223,16 +229,8 @@ def mappings(value: object) -> Iterator[dict[str, Any]]:
         yield from (item for item in value if isinstance(item, dict))
 
 
-def plain(content: object) -> str:
-    """Return the text of a message's or a result's content, which is a text or a list of blocks."""
-    return "\n".join(texts(content))
-
-
-def texts(content: object) -> Iterator[str]:
-    """Yield the texts in a content, block by block."""
-    for block in _blocks(content):
-        if block.get("type") == "text" and isinstance(block.get("text"), str):
-            yield block["text"]
+def _texts(content: object) -> list[str]:
+    return [text(block, "text") for block in _blocks(content) if block.get("type") == "text"]
 
 
 def _blocks(content: object) -> Iterator[dict[str, Any]]:

@@ -9,18 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.clients.claude.entries import (
-    Attachment,
-    Entry,
-    Line,
-    Notice,
-    Prompt,
-    Result,
-    Statement,
-    mapping,
-    mappings,
-    text,
-)
+from holdfast.clients.claude import entries as kinds
+from holdfast.clients.claude.entries import Entry, Line, Result, mapping, mappings, text
 from holdfast.clients.claude.tools import EDITORS
 from holdfast.clients.client import Answer, Edit, Job, Todo, Trail, Work
 
@@ -62,7 +52,7 @@ def trail(entries: Iterable[Entry]) -> Trail:
 
 def work(entries: Iterable[Entry]) -> list[Work]:
     """Return the commands that ran and the files that were edited, oldest first."""
-    return [found for entry in _once(entries) if isinstance(entry, Result) and (found := _work(entry))]
+    return [found for result in kinds.of(Result, _once(entries)) if (found := _work(result))]
 
 
 def _once(entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -118,14 +108,14 @@ class _Session:
 
     def take(self, entry: Entry) -> None:
         self.branch = entry.line.branch or self.branch
-        if isinstance(entry, Prompt) and entry.request:
+        if isinstance(entry, kinds.Prompt) and entry.request:
             _last(self.requests, entry.request, None)
-        elif isinstance(entry, Notice):
+        elif isinstance(entry, kinds.Notice):
             notice = entry.notification
             self._ended(notice.task_id, notice.status, notice.words)
-        elif isinstance(entry, Statement):
+        elif isinstance(entry, kinds.Statement):
             self.statements.append(entry.text)
-        elif isinstance(entry, Attachment):
+        elif isinstance(entry, kinds.Attachment):
             self._attachment(entry.kind, entry.fields)
         elif isinstance(entry, Result):
             self._result(entry)

@@ -19,20 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.clients import client
-from holdfast.clients.claude import trail, usage
-from holdfast.clients.claude.entries import (
-    Attachment,
-    Boundary,
-    Call,
-    Entry,
-    Notice,
-    Prompt,
-    Result,
-    Statement,
-    Usage,
-    text,
-    typed,
-)
+from holdfast.clients.claude import entries, trail, usage
+from holdfast.clients.claude.entries import Attachment, Boundary, Call, Entry, Result, text, typed
 from holdfast.clients.claude.events.agents import agent_result
 from holdfast.clients.claude.scopes import claude_dir
 from holdfast.clients.client import AgentResult, CallResult, Noted
@@ -112,10 +100,6 @@ class Transcripts(client.Transcripts):
     TAIL_BYTES = TAIL_BYTES
 
     def find(self, path: str) -> str:
-        """Return the path of a transcript, or that of its namesake (the name is the session's id).
-
-        Older clients name a folder that doesn't exist once they enter a worktree.
-        """
         return _find(path)
 
     def size(self, path: str) -> int:
@@ -129,7 +113,7 @@ class Transcripts(client.Transcripts):
         return trail.work(read(path))
 
     def runs(self, path: str, commands: Pattern[str], *, aside: bool = False) -> Sequence[Work]:
-        calls = [each for each in read(path, only=_SHELL_CALL, agents=aside) if isinstance(each, Call)]
+        calls = entries.of(Call, read(path, only=_SHELL_CALL, agents=aside))
         wanted = {each.id for each in calls if commands.search(text(each.input, "command"))} - {""}
         found = trail.work(read(path, only=_mentions(wanted), agents=aside)) if wanted else []
         return [each for each in found if commands.search(each.command)]
@@ -145,11 +129,11 @@ class Transcripts(client.Transcripts):
             with suppress(OSError):
                 if clock.from_mtime(file.stat().st_mtime) <= begun:
                     continue
-                entries = list(read(str(file), agents=True))
-                first = next((at for each in entries if (at := clock.parse(each.line.at))), None)
+                done = list(read(str(file), agents=True))
+                first = next((at for each in done if (at := clock.parse(each.line.at))), None)
                 if file.stat().st_size > TAIL_BYTES and (first is None or first > begun):
                     return True  # nobody knows what came before
-                if any(each.path and (clock.parse(each.at) or begun) > begun for each in trail.work(entries)):
+                if any(each.path and (clock.parse(each.at) or begun) > begun for each in trail.work(done)):
                     return True
         return False
 
@@ -174,29 +158,28 @@ class Transcripts(client.Transcripts):
         return before, after, start + data.rfind(b"\n") + 1
 
     def notices(self, path: str, *, most: int = TAIL_BYTES) -> Iterator[tuple[TaskNotification, str]]:
-        for entry in read(path, most=most, only=_NOTICE, agents=True):
-            if isinstance(entry, Notice) and entry.genuine:
-                yield entry.notification, entry.line.at
+        for notice in entries.of(entries.Notice, read(path, most=most, only=_NOTICE, agents=True)):
+            if notice.genuine:
+                yield notice.notification, notice.line.at
 
     def returned(self, path: str, calls: Iterable[str], *, most: int) -> Iterator[CallResult]:
-        for entry in read(path, most=most, only=_mentions(calls)):
-            if not isinstance(entry, Result):
-                continue
-            if not entry.failed and isinstance(entry.response, dict):
-                yield CallResult(entry.call.id, agent_result(entry.response))
-            elif entry.failed and isinstance(entry.response, str) and entry.response.startswith(_ERROR):
-                yield CallResult(entry.call.id, AgentResult("other"), entry.response.removeprefix(_ERROR))
+        for result in entries.of(Result, read(path, most=most, only=_mentions(calls))):
+            response = result.response
+            if not result.failed and isinstance(response, dict):
+                yield CallResult(result.call.id, agent_result(response))
+            elif result.failed and isinstance(response, str) and response.startswith(_ERROR):
+                yield CallResult(result.call.id, AgentResult("other"), response.removeprefix(_ERROR))
 
     def agent_prompt(self, path: str, agent: str) -> str:
         if not path.endswith(".jsonl") or not _SAFE.fullmatch(agent):
             return ""
         file = f"{path.removesuffix('.jsonl')}/subagents/agent-{agent}.jsonl"
-        entries = read(file, most=_BEGINNING_BYTES, newest=False, agents=True)
-        return next((each.text for each in entries if isinstance(each, Prompt)), "")
+        first = entries.of(entries.Prompt, read(file, most=_BEGINNING_BYTES, newest=False, agents=True))
+        return next((each.text for each in first), "")
 
     def reached(self, path: str, mark: str, since: int, after: str = "") -> Reached:
         at_rest, found = _after(path, since, after, re.compile(re.escape(mark.encode()) + b"|" + _BOUNDARY.pattern))
-        if any(isinstance(each, Attachment) and each.kind == _CONTEXT for each in found):
+        if any(each.kind == _CONTEXT for each in entries.of(Attachment, found)):
             return "confirmed"
         return "absent" if _compacted(path, found, at_rest=at_rest) else "unknown"
 
@@ -217,7 +200,7 @@ class Transcripts(client.Transcripts):
         with a compaction names the last entry before it in `logicalParentUuid`.
         """
         first = list(read(path, most=_BEGINNING_BYTES, newest=False, agents=True))
-        ids = {each.line.uuid for each in first} | {each.parent for each in first if isinstance(each, Boundary)}
+        ids = {each.line.uuid for each in first} | {each.parent for each in entries.of(Boundary, first)}
         data = _window(other, 0)[1]
         return any(b'"uuid":"%b"' % id.encode() in data for id in ids if 16 <= len(id) <= 64 and id.isascii())
 
@@ -239,8 +222,8 @@ class Transcripts(client.Transcripts):
         """
         folder = claude_dir() / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(root))
         files = sorted(folder.glob("*.jsonl"), key=lambda each: each.stat().st_mtime)[-_NEWEST_SESSIONS:]
-        entries = chain.from_iterable(read(str(file), only=_TOOL_CALL, agents=True) for file in files)
-        return [(each.tool, at) for each in entries if isinstance(each, Call) and (at := clock.parse(each.line.at))]
+        made = chain.from_iterable(read(str(file), only=_TOOL_CALL, agents=True) for file in files)
+        return [(each.tool, at) for each in entries.of(Call, made) if (at := clock.parse(each.line.at))]
 
 
 def _after(path: str, since: int, after: str, only: Pattern[bytes]) -> tuple[bool, list[Entry]]:
@@ -251,17 +234,17 @@ def _after(path: str, since: int, after: str, only: Pattern[bytes]) -> tuple[boo
     with _open(path) as file:
         at_rest = file is not None and time.time() - os.fstat(file).st_mtime > REST_S  # before it is read
     moment = clock.parse(after)
-    entries = read(path, since=since, newest=False, only=only, agents=True)
-    return at_rest, [each for each in entries if not (moment and (made := clock.parse(each.line.at)) and made < moment)]
+    found = read(path, since=since, newest=False, only=only, agents=True)
+    return at_rest, [each for each in found if not (moment and (made := clock.parse(each.line.at)) and made < moment)]
 
 
-def _compacted(path: str, entries: Iterable[Entry], *, at_rest: bool) -> bool:
+def _compacted(path: str, found: Iterable[Entry], *, at_rest: bool) -> bool:
     """Return whether one of the entries is a compaction whose end was written too (`Transcripts.compacted`)."""
-    begun = next((each.line.offset for each in entries if isinstance(each, Boundary)), None)
+    begun = next((each.line.offset for each in entries.of(Boundary, found)), None)
     if begun is None or at_rest:
         return begun is not None
     later = read(path, since=begun, newest=False, only=_ANSWER, agents=True)
-    return any(isinstance(each, (Statement, Call, Usage)) for each in later)
+    return any(isinstance(each, (entries.Statement, Call, entries.Usage)) for each in later)
 
 
 def _mentions(calls: Iterable[str]) -> Pattern[bytes]:
@@ -271,6 +254,10 @@ def _mentions(calls: Iterable[str]) -> Pattern[bytes]:
 
 
 def _find(path: str) -> str:
+    """Return a transcript's path, or that of its namesake in a sibling folder: the name is the session's id.
+
+    Older clients name a folder that doesn't exist once they enter a worktree.
+    """
     if not path or os.path.lexists(path):
         return path
     place = Path(path)
