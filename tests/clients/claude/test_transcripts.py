@@ -268,6 +268,38 @@ def test_a_read_that_was_asked_for_before_a_compaction_is_not_refused_after_it(t
     assert kinds(entries[0], entries[2]) == ["refused"]
 
 
+@each_row("client", CLIENTS)
+def test_runs_of_commands_are_the_main_conversations_or_an_agents(client: str) -> None:
+    """Each with its output, and only those of the commands that are asked for."""
+    main, agent = (str(WRITTEN / f"{name}.jsonl") for name in (f"worked-{client}-todo", f"agent-{client}"))
+    failing = reader.runs(main, re.compile("FAILED"))
+    assert [(each.command, each.output, each.failed) for each in failing] == [
+        ("echo FAILED test_parser; exit 1", "Exit code 1\nFAILED test_parser", True)
+    ]
+    assert reader.runs(main, re.compile("sleep 60")) == [], "it runs in the background"
+    assert reader.runs(agent, re.compile(".")) == []
+    assert len(reader.runs(agent, re.compile("."), aside=True)) == 1
+
+
+def test_a_mask_hides_what_an_entry_says(tmp_path: Path) -> None:
+    """It gets each JSON value, before anything is read from it."""
+    path = put(tmp_path, b"\n".join(prompts("plain", "secret")))
+    masked = reader.trail(path, mask=lambda value: value | {"message": {"content": value["message"]["content"][:3]}})
+    assert masked.requests == ("pla", "sec")
+
+
+@each_row("at, known", [("2026-01-01T00:00:01.000Z", False), ("2026-01-01T00:00:03.000Z", True)])
+def test_what_was_edited_before_the_part_that_is_read_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str, *, known: bool
+) -> None:
+    """Then it counts as an edit, unless the part reaches back to the moment."""
+    lines = [{"type": "user", "timestamp": f"2026-01-01T00:00:0{n}.000Z", "message": {"content": "x"}} for n in (2, 4)]
+    path = put(tmp_path, b"\n".join(json.dumps(each).encode() for each in lines))
+    assert not reader.edited_since(path, at)
+    monkeypatch.setattr(transcripts, "TAIL_BYTES", 10)
+    assert reader.edited_since(path, at) is not known
+
+
 def spent(output: int, *kinds: str) -> str:
     """Return a line of an agent's answer that took so many tokens, with blocks of these kinds."""
     said = {"id": f"m{output}", "model": "m", "usage": {"input_tokens": 1, "output_tokens": output}}

@@ -153,8 +153,8 @@ class Transcripts(client.Transcripts):
             elif isinstance(entry, Result) and not entry.failed:
                 noted.append(Noted("shown", entry.response))
             elif isinstance(entry, Result) and entry.call.tool == "Read" and entry.call.line.offset >= boundary:
-                # What was asked for before a compaction says nothing about the present context.
-                noted.append(Noted("refused", text(entry.call.input, "file_path")))
+                # A Read that was asked for before a compaction says nothing about the present context.
+                noted += [Noted("refused", place)] if (place := text(entry.call.input, "file_path")) else []
         return before, after, start + data.rfind(b"\n") + 1
 
     def notices(self, path: str, *, most: int = TAIL_BYTES) -> Iterator[tuple[TaskNotification, str]]:

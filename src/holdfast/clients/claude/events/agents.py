@@ -43,14 +43,10 @@ def agent_result(tool_response: Any) -> AgentResult:
 
 
 def task_notification(prompt: str) -> TaskNotification | None:
-    """Read a prompt that is a `<task-notification>` block.
+    """Read a prompt that is a `<task-notification>` block; missing parts are empty.
 
-    Args:
-        prompt: the complete prompt.
-
-    Returns:
-        The notification, with empty strings for missing parts; `None` for any other prompt, such as one that quotes
-        such a block further down, or that begins with the tag but names neither a task nor a call.
+    Return None for any other prompt, such as one that quotes such a block further down, or that begins with the tag but
+    names neither a task nor a call.
     """
     block = prompt.strip()
     if not block.startswith(NOTIFICATION):

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.clients.claude import claude
+from holdfast.clients.claude import claude, trail
+from holdfast.clients.claude.entries import typed
 from holdfast.clients.client import Edit, Todo, Trail
 from holdfast.trail import words
 from tests.tables import each_row
@@ -229,6 +230,14 @@ def test_edits_are_counted() -> None:
     made.launch("Write", {"file_path": "/p/z"})
     found = read(made.entries)
     assert found.edits == (Edit("/p/n.ipynb", 1, False), Edit("/p/b", 2, True), Edit("/p/c", 1, False))
+
+
+def test_an_entry_that_is_written_again_counts_once() -> None:
+    """2.1.197 writes its whole history again at a compaction, under the old ids."""
+    made = Transcript()
+    made.edit("/p/a")
+    assert read([*made.entries, *made.entries]).edits == (Edit("/p/a", 1, False),)
+    assert len(trail.work(typed(enumerate([*made.entries, *made.entries])))) == 1
 
 
 def test_a_result_is_enough_where_the_call_lies_before_what_is_read() -> None:
