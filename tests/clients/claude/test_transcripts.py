@@ -346,3 +346,36 @@ def test_nothing_else_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     file.write_text(text)
     monkeypatch.setattr(time, "sleep", None)
     reader.usage(str(file))
+
+
+def message(id: str, output: int, **usage: Any) -> dict[str, Any]:
+    """Return an entry of a message that took so many tokens, at a second that is its number."""
+    said = {"id": f"m{id}", "model": "m", "usage": {"output_tokens": output, **usage}, "content": [{"type": "text"}]}
+    return {"type": "assistant", "timestamp": f"2026-01-01T00:00:0{id}.000Z", "isSidechain": True, "message": said}
+
+
+@each_row(
+    "more, since, output",
+    [
+        ([], "", 15),  # of a message that has several lines, the last one counts
+        ([], "2026-01-01T00:00:02.000Z", 5),
+        ([message("3", 1, service_tier="priority")], "", None),
+        ([message("3", 1, cache_creation={"ephemeral_1h_input_tokens": 9})], "", None),  # more than were written
+        (
+            [{"type": "user", "toolUseResult": {"agentId": "a"}, "message": {"content": [{"type": "tool_result"}]}}],
+            "",
+            None,
+        ),
+    ],
+)
+def test_tokens_are_counted_exactly_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[dict[str, Any]], since: str, output: int | None
+) -> None:
+    """Those before the run began aren't its own; another price, or an agent of its own, leaves the cost unknown."""
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    lines = [
+        json.dumps(each, separators=(",", ":")) for each in (message("1", 7), message("1", 10), message("2", 5), *more)
+    ]
+    found = reader.usage(put(tmp_path, "\n".join(lines).encode()), since)
+    assert (found and found["m"].output) == output
+    assert reader.usage(put(tmp_path, "\n".join([*lines, '{"usage":{']).encode()), since) is None, "half a line"

@@ -92,14 +92,14 @@ def test_what_ends_the_clients_cache_goes(tmp_path: Path, lines: list[str], stay
     assert found.whole is (lines == stay)
 
 
-@each_row("result", ["", [], {}, 0, False])
+@each_row("result", ["", None, [], {}, 0, False])
 def test_an_empty_result_is_one(tmp_path: Path, result: object) -> None:
     """The client serves it as any other. The text of one that is no string is JSON."""
     written(tmp_path, line("started", 1), line("result", 1, result=result))
     found = runs.journal(tmp_path)
     assert found is not None
     assert (found.done, found.whole) == (1, True)
-    assert found.agents[0].result == ("" if result == "" else json.dumps(result))
+    assert found.agents[0].result == ("" if result in ("", None) else json.dumps(result))
 
 
 def test_a_script_that_the_client_hides_is_unknown(tmp_path: Path) -> None:
