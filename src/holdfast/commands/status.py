@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.commands import options
 from holdfast.commands.verb import Json, verb
 from holdfast.files.redact import redact, redact_value

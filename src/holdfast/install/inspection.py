@@ -10,8 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args
 
 from holdfast import clock, paths
-from holdfast.clients import claude
-from holdfast.clients.claude import events, settings_schema
+from holdfast.clients.claude import claude, events, settings_schema
 from holdfast.dispatch import background, faults, notices
 from holdfast.dispatch.run import Run
 from holdfast.errors import command_line

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.files.transcript import Work
+    from holdfast.clients.client import Work
     from holdfast.formats.skills.machine import Machine
     from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records

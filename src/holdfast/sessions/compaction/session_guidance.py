@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import capture
@@ -18,7 +18,7 @@ from holdfast.workflow.wording import Message, units
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from holdfast.files.transcript import Todo, Trail
+    from holdfast.clients.client import Todo, Trail
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.compaction.snapshots import Snapshot
@@ -70,7 +70,7 @@ def compile(
         workflow,
         root=project.root,
         others=others,
-        own_todos=[replace(each, text=redact(each.text)) for each in todos if each.text not in titles],
+        own_todos=[each._replace(text=redact(each.text)) for each in todos if each.text not in titles],
         agents=agent_lines(agents),
         notes=notes,
         files=required_files.files(known),
@@ -90,12 +90,9 @@ def trail(project: OpenProject, event: Event, snapshot: Snapshot | None) -> Trai
     """
     own = event.transcript_path or sessions.transcript(project, event.session_id)
     before = snapshot.transcript if snapshot else ""
-    entries = project.transcripts.tail(own)
-    if before and before != own:
-        entries = project.transcripts.tail(before) + entries
-    if project.config.exclude or project.config.exclude_patterns:
-        entries = [capture.event(project.config, entry) for entry in entries]
-    return project.transcripts.trail(entries)
+    config = project.config
+    mask = partial(capture.event, config) if config.exclude or config.exclude_patterns else None
+    return project.transcripts.trail(*dict.fromkeys(each for each in (before, own) if each), mask=mask)
 
 
 def give(
