@@ -85,8 +85,8 @@ def test_an_agent_whose_result_was_not_used_is_told_so(used: bool, outcome: str,
 
 def test_agents_are_listed_with_their_phase_and_their_words_in_short() -> None:
     """The latest first, of whichever session; an agent's words can be a book."""
-    early = run("09:00", "09:02", words="x" * 5_000, phase="one", workflow="key")
-    late = run("09:03", "09:04", words="", agent_type="", description="")
+    early = run("09:00", "09:02", result="x" * 5_000, phase="one", workflow="key")
+    late = run("09:03", "09:04", result="", agent_type="", description="")
     listed = cells(
         tables.agents(story(sessions=(session(runs=(early, late)),), phases={("key", "one"): "Build the core"}))
     )

@@ -157,8 +157,8 @@ def _run(story: Story, run: Run) -> Element:
     unused = "" if run.used or run.outcome in ("running", "left") else "; its result was not used"
     cells: tuple[Content, ...] = (
         wording.moment(run.began_at),
-        foreign_text(brief(agent.agent_type or agent.agent_id, 40)),
-        wording.session(agent.session),
+        foreign_text(brief(agent.agent_type or agent.run, 40)),
+        wording.session(agent.conversation),
         foreign_text(brief(phase, 80)) if phase else "–",
         f"{_OUTCOMES[run.outcome]}, {length}{unused}",
         foreign_text(brief(agent.words, 300)) if agent.words else "–",
