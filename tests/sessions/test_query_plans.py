@@ -25,7 +25,7 @@ STORY = (
     *("SessionStart-compact", "PostCompact-auto", "UserPromptSubmit", "Stop", "PreCompact-manual"),
     *("SessionStart-compact", "UserPromptSubmit", "StopFailure", "PostToolUse-TodoWrite", "SessionStart-resume"),
 )
-ALL_OF_A_SESSION = re.compile(r"SEARCH (launches|runs) USING (COVERING )?INDEX \w+ \(project=\? AND session=\?\)$")
+ALL_OF_A_SESSION = re.compile(r"SEARCH agents USING (COVERING )?INDEX \w+ \(conversation=\?\)$")
 ALL_OF_A_PROJECT = re.compile(r"SEARCH \w+ USING (INDEX sqlite_autoindex_\w+|INDEX \w+) \(project=\?\)$")
 
 

@@ -164,7 +164,7 @@ def _sessions(project: Workspace, since: str, only: str) -> list[Session]:
 def _runs(project: Workspace, session: Session, since: str) -> tuple[Run, ...]:
     """Return the runs of a session's agents in their order; one still running at the session's end ended with it."""
     found = []
-    for agent in agents.list_launched(project, session.id):
+    for agent in (each for each in agents.list_launched(project, session.id) if each.named):
         outcome: Literal["running", "completed", "failed", "left"] = "failed" if agent.failed else "completed"
         if agent.status == "running":
             outcome = "running" if session.standing == "live" else "left"

@@ -270,10 +270,9 @@ def of_run(project: OpenProject, conversation: str, run: str) -> Agent | None:
 
 
 def list_launched(project: OpenProject, conversation: str) -> list[Agent]:
-    """Return all agents that a conversation launched and whose runs are known, in order of launch."""
-    table = project.ledger.table(Agent)
-    known = "call <> '' AND run <> '' AND kind IN ('agent', 'teammate')"
-    return table.where(known, conversation=conversation, order="launched_at, call")
+    """Return all agents that a conversation launched, in order of launch."""
+    table, calls = project.ledger.table(Agent), "call <> '' AND kind <> 'script' AND verdict <> 'refused'"
+    return table.where(calls, conversation=conversation, order="launched_at, call")
 
 
 def list_open(project: OpenProject, conversation: str | None = None) -> list[Agent]:
