@@ -65,7 +65,8 @@ def test_no_event_scans_a_table(
     for sql, steps in plans.items():
         # Of a subquery, which is a step of its own here, only the rows that it found are scanned.
         assert not [step for step in steps if step.startswith("SCAN") and step[:15] != "SCAN (subquery-"], sql
-        assert not [step for step in steps if ALL_OF_A_SESSION.match(step)], f"{sql} goes through all agents: {steps}"
+        everyone = "LIMIT -1" in sql and any(ALL_OF_A_SESSION.match(step) for step in steps)
+        assert not everyone, f"{sql} goes through all agents: {steps}"
         sorts = "USE TEMP B-TREE FOR ORDER BY" in steps
         everything = any(ALL_OF_A_PROJECT.match(step) for step in steps)
         assert not (sorts and everything), sql

@@ -83,7 +83,7 @@ def _finished(context: Context, conversation: str) -> list[str]:
     used = "used_at <> '' AND NOT resumed AND state IN ('stopped', 'completed')"
     used += " AND call <> '' AND kind IN ('agent', 'teammate')"
     newest = project.ledger.table(Agent).where(
-        used, conversation=conversation, order="changed_at DESC, call", limit=_FINISHED
+        used, conversation=conversation, order="changed_at DESC", limit=_FINISHED
     )
     for agent in newest:
         place = f"transcript: {wording.clean(agent.transcript or agent.output)}"

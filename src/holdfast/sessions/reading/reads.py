@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import LedgerError
-from holdfast.sessions import agents
 from holdfast.sessions.compaction import deliveries
 from holdfast.sessions.ownership import sessions
 
@@ -48,9 +47,11 @@ def mentions(project: OpenProject, session: str) -> list[str]:
     """
     with suppress(LedgerError):
         trail = project.transcripts.trail(project.transcripts.tail(sessions.transcript(project, session)))
-        prompts = [each.prompt for each in reversed(agents.list_launched(project, session))]
+        prompts = project.ledger.rows(
+            "SELECT prompt FROM agents WHERE conversation = ? AND prompt <> '' ORDER BY launched_at DESC", session
+        )
         edited = (each.path for each in trail.edits)
-        return [*edited, *trail.reads, *reversed(trail.requests), *prompts]
+        return [*edited, *trail.reads, *reversed(trail.requests), *(str(row["prompt"]) for row in prompts)]
     return []
 
 
