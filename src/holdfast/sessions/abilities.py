@@ -1,4 +1,7 @@
-"""What formats can do around agents beyond moving phases: keep results of commands, hold launches, lock files."""
+"""What formats can do around agents beyond moving phases: keep results of commands, hold launches, lock files.
+
+Each function takes an event and its context.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,7 @@ Ability = TypeVar("Ability")
 
 
 def note_runs(event: Event, context: Context) -> None:
-    """Read from the transcript what the main conversation ran, for formats that keep the results.
-
-    Args:
-        event: a `Stop`, `PreCompact` or `UserPromptSubmit`.
-        context: its context.
-    """
+    """Read from the transcript what the main conversation ran, for formats that keep the results."""
     workflow, adapter = (None, None) if event.in_subagent else _own(event, context, CreditsWork)
     if workflow is None or adapter is None or workflow.finished:
         return
@@ -41,12 +39,7 @@ def note_runs(event: Event, context: Context) -> None:
 
 
 def held_launch(event: Call, context: Context) -> str:
-    """Return why an agent's launch is held, with what to do about it; empty if it isn't.
-
-    Args:
-        event: the `PreToolUse` of the Agent tool.
-        context: its context.
-    """
+    """Return why an agent's launch (a `PreToolUse`) is held, with what to do about it; empty if it isn't."""
     if context.config.hold == "off":
         return ""
     workflow, adapter = _own(event, context, HoldsLaunches)
@@ -54,14 +47,9 @@ def held_launch(event: Call, context: Context) -> str:
 
 
 def lock_file(event: Call, context: Context) -> str:
-    """Lock the file that a tool is about to edit, for the agent that edits it.
+    """Lock the file that a tool is about to edit (a `PreToolUse`), for the agent that edits it.
 
-    Args:
-        event: the `PreToolUse` of an editing tool.
-        context: its context.
-
-    Returns:
-        Who has locked the file; empty if nobody else has.
+    Return who has locked the file; empty if nobody else has.
     """
     file = event.tool_input.get("file_path") or event.tool_input.get("notebook_path")
     if not (isinstance(file, str) and file) or "\0" in file:
@@ -76,12 +64,7 @@ def lock_file(event: Call, context: Context) -> str:
 
 
 def unlock_files(event: Event, context: Context) -> None:
-    """Free the files that an agent has locked: it has ended.
-
-    Args:
-        event: its `SubagentStop`.
-        context: its context.
-    """
+    """Free the files that an agent has locked, at its `SubagentStop`."""
     workflow, adapter = _own(event, context, LocksFiles) if event.agent_id else (None, None)
     if workflow and adapter and event.agent_id:
         adapter.unlock(Workspace.of(context.project), workflow, event.agent_id)
@@ -93,11 +76,6 @@ def _own(
     """Return the workflow whose units the session's agents work on, and its adapter, if that has an ability.
 
     Where no format with files here has it, no workflow is read.
-
-    Args:
-        event: the event.
-        context: its context.
-        ability: one of the adapters' optional abilities.
     """
     project = context.project
     places = {place for record in RECORDS.values() if record.AGENTS for place in record.PRESENCE}

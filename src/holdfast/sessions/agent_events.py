@@ -1,4 +1,7 @@
-"""Take from events what they say about agents: that one runs, has ended, returned or failed."""
+"""Take from events what they say about agents: that one runs, has ended, returned or failed.
+
+Each function takes the event that its docstring names, and its context.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,9 @@ if TYPE_CHECKING:
 
 
 def start_agent(event: Event, context: Context) -> list[Message]:
-    """Note that an agent runs. Return its task and the reminders of the workflow it works for, once per agent.
+    """Note at a `SubagentStart` that an agent runs.
 
-    Args:
-        event: its `SubagentStart`.
-        context: its context.
+    Return its task and the reminders of the workflow that it works for, once per agent.
     """
     project, run = context.project, event.agent_id
     if not run or not event.agent_type:
@@ -47,10 +48,10 @@ def start_agent(event: Event, context: Context) -> list[Message]:
 
 
 def note_agent(event: Event, context: Context, state: State, words: str, *, transcript: str = "") -> None:
-    """Note how an agent ended, as its own event reports; whether it succeeded is judged later.
+    """Note how an agent ended, as an event reports that names it; whether it succeeded is judged later.
 
     Args:
-        event: an event that names the agent.
+        event: the event.
         context: its context.
         state: `stopped` or `failed`.
         words: its last message, or the error.
@@ -72,16 +73,12 @@ def note_agent(event: Event, context: Context, state: State, words: str, *, tran
 
 
 def relaunch(event: Call, context: Context) -> Relaunch:
-    """Note that agents are launched, and say what to do if they were launched before: finished work isn't done twice.
+    """Note at a `PreToolUse` that agents are launched, and say what to do if they were launched before.
 
     Nothing finished is used again unless its run was interrupted or named, or the same work is launched again under
     the same prompt of a person after the conversation began anew. An agent's result must still hold: nothing was edited
     since, and the agent isn't part of a loop. A failed result never is, nor an empty one of a single agent. Permissions
     stay as they are.
-
-    Args:
-        event: the `PreToolUse` of the Agent tool or of the Workflow tool, in the main conversation.
-        context: its context.
     """
     if context.config.agents == "off" or context.project.ledger.problem:
         return PASSED
@@ -90,12 +87,9 @@ def relaunch(event: Call, context: Context) -> Relaunch:
 
 
 def note_result(event: Returned, context: Context, result: Result) -> None:
-    """Note what a foreground agent returned. A background launch returns at once and has no result yet.
+    """Note at a `PostToolUse` what a foreground agent returned (`holdfast.events.agent_result`).
 
-    Args:
-        event: the `PostToolUse` of the Agent tool.
-        context: its context.
-        result: what the call returned (`holdfast.events.agent_result`).
+    A background launch returns at once and has no result yet.
     """
     project, call = context.project, agents.call_id(event.tool_use_id, event.tool_input)
     conversation = conversations.of(project, event.session_id)
@@ -105,26 +99,14 @@ def note_result(event: Returned, context: Context, result: Result) -> None:
 
 
 def note_failure(event: Call, context: Context, error: str) -> None:
-    """Note that a launch failed; the client doesn't say which agent it was.
-
-    Args:
-        event: the `PostToolUseFailure` of the Agent tool.
-        context: its context.
-        error: what went wrong.
-    """
+    """Note at a `PostToolUseFailure` that a launch failed; the client doesn't say which agent it was."""
     conversation = conversations.of(context.project, event.session_id)
     call = agents.call_id(event.tool_use_id, event.tool_input)
     agent_results.record_failure(context.project, conversation, call, error)
 
 
 def note_notice(event: Event, context: Context, notice: Notice) -> None:
-    """Note how a background agent, or a script, ended; the notification brought its result.
-
-    Args:
-        event: the `UserPromptSubmit` that the client made of the notification.
-        context: its context.
-        notice: the notification (`event.task_notification`).
-    """
+    """Note how a background agent or a script ended; the notification (`event.task_notification`) has its result."""
     conversation = conversations.of(context.project, event.session_id)
     if not scripts.note_notice(context.project, conversation, notice):
         agent_results.record_notice(
@@ -133,12 +115,9 @@ def note_notice(event: Event, context: Context, notice: Notice) -> None:
 
 
 def record_stop(event: Event, context: Context, listed: Collection[str] | None) -> None:
-    """Note that the main conversation has stopped, which results it got, and which agents are no longer listed.
+    """Note at a `Stop` which results the main conversation got, and which agents are no longer `listed`.
 
-    Args:
-        event: a `Stop`.
-        context: its context.
-        listed: the ids of the background tasks that the client lists; None if the client doesn't list them.
+    These are the ids of the background tasks that the client lists; None if the client doesn't list them.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
     sessions.rest(project, conversation)
@@ -154,11 +133,8 @@ def record_stop(event: Event, context: Context, listed: Collection[str] | None) 
 def start_epoch(event: Event, context: Context) -> None:
     """Note that a session's conversation begins anew, so that the model doesn't know any more what it launched.
 
-    After `/clear`, the session keeps what the one before it has at work.
-
-    Args:
-        event: a `SessionStart` after a compaction or `/clear`, or of a session that is resumed.
-        context: its context.
+    It does at a `SessionStart` after a compaction or `/clear`, or of a session that is resumed. After `/clear`, the
+    session keeps what the one before it has at work.
     """
     if getattr(event, "source", "") == "clear":
         session_lineage.continue_cleared(event, context)
@@ -168,9 +144,7 @@ def start_epoch(event: Event, context: Context) -> None:
 def end_agents(event: Event, context: Context) -> None:
     """Note that the agents of a client process that is gone have ended with it.
 
-    Args:
-        event: the `SessionStart` that resumes the session, before `join` notes the new process.
-        context: its context.
+    To be called at the `SessionStart` that resumes the session, before `join` notes the new process.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
     if sessions.process_gone(project, conversation):

@@ -31,14 +31,9 @@ def record_failure(project: OpenProject, conversation: str, call: str, error: st
 
 
 def record_notice(project: OpenProject, conversation: str, notice: Notice, run: str, call: str = "") -> None:
-    """Store what a notification told the main conversation about a run.
+    """Store what a notification told the main conversation about a run, and the call that launched it.
 
-    Args:
-        project: the project.
-        conversation: the conversation.
-        notice: the notification.
-        run: the run.
-        call: the call that launched it; empty if only the notification says.
+    `call` is empty if only the notification may say.
     """
     state, call = _ENDINGS.get(notice.status, "failed"), call or notice.tool_use_id
     agent = agents.of_run(project, conversation, run)
@@ -50,13 +45,7 @@ def record_notice(project: OpenProject, conversation: str, notice: Notice, run: 
 
 
 def catch_up_calls(project: OpenProject, conversation: str, transcript: str) -> None:
-    """Read from the transcript what calls returned whose events were lost, for example on a full disk.
-
-    Args:
-        project: the project.
-        conversation: the conversation.
-        transcript: the path of its transcript, of which the last megabyte is read.
-    """
+    """Read from the end of a transcript what calls returned whose events were lost, for example on a full disk."""
     calls = {each.call for each in agents.unanswered(project, conversation)} if transcript else set()
     for answer in project.transcripts.returned(transcript, calls, most=TURN_BYTES) if calls else ():
         if answer.call in calls:
@@ -71,11 +60,7 @@ def catch_up_calls(project: OpenProject, conversation: str, transcript: str) -> 
 def catch_up(project: OpenProject, conversation: str, transcript: str, *, most: int | None = None) -> None:
     """Read from the transcript the results that the main conversation got and no event reported.
 
-    Args:
-        project: the project.
-        conversation: the conversation.
-        transcript: the path of its transcript.
-        most: how many bytes at its end are read; None reads as far as the reader goes.
+    `most` is the number of bytes that are read at its end; None reads as far as the reader goes.
     """
     waiting = agents.waiting(project, conversation)
     read = project.transcripts

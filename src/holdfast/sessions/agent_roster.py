@@ -35,14 +35,9 @@ _USED = "Finished before the compaction, newest first. Use these results; run th
 
 
 def roster(event: Event, context: Context) -> list[Message]:
-    """Name what is left of agents, so that none is started twice and no result is lost.
+    """Name to the model what is left of agents, so that none is started twice and no result is lost.
 
-    Args:
-        event: a `SessionStart` of the main conversation, after `join`.
-        context: its context.
-
-    Returns:
-        Messages for the model.
+    To be called at a `SessionStart` of the main conversation, after `join`.
     """
     if context.config.agents == "off" or context.project.ledger.problem:
         return []

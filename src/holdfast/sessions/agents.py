@@ -151,14 +151,9 @@ def record_launch(
 
 
 def name_run(project: OpenProject, conversation: str, call: str, run: str, output: str = "") -> None:
-    """Store which run a call started. A call that was given up and does return is open again.
+    """Store which run a known call started, and the path of its output, if the client says that.
 
-    Args:
-        project: the project.
-        conversation: the conversation of the call.
-        call: the call; nothing happens if it is unknown.
-        run: the run.
-        output: the path of the agent's output; empty if the client doesn't say.
+    A call that was given up and does return is open again.
     """
     with project.ledger.transaction():
         conversation = _home(project, conversation, run)
@@ -277,12 +272,8 @@ def list_launched(project: OpenProject, conversation: str) -> list[Agent]:
 
 def list_open(project: OpenProject, conversation: str | None = None) -> list[Agent]:
     """Return the agents and scripts with `Agent.open`, of a conversation or of all, in order of launch."""
-    table, order = project.ledger.table(Agent), "launched_at, call"
-    return (
-        table.where(open=True, order=order)
-        if conversation is None
-        else table.where(open=True, conversation=conversation, order=order)
-    )
+    of: dict[str, Any] = {} if conversation is None else {"conversation": conversation}
+    return project.ledger.table(Agent).where(order="launched_at, call", open=True, **of)
 
 
 def launched(project: OpenProject, conversation: str) -> list[Agent]:
@@ -322,13 +313,8 @@ def attribute(project: OpenProject, conversation: str, run: str, transcript: str
     """Return the agent that a running subagent is; None if several could be it, or none is known.
 
     Until a call returns, the client doesn't say which run it started (client fact §3.4). A foreground run is matched by
-    its type; if several of one type run, by the prompt that its own transcript begins with.
-
-    Args:
-        project: the project.
-        conversation: the conversation.
-        run: the run.
-        transcript: the path of the main session's transcript; empty if unknown.
+    its type; if several of one type run, by the prompt that its own transcript begins with, which lies beside the main
+    session's `transcript`.
     """
     found = candidates(project, conversation, run)
     if len(found) == 1 and (found[0].named or len(_rivals(project, conversation, found[0].agent_type)) == 1):
@@ -348,12 +334,8 @@ def _rivals(project: OpenProject, conversation: str, agent_type: str) -> list[Ag
 def in_flight(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
     """Return the agents of all conversations of this worktree that run for a workflow, in order of launch.
 
-    An agent whose run the client has not named yet gets that run's id if only one run is possible.
-
-    Args:
-        project: the project.
-        workflow: the workflow's key.
-        free: whether a conversation's agents for no workflow in particular count too.
+    An agent whose run the client has not named yet gets that run's id if only one run is possible. `free` says whether
+    a conversation's agents for no workflow in particular count too.
     """
     found = [each for each in _of_workflow(project, workflow, free) if each.status == "running"]
     awaited = [(each.conversation, each.agent_type) for each in found if not each.named]

@@ -27,12 +27,8 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
     """Return what moved, what comes next, and the to-do list if it differs from the one the model knows.
 
     Call it after state and view are written, so that the to-do list comes last (R000-28). An agent is told only what
-    moved, because the main conversation does what comes next.
-
-    Args:
-        event: any event that accepts advice.
-        context: its context.
-        moved: what `settle_agents`, `launch_agent` or `finish_agent` returned.
+    moved, because the main conversation does what comes next. `moved` is what `settle_agents`, `launch_agent` or
+    `finish_agent` returned.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
     lines = list[str]()
@@ -59,9 +55,7 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
 def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
     """Return, once per workflow, how to move a phase by hand, if an agent was launched for none although one is due.
 
-    Args:
-        event: the `PostToolUse` of the Agent tool, after `finish_agent`.
-        context: its context.
+    To be called after `finish_agent`.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
     launch = agents.of_call(project, conversation, agents.call_id(event.tool_use_id, event.tool_input))

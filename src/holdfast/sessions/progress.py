@@ -50,16 +50,9 @@ class Moved(NamedTuple):
 
 
 def settle_agents(event: Event, context: Context) -> list[Moved]:
-    """Move the phases whose agents have ended since the last event, completed or failed.
+    """Move the phases whose agents have ended since the last event of the main conversation, and return them.
 
     Reports that could not be stored when they came, for example on a full disk, are read from the transcript.
-
-    Args:
-        event: an event of the main conversation.
-        context: its context.
-
-    Returns:
-        The phases that moved; `report` tells the model about them.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
     if agents.unanswered(project, conversation):
@@ -70,12 +63,7 @@ def settle_agents(event: Event, context: Context) -> list[Moved]:
 def launch_agent(event: Call, context: Context) -> list[Moved]:
     """Note that an agent is launched, and start the phase it is for (R000-14, I000-6, I000-15).
 
-    Args:
-        event: the `PreToolUse` or `PostToolUse` of the Agent tool; a call counts once.
-        context: its context.
-
-    Returns:
-        The phase that became active by it, if one did.
+    A call counts once, at its `PreToolUse` or `PostToolUse`. Return the phase that became active by it, if one did.
     """
     words = {name: value for name, value in event.tool_input.items() if isinstance(value, str)}
     moved = launch(
@@ -114,24 +102,15 @@ def finish_agent(event: Call, context: Context, result: Result | None) -> list[M
 
 
 def abandon_calls(event: Event, context: Context) -> None:
-    """Close the calls of the Agent tool that never returned: at a prompt, no foreground agent can still run.
-
-    Args:
-        event: a `UserPromptSubmit`.
-        context: its context.
-    """
+    """Close the calls of the Agent tool that never returned: at a prompt, no foreground agent can still run."""
     agents.abandon_calls(context.project, conversations.of(context.project, event.session_id))
 
 
 def session_workflow(project: OpenProject, conversation: str, moved: Sequence[Moved] = ()) -> Workflow | None:
     """Return the workflow whose phases this session's agents work on; None if it may touch none.
 
-    Of several, the session's own comes first, then unfinished before finished, then the last changed.
-
-    Args:
-        project: the project.
-        conversation: the conversation.
-        moved: what the same event has moved. If the session owns no other workflow, no file is read again.
+    Of several, the session's own comes first, then unfinished before finished, then the last changed. If it owns no
+    other workflow than the same event has moved, no file is read again.
     """
     workspace = Workspace.of(project)
     known = {each.workflow.key: each.workflow for each in moved}
@@ -192,7 +171,7 @@ def launch(
     Args:
         project: the project.
         conversation: the conversation.
-        call: the call.
+        call: the call's id.
         agent: the call's `subagent_type`; empty means the client's general-purpose agent.
         description: the call's short description.
         prompt: the call's prompt.
@@ -237,13 +216,7 @@ def at_work(project: OpenProject, conversation: str) -> list[Agent]:
 
 
 def restart(project: OpenProject, conversation: str, agent: Agent) -> None:
-    """Start the phase of an interrupted agent again that a session continues; its workflow then belongs to the session.
-
-    Args:
-        project: the project.
-        conversation: the conversation.
-        agent: the agent, which runs again.
-    """
+    """Start the phase of an interrupted agent that is continued; its workflow then belongs to the conversation."""
     found = registry.agents_work_on(Workspace.of(project), conversation)
     workflow, phase = _phase([*_usable(project, conversation, found), *_nobodys(project, conversation, found)], agent)
     if workflow and phase:
@@ -253,14 +226,11 @@ def restart(project: OpenProject, conversation: str, agent: Agent) -> None:
 
 
 def settle(project: OpenProject, conversation: str) -> list[Moved]:
-    """Judge every launch whose result is in, and move the phases they were for.
+    """Judge every launch whose result is in, move the phases they were for, and return these as their agents ended.
 
     If a workflow can't be read or written now, its launches are judged at a later event. Call this only at an event of
     the main thread, after the event's own signal was stored: by then a bare SubagentStop that nothing contradicts
     counts as completed.
-
-    Returns:
-        The phases that moved, in the order in which their agents ended.
     """
     ended = [each for each in agents.launched(project, conversation) if each.state not in agents.BEGUN]
     due = sorted((each for each in ended if not each.judged), key=lambda each: (each.changed_at, each.call))
@@ -297,7 +267,8 @@ def _meant_of(
     phase = registry.of_agents(workflow.format).match_phase(workflow, text, agent)
     if phase and phase.status == "completed" and (workflow.finished or not begun):
         return None
-    if phase and _has_agent(project, conversation, workflow, phase):
+    busy = {(each.workflow, each.phase) for each in at_work(project, conversation)} if phase else ()
+    if phase and (workflow.key, phase.id) in busy:  # a second agent of the kind must name it
         return assignments.named(workflow, text, agent)
     return phase
 
@@ -306,18 +277,13 @@ def _launches_for(project: OpenProject, conversation: str, agent_id: str, workfl
     """Return the launches that may have started an agent, if all were for a workflow: its phases, or itself by name."""
     found = agents.candidates(project, conversation, agent_id)
     names = (workflow.id.casefold(), workflow.title.casefold())
-    said = [_text(each.description, each.prompt).casefold() for each in found]
-    named = [any(name in text for name in names) for text in said]
+    texts = [_text(each.description, each.prompt).casefold() for each in found]
+    named = [any(name in text for name in names) for text in texts]
     return found if all(each.workflow == workflow.key or ok for each, ok in zip(found, named, strict=True)) else []
 
 
 def _text(description: str, prompt: str) -> str:
     return f"{' '.join(description.split())}\n{prompt}"
-
-
-def _has_agent(project: OpenProject, conversation: str, workflow: Workflow, phase: Phase) -> bool:
-    """Return whether an agent works on a phase already. A second one of its kind must then name the phase."""
-    return any((each.workflow, each.phase) == (workflow.key, phase.id) for each in at_work(project, conversation))
 
 
 def _apply(project: OpenProject, conversation: str, due: Agent) -> Moved | None:
@@ -331,8 +297,9 @@ def _apply(project: OpenProject, conversation: str, due: Agent) -> Moved | None:
         return None  # the client's notification brings the result
     moved = None
     if workflow and phase and not doubtful:
+        no_result = Moved(workflow, phase, _NO_RESULT.format(verbs.completing(workflow, phase)))
         left_open = empty and phase.status != "completed"
-        moved = _no_result(workflow, phase) if left_open else _finish(project, workflow, phase, due)
+        moved = no_result if left_open else _finish(project, workflow, phase, due)
     if moved and moved.unwritten:
         return moved if agents.judge(project, due, "unwritten", before=("",)) else None
     if due.workflow and not due.phase:
@@ -361,10 +328,6 @@ def _left(project: OpenProject, conversation: str, due: Agent) -> None:
             text = _text(due.description, due.prompt)
             with suppress(HoldfastError):  # what is wrong with the state is told elsewhere; `agents prune` removes it
                 keeper.left(Workspace.of(project), workflow, text, due.agent_type)
-
-
-def _no_result(workflow: Workflow, phase: Phase) -> Moved:
-    return Moved(workflow, phase, _NO_RESULT.format(verbs.completing(workflow, phase)))
 
 
 def _is_unreadable(project: OpenProject, key: str) -> bool:
@@ -408,19 +371,17 @@ def _credit(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) 
 
 def _judge(project: OpenProject, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
     """Move a phase. A refused move is reported, with the workflow as it is."""
-    keeper = registry.of_agents(workflow.format)
+    keeper, unwritten = registry.of_agents(workflow.format), False
     try:
-        workflow, changed, said, notes = keeper.judge(Workspace.of(project), workflow, phase_id, status, words)
+        workflow, changed, remark, notes = keeper.judge(Workspace.of(project), workflow, phase_id, status, words)
     except HoldfastError as error:
-        said, unwritten = str(error), False
+        remark = str(error)
         if isinstance(error, StateError) and not isinstance(error, (MissingError, SchemaMismatch)):
             unwritten = status != "active"  # a start that is missed is made up for when the agent ends
-            said = f"{error.path.name} {error.reason}" + ("; tried again at the next event" if unwritten else "")
+            remark = f"{error.path.name} {error.reason}" + ("; tried again at the next event" if unwritten else "")
         now = next((each for each in keeper.find(Workspace.of(project)).workflows if each.key == workflow.key), None)
         if now is None and not unwritten:
             return None
         workflow, changed, notes = now or workflow, True, ()
-    else:
-        unwritten = False
     phase = next((each for each in workflow.phases if each.id == phase_id), None)
-    return Moved(workflow, phase, said, unwritten, notes) if (changed or notes) and phase else None
+    return Moved(workflow, phase, remark, unwritten, notes) if (changed or notes) and phase else None

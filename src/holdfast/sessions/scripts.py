@@ -132,12 +132,7 @@ def judge_script(event: Call, context: Context) -> Relaunch:
 
 
 def note_script_run(event: Returned, context: Context) -> None:
-    """Note which run of a script a call started.
-
-    Args:
-        event: the `PostToolUse` of the Workflow tool.
-        context: its context.
-    """
+    """Note at the `PostToolUse` of the Workflow tool which run of a script a call started."""
     project, response = context.project, event.tool_response
     if not isinstance(response, dict) or not isinstance(response.get("runId"), str) or response.get("error"):
         return
@@ -227,13 +222,7 @@ def list_runs(project: OpenProject, process: int | None, *, days: float) -> list
 
 
 def carry_runs(event: Event, context: Context, prompt: str) -> None:
-    """Carry the runs here that a person's prompt names, whichever session they are of, so that they can be resumed.
-
-    Args:
-        event: the `UserPromptSubmit` of a person.
-        context: its context.
-        prompt: the person's prompt.
-    """
+    """Carry the runs here that a person's prompt names, whichever session they are of, so that they can be resumed."""
     if context.config.agents == "off":
         return
     process = sessions.client_process(context)
