@@ -53,7 +53,7 @@ def on_session_start(event: SessionStart, context: Context) -> None:
     """
     if event.in_subagent:
         return
-    sessions.begin_again(event, context)
+    sessions.start_epoch(event, context)
     if event.source == "resume":
         sessions.end_agents(event, context)
 
@@ -62,7 +62,7 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 def on_stop(event: Stop, context: Context) -> None:
     """Note that the main conversation has stopped, what it ran, which results it got, and which agents are gone."""
     told = "background_tasks" in event.model_fields_set  # clients before 2.1.145 don't list them
-    sessions.rest(event, context, {task.id for task in event.background_tasks if task.id} if told else None)
+    sessions.record_stop(event, context, {task.id for task in event.background_tasks if task.id} if told else None)
     sessions.note_runs(event, context)
     sessions.take_evidence(event, context)
 

@@ -40,16 +40,16 @@ def run(began: str = "09:00", ended: str = "09:10", **changes: Any) -> Run:
     """Return the run of an agent that completed; what is given is its own or its agent's."""
     made = agent(
         at(began),
-        agent_id="a1",
+        run="a1",
         description="Build it",
-        words="Done.",
-        fate="consumed",
+        result="Done.",
         state="completed",
+        used_at=at(ended),
         changed_at=at(ended),
     )
     own = {name: value for name, value in changes.items() if name in {each.name for each in fields(Run)}}
     of_agent = {name: value for name, value in changes.items() if name not in own}
-    return replace(Run(made._replace(**of_agent), at(began), at(ended), "completed", True), **own)
+    return replace(Run(replace(made, **of_agent), at(began), at(ended), "completed", True), **own)
 
 
 def entry(**changes: Any) -> WorkflowEntry:

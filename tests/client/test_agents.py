@@ -67,7 +67,7 @@ def counted(world: World) -> list[tuple[int, list[str]]]:
     shown = json.loads(world.holdfast("show", "--json"))
     assert shown["agents"] == []
     verdicts: dict[str, list[str]] = {phase["id"]: [] for phase in shown["phases"]}
-    for launch in world.rows("launches"):
+    for launch in (each for each in world.agents if each["call"]):
         verdicts[launch["phase"]].append(launch["verdict"])
     return [((phase["history"] or {"attempts": 0})["attempts"], verdicts[phase["id"]]) for phase in shown["phases"]]
 
@@ -186,7 +186,7 @@ def test_the_compactions_own_agent_is_nobodys(hybrid: World) -> None:
     session.prompt("Go on.")
     assert statuses(hybrid) == ["active", "pending"]
     assert not hybrid.state["phases"][0].get("deliverables")
-    assert not hybrid.rows("runs")
+    assert not hybrid.agents
     assert not hybrid.complaints
 
 

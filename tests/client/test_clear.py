@@ -23,7 +23,6 @@ __all__ = ["terminal"]
 SCRIPT = """export const meta = {name: 'pair', description: 'two agents', phases: [{title: 'Work'}]}
 return await parallel([1, 2].map(i => () => agent('SCRIPTED-' + i + ' do item', {label: 'a' + i, phase: 'Work'})))
 """
-TABLES = ("owners", "launches", "runs", "agent_calls", "script_runs", "script_agents")
 REPORT = "DELIVERABLES:\n- src/design.md\nCONTEXT_FOR_NEXT: build on it"
 
 
@@ -61,7 +60,7 @@ def test_running_agents_survive_clear_and_start_only_once(world: World, terminal
     world.model.turns = [*launches()]
     there.prompt("Do it.")
     there.until(lambda: not world.model.turns and len(asked) == 4)
-    there.until(lambda: "REPORT-1" in str(world.rows("runs")) and "ONE" in str(world.rows("runs")))
+    there.until(lambda: all(each in str(world.agents) for each in ("REPORT-1", "ONE")))
     there.prompt("/clear")
     there.until(lambda: len(world.rows("sessions")) == 2)
     world.model.turns = [*launches()]  # only now: a late request of the first conversation must not take one
@@ -80,9 +79,10 @@ def test_running_agents_survive_clear_and_start_only_once(world: World, terminal
             held.set()
     there.until(lambda: world.state["phases"][0]["status"] == "completed")
     assert world.state["phases"][0]["deliverables"] == ["src/design.md"]
-    there.until(lambda: world.rows("script_runs")[0]["ending"])
-    assert sorted(each["words"] for each in world.rows("runs") if each["words"] in ("ONE", "TWO")) == ["ONE", "TWO"]
-    assert len({each["session"] for table in TABLES for each in world.rows(table)}) == 1
+    there.until(lambda: world.scripts[0]["state"] == "completed")
+    assert sorted(each["result"] for each in world.agents if each["parent"]) == ["ONE", "TWO"]
+    assert len({each["conversation"] for each in world.rows("agents")}) == 1
+    assert len({each["session"] for each in world.rows("owners")}) == 1
     assert world.recorded.index("SessionEnd") < world.recorded.index("SessionStart", 1)
 
     # Asked for anew in a conversation that was cleared, what has ended runs again.

@@ -65,7 +65,7 @@ def test_an_agent_that_is_continued_completes_its_phase(fleet: Fleet, kind: str)
     first.kill()
     fleet.stuck = set()
     fleet.again()
-    (run,) = {row["agent_id"] for row in world.rows("runs")}
+    (run,) = {row["run"] for row in world.agents}
     options = {"resume": ("--resume", first.id), "new": (), "fork": ("--resume", first.id, "--fork-session")}
     second = world.client.session(SKIP, *options[kind])
     world.model.turns = [call("SendMessage", to=run, message="Continue your task.", summary="Continue"), say("Ok.")]
@@ -76,7 +76,7 @@ def test_an_agent_that_is_continued_completes_its_phase(fleet: Fleet, kind: str)
     until(lambda: "This agent has finished already" in conversation(fleet))
     assert [phase["status"] for phase in world.state["phases"]] == ["completed", "active"]
     assert fleet.again() == {"2": 1}
-    assert [row["verdict"] for row in world.rows("launches")] == ["completed"]
+    assert [row["verdict"] for row in world.agents] == ["completed"]
     assert not world.complaints_after_a_kill
 
 

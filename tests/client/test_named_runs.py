@@ -38,7 +38,7 @@ def begun(fleet: Fleet) -> tuple[Session, dict[str, Any]]:
     until(lambda: results(fleet.world) == 5 and fleet.asked["6"])
     fleet.stuck = set()
     fleet.again()
-    return session, fleet.world.rows("script_runs")[0]
+    return session, fleet.world.scripts[0]
 
 
 def over(fleet: Fleet) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def over(fleet: Fleet) -> dict[str, Any]:
     finish(fleet.world, session)
     session.close()
     fleet.again()
-    return fleet.world.rows("script_runs")[0]
+    return fleet.world.scripts[0]
 
 
 @pytest.mark.scenario(16)
@@ -82,7 +82,7 @@ def test_a_run_with_a_failed_agent_is_resumed_in_a_new_session(fleet: Fleet) -> 
     session.close()
     fleet.failing = set()
     fleet.again()
-    run = fleet.world.rows("script_runs")[0]
+    run = fleet.world.scripts[0]
     given = {"scriptPath": run["script"], "resumeFromRunId": run["run"]}
     assert after(fleet, prompt=f"Go on with {run['run']}.", **given) == {"2": 1}
     assert not told(fleet, *ALL)
@@ -96,11 +96,11 @@ def test_an_earlier_id_stands_for_the_run_that_went_on_from_it(fleet: Fleet) -> 
     launch(fleet.world, session, "Do it.", script=SIX)
     finish(fleet.world, session)
     fleet.failing, fleet.stuck = set(), {"4"}
-    run = fleet.world.rows("script_runs")[0]
+    run = fleet.world.scripts[0]
     given = {"scriptPath": run["script"], "resumeFromRunId": run["run"]}
     launch(fleet.world, session, "Try the failed ones again.", **given)
     until(lambda: "2" in finished(fleet.world))
-    assert fleet.world.rows("script_runs")[-1]["run"] != run["run"]
+    assert fleet.world.scripts[-1]["run"] != run["run"]
     session.kill()
     fleet.stuck = set()
     fleet.again()

@@ -95,21 +95,21 @@ class Cuts:
         client.prepare()
         copied = replace(world, client=client)
         given = {"script": script, "resumeFromRunId": last["run"]}
-        ran = self.run(copied, most, waiting, "--resume", last["session"], **given)
+        ran = self.run(copied, most, waiting, "--resume", last["conversation"], **given)
         client.close()
         return ran
 
     @property
     def last(self) -> dict[str, Any]:
         """The last run that started."""
-        return next(row for row in reversed(self.fleet.world.rows("script_runs")) if row["run"])
+        return next(row for row in reversed(self.fleet.world.scripts) if row["run"])
 
     def cut(self, folder: Path, most: int, waiting: int, script: str, way: tuple[str, str, bool]) -> None:
         """Relaunch the script in one way, and cut it off once more."""
         how, form, named = way
         alone = self.alone(folder, most, waiting, script)
         last, world = self.last, self.fleet.world
-        arguments = {"new": (), "--continue": (how,)}.get(how, ("--resume", last["session"]))
+        arguments = {"new": (), "--continue": (how,)}.get(how, ("--resume", last["conversation"]))
         if how == "--fork-session":
             arguments = (*arguments, how)
         file = world.project / ".claude" / "workflows" / "cut.js"

@@ -31,9 +31,9 @@ def test_the_clients_own_files_are_as_known(fleet: Fleet) -> None:
     until(lambda: results(fleet.world) == 6 + 4)
     session.kill()
     found = []
-    for run, script, ended in zip(fleet.world.rows("script_runs"), (SIX, failing), (True, False), strict=True):
-        assert run["folder"].endswith(f"/{session.id}/subagents/workflows/{run['run']}"), run["folder"]
-        transcript = Path(run["folder"]).parents[2].with_suffix(".jsonl")
+    for run, script, ended in zip(fleet.world.scripts, (SIX, failing), (True, False), strict=True):
+        assert run["transcript"].endswith(f"/{session.id}/subagents/workflows/{run['run']}"), run["transcript"]
+        transcript = Path(run["transcript"]).parents[2].with_suffix(".jsonl")
         found += run_files.changes(transcript, run["run"], script, LABELS, ended=ended)
     if found:
         pytest.fail(f"client {fleet.world.version}: {'; '.join(found)}", pytrace=False)

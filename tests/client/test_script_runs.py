@@ -93,7 +93,7 @@ def launch(world: World, session: Session, prompt: str, **given: Any) -> None:
 
 def finish(world: World, session: Session) -> None:
     """Wait for the turn that the last run's end makes; a short run may end within the turn that launched it."""
-    task = world.rows("script_runs")[-1]["task"]
+    task = world.scripts[-1]["task"]
     launching = next(each for each in world.model.of("main") if f"Task ID: {task}" in each.text)
     if f"<task-id>{task}</task-id>" not in launching.text:
         session.wait(timeout=120)
@@ -214,7 +214,7 @@ def test_named_run_restarts_only_the_failed_agent(fleet: Fleet, status: int) -> 
     finish(fleet.world, session)
     fleet.failing = set()
     fleet.again()
-    run = fleet.world.rows("script_runs")[0]
+    run = fleet.world.scripts[0]
     launch(fleet.world, session, "Try the failed one again.", scriptPath=run["script"], resumeFromRunId=run["run"])
     finish(fleet.world, session)
     assert fleet.again() == {"2": 1}
@@ -233,7 +233,7 @@ def test_a_twin_in_flight_after_a_compaction(fleet: Fleet) -> None:
     session.prompt("/compact")
     launch(fleet.world, session, "Go on.", script=SIX)
     refused = fleet.world.model.of("main")[-1]
-    run = fleet.world.rows("script_runs")[0]
+    run = fleet.world.scripts[0]
     assert f"running already: run {run['run']}, task {run['task']}; 5 of 6 agents finished" in refused.text
     assert (
         f"run {run['run']} (task {run['task']}) is running, 5 of 6" in refused.text
@@ -364,7 +364,7 @@ def test_a_twin_in_flight_after_an_automatic_compaction(fleet: Fleet) -> None:
     session.prompt("Go on.")
     assert fleet.world.model.of("summary")
     refused = fleet.world.model.of("main")[-1]
-    run = fleet.world.rows("script_runs")[0]
+    run = fleet.world.scripts[0]
     assert f"running already: run {run['run']}, task {run['task']}; 5 of 6 agents finished" in refused.text
     assert f"run {run['run']} (task {run['task']}) is running, 5 of 6" in refused.text
     assert fleet.again() == dict.fromkeys(ALL, 1)
@@ -380,7 +380,7 @@ def test_changed_input_grants_no_permission(fleet: Fleet, mode: str, edit: tuple
     session = fleet.world.client.session("--permission-mode", mode)
     launch(fleet.world, session, "Do it.", script=script)
     assert not fleet.again()
-    assert not [row for row in fleet.world.rows("script_runs")[1:] if row["run"]]
+    assert not [row for row in fleet.world.scripts[1:] if row["run"]]
     session.close()
     allowed = fleet.world.client.session("--permission-mode", mode, "--allowedTools", "Workflow")
     launch(fleet.world, allowed, "Do it.", script=script)

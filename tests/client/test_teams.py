@@ -71,12 +71,12 @@ def test_a_teammate_is_known_after_a_compaction(world: World, terminal: Callable
     there = terminal()
     world.model.turns = [mate("alice"), say("Launched.")]
     there.prompt("Make a team.")
-    there.until(lambda: world.rows("runs") and "REPORT-1" in str(world.rows("runs")))
+    there.until(lambda: "REPORT-1" in str(world.agents))
     requests = len(world.model.of("main"))
     told = after_compaction(world, there)
     assert "teammate alice (" in told and "is there; use SendMessage" in told
     assert "REPORT-1" in told
-    assert len({row["agent_id"] for row in world.rows("runs")}) == 1
+    assert len({row["run"] for row in world.agents}) == 1
     assert requests < len(world.model.of("main"))
     assert not world.complaints
 
@@ -92,5 +92,5 @@ def test_a_teammate_in_a_pane_of_its_own(world: World, terminal: Callable[..., T
     told = after_compaction(world, there)
     assert "teammate alice (alice@" in told and "is there; use SendMessage" in told
     assert len(there.panes) == 2
-    assert [row["name"] for row in world.rows("agent_calls") if row["kind"] == "teammate"] == ["alice"]
+    assert [row["name"] for row in world.agents if row["kind"] == "teammate"] == ["alice"]
     assert not world.complaints

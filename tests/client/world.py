@@ -113,6 +113,16 @@ class World:
                     found += map(dict, ledger.execute(f"SELECT * FROM {table}"))
         return found
 
+    @property
+    def agents(self) -> list[dict[str, Any]]:
+        """The agents in the project's ledger, in the order in which they were first heard of."""
+        return [row for row in self.rows("agents") if row["kind"] != "script" and row["verdict"] != "refused"]
+
+    @property
+    def scripts(self) -> list[dict[str, Any]]:
+        """The calls of scripts in the project's ledger, in their order."""
+        return [row for row in self.rows("agents") if row["kind"] == "script"]
+
     def hooks(self, session: Session) -> list[dict[str, Any]]:
         """Return what the client says each hook answered."""
         return [line for line in session.lines if line.get("subtype") == "hook_response"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.clients.claude import claude
-from holdfast.sessions.agents import agent_book
+from holdfast.sessions import agent_list
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
 from tests.handlers.test_reuse_scripts import GONE, NEXT, PROMPTS, RUN, SECOND, launches, script
@@ -116,7 +116,7 @@ def test_a_run_whose_journal_the_client_has_deleted(launches: Launches) -> None:
 
 def test_what_is_left_out_of_a_list_is_said(launches: Launches, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name means those, too."""
-    monkeypatch.setattr(agent_book, "LISTED", 1)
+    monkeypatch.setattr(agent_list, "LISTED", 1)
     launches.ran(done=PROMPTS[:2])
     launches.ran(NEXT, script("Else", name="other"), ())
     root = launches.project.root

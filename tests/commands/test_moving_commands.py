@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions.agents import lifecycle, progress
+from holdfast.sessions import agents, progress
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
@@ -80,8 +80,8 @@ def test_what_an_agent_has_reported_counts_before_a_move(tmp_path: Path) -> None
     holdfast("start", "Book", "--format", "hybrid", "--phase", "Draft", "--phase", "Review", root=tmp_path)
     project = Workspace.open(tmp_path)
     progress.launch(project, ME, "c1", "writer", "Draft", "Do it.")
-    lifecycle.reported(project, ME, "run", "", "completed", "Drafted.")
-    lifecycle.named(project, ME, "c1", "run")
+    agents.record_report(project, ME, "run", "completed", "Drafted.")
+    agents.name_run(project, ME, "c1", "run")
     assert only(tmp_path).current == 1
 
     holdfast("next", root=tmp_path, session=ME)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.agents import roster
+from holdfast.sessions import agent_roster
 from tests.handlers.test_reuse_scripts import PROMPTS, RUN, launches, new_session, script
 from tests.signals import Agent
 
@@ -75,7 +75,7 @@ def test_a_script_that_was_cut_off_is_named_with_how_to_go_on(launches: Launches
     """And its journal is there for the client, which looks for it before any hook hears of the call."""
     launches.ran()
     told = new_session(launches).context
-    assert f"run {RUN} was interrupted, 5 of 6 agents finished; to go on: Workflow({{scriptPath: " in told
+    assert f"run {RUN} was interrupted, 5 of 6 agents finished. Resume: Workflow({{scriptPath: " in told
     assert f"resumeFromRunId: '{RUN}'}}), with the same args; results: " in told
     assert (launches.transcript.with_suffix("") / "subagents" / "workflows" / RUN / "journal.jsonl").exists()
 
@@ -100,4 +100,4 @@ def test_more_than_fits_is_counted(launches: Launches) -> None:
     assert "more: `holdfast agents list`" in part
     named = part.count("was interrupted")
     assert f"{9 - named} more: " in part
-    assert len(part) < roster.LIMIT_CHARS + 600
+    assert len(part) < agent_roster.LIMIT_CHARS + 600

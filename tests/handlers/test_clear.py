@@ -96,7 +96,7 @@ def test_a_new_client_goes_on_with_nothing(project: HoldfastProject, monkeypatch
         project.session = f"{number:08x}-0000-4000-8000-000000000000"
         begin(project, "clear")
         with Workspace.open(project.root).ledger as ledger:
-            assert {row["session"] for row in ledger.rows("SELECT session FROM runs")} == {ME}
+            assert {row["conversation"] for row in ledger.rows("SELECT conversation FROM agents")} == {ME}
 
 
 def test_after_a_compaction_with_another_id_the_same_prompt_counts(project: HoldfastProject) -> None:

@@ -472,7 +472,7 @@ def test_of_agents_words_neither_secrets_nor_what_is_excluded_is_kept(project: H
     second.stopped("As secret.md says: canary-4712")
 
     there = opened(project)
-    kept = json.dumps([there.ledger.rows(f"SELECT * FROM {table}") for table in ("launches", "runs")])
+    kept = json.dumps([there.ledger.rows(f"SELECT * FROM {table}") for table in ("agents", "events")])
     there.close()
     for word in ("XSECRET", token, "canary-47"):
         assert word not in kept

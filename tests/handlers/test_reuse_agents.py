@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import clock
 from holdfast.clients.claude import claude
-from holdfast.sessions.agents import agent_relaunch
+from holdfast.sessions import agent_relaunch
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
 from tests.handmade import ME, OTHER
@@ -151,7 +151,8 @@ def test_an_agent_that_is_continued_ends_its_phase_once(
     asked(project, "another")
     agent(project, 2, background=True).about_to().assert_denied("All is well.")
     assert phases(project) == ["completed", "active"]
-    assert len(holdfast("export", root=project.root).json["ledger"]["runs"]) == 1
+    rows = holdfast("export", root=project.root).json["ledger"]["agents"]
+    assert len([row for row in rows if row["run"]]) == 1
 
 
 def test_an_agent_that_was_stopped_on_purpose_is_not_continued(project: HoldfastProject, process: list[str]) -> None:
@@ -274,7 +275,7 @@ def test_a_long_result_is_in_a_file_that_forget_deletes(project: HoldfastProject
     assert file.stat().st_mode & 0o777 == 0o600
     whole = holdfast("export", root=project.root).json
     assert "Finding 399" in whole["sidecars"][file.name]
-    assert any("Finding 399" in (row["words"] or "") for row in whole["ledger"]["runs"])
+    assert any("Finding 399" in row["result"] for row in whole["ledger"]["agents"])
     holdfast("forget", "--session", "22222222", "--yes", root=project.root, code=1)
     assert file.exists()
     holdfast("forget", "--session", ME, "--yes", root=project.root)

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.formats.hybrid.commands import functions
-from holdfast.sessions.agents import todolists
+from holdfast.sessions import todolists
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from tests.client_output import assert_acceptable, unfenced

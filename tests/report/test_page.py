@@ -208,7 +208,7 @@ def test_foreign_text_is_cleaned_wherever_it_appears() -> None:
     text = render(
         report(
             root=Path(f"/{odd}"),
-            sessions=(session(worktree=odd, runs=(run(words=odd, agent_type=odd, description=odd),)),),
+            sessions=(session(worktree=odd, runs=(run(result=odd, agent_type=odd, description=odd),)),),
             compactions=(compaction(trigger=odd, given=(delivery(title=odd),)),),
             workflows=(entry(workflow=replace(entry().workflow, title=odd, phases=phases), worktree=odd),),
             costs=(Cost(ME, odd, odd, agent=False, units=1, replies=1, last_at=""),),

@@ -66,8 +66,8 @@ def test_agents_are_listed_with_their_phase_and_their_words_in_short() -> None:
     """The latest first, of whichever session; an agent's words can be a book."""
     phases = (Phase("one", 1, "Build the core", "active"),)
     built = replace(entry().workflow, phases=phases)
-    early = run("09:00", "09:02", words="x" * 5_000, phase="one", workflow=built.key)
-    late = run("09:03", "09:04", words="", agent_type="", description="")
+    early = run("09:00", "09:02", result="x" * 5_000, phase="one", workflow=built.key)
+    late = run("09:03", "09:04", result="", agent_type="", description="")
     listed = page(report(sessions=(session(runs=(early, late)),), workflows=(entry(workflow=built),))).cells("agents")
     assert [row[:5] for row in listed] == [
         ["1 Mar 2026 09:03:00", "a1", "11111111", "–", "finished, 1 min"],

@@ -364,22 +364,29 @@ def _agents(place: Place, count: int, events: Sequence[str]) -> None:
     Whatever the size, the newest of all is an hour old, so that there is as much to tell of.
     """
     with _ledger(place, events) as (project, ledger):
-        (same,) = ledger.execute("SELECT fingerprint FROM agent_calls LIMIT 1").fetchone()
-        for table in ("launches", "runs", "script_agents"):
-            _insert(project, ledger, table, count)
+        (same,) = ledger.execute("SELECT fingerprint FROM agents WHERE fingerprint <> '' LIMIT 1").fetchone()
         _insert(project, ledger, "sessions", max(count // _IN_SESSION, 1))
         rows = ledger.execute("SELECT rowid FROM sessions WHERE id <> ?", (SESSION,)).fetchall()
         ids = [(_session(number), row) for number, (row,) in enumerate(rows)]
         ledger.executemany("UPDATE sessions SET id = ? WHERE rowid = ?", ids)
-        _insert(project, ledger, "agent_calls", count, answered="", refused="", rerun_at=None)
-        ledger.execute("UPDATE agent_calls SET fingerprint = ?, kind = 'agent' WHERE rowid % 10 = 0", (same,))
-        ledger.execute("UPDATE agent_calls SET epoch = session || '/0'")
+        _insert(project, ledger, "agents", count)
+        ledger.execute("UPDATE agents SET fingerprint = ? WHERE rowid % 10 = 0", (same,))
+        ledger.execute("UPDATE agents SET epoch = conversation || '/0'")
+        ledger.execute("UPDATE agents SET id = 'a' || id, run = 'a' || run, call = 'a' || call")
+        _insert(
+            project, ledger, "agents", count, kind="script agent", parent="wf_00000000-bc1", call="", fingerprint=""
+        )
+        ledger.execute("UPDATE agents SET id = 's' || id, run = 's' || run WHERE kind = 'script agent'")
         scripts = max(count // _IN_SCRIPT, 1)
-        _insert(project, ledger, "script_runs", scripts, rerun_at=None, used_at="2026-01-01T00:00:00Z", answers="")
-        for number, (call,) in enumerate(ledger.execute("SELECT tool_use_id FROM script_runs").fetchall()):
+        _insert(project, ledger, "agents", scripts, kind="script", process=_GONE)
+        for number, (row,) in enumerate(ledger.execute("SELECT id FROM agents WHERE kind = 'script'").fetchall()):
             folder = _journal(place, f"wf_{number:08x}-bc1")
-            ended = {"used_at": None, "ending": ""} if number == scripts - 1 else {"ending": "completed"}
-            _set(ledger, call, name=f"script {number}", run=folder.name, folder=str(folder), process=_GONE, **ended)
+            ledger.execute(
+                "UPDATE agents SET name = ?, run = ?, transcript = ?, fingerprint = ? WHERE id = ?",
+                (f"script {number}", folder.name, str(folder), f"script{number} args", row),
+            )
+            if number == scripts - 1:
+                ledger.execute("UPDATE agents SET used_at = '', state = 'launched', open = 1 WHERE id = ?", (row,))
 
 
 def _journal(place: Place, run: str) -> Path:
@@ -392,11 +399,6 @@ def _journal(place: Place, run: str) -> Path:
         lines += [{"type": "started", **about}, {"type": "result", **about, "result": "It is as it should be. " * 20}]
     (folder / "journal.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
     return folder
-
-
-def _set(ledger: sqlite3.Connection, call: str, **values: object) -> None:
-    names = ", ".join(f"{each} = ?" for each in values)
-    ledger.execute(f"UPDATE script_runs SET {names} WHERE tool_use_id = ?", (*values.values(), call))
 
 
 @contextmanager
@@ -438,12 +440,22 @@ def _row(
         "host": project.host,
         "client": project.client.NAME,
         "session": session,
+        "conversation": session,
+        "kind": "agent",
+        "parent": "",
+        "named": 1,
+        "answered": "",
+        "source": "",
+        "task": "",
+        "discarded": 0,
+        "reminded": 0,
+        "open": 0,
         "state": "completed",
         "verdict": "completed",
         "process": None,
         "workflow": f"w{number}",
         "ended_at": at,
-        "consumed_at": at,
+        "used_at": at,
         "claimed_at": at,
         "claimed_by": session,
         "workflows": "[]",
@@ -457,8 +469,6 @@ def _row(
         "outcome": "completed",
         "finished": 1,
         "resumed": 0,
-        "resumed_at": None,
-        "reminded_at": None,
         "heir": session,
         "size": 0,
         "units": 100,

@@ -9,14 +9,14 @@ import click
 from holdfast.commands import options
 from holdfast.commands.verb import Json, ListGroup, verb
 from holdfast.errors import HoldfastError
-from holdfast.sessions.agents import agent_book
+from holdfast.sessions import agent_list
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count, one_line
 
 if TYPE_CHECKING:
-    from holdfast.sessions.agents.agent_book import Entry
+    from holdfast.memory.rows import Agent
 
 
 @click.group(name="agents", cls=ListGroup)
@@ -37,7 +37,7 @@ def command() -> None:
 def list_(
     project: Workspace,
     *,
-    everything: Annotated[bool, "--all", f"Also those before the latest {agent_book.LISTED}."] = False,
+    everything: Annotated[bool, "--all", f"Also those before the latest {agent_list.LISTED}."] = False,
     as_json: Json = False,
 ) -> None:
     """Print agents and runs of scripts, the latest first.
@@ -47,8 +47,9 @@ def list_(
       holdfast agents list
       holdfast agents list --json
     """
-    found = agent_book.entries(project, -1 if everything else agent_book.LISTED)
-    left_out = agent_book.count(project) - len(found)
+    rows = agent_list.list_latest(project, -1 if everything else agent_list.LISTED)
+    found = agent_list.describe(project, rows)
+    left_out = agent_list.count(project) - len(found)
     if left_out:
         click.echo(f"note: {count(left_out, 'earlier one')} left out; `--all` lists them, too.", err=True)
     if as_json:
@@ -69,8 +70,8 @@ def show(project: Workspace, name: str, *, as_json: Json = False) -> None:
       holdfast agents show wf_d604c20b-bc1
       holdfast agents show a5f934ab1770c0194 --json
     """
-    entry = _found(agent_book.find(project, name), name)
-    results = agent_book.results(project, entry)
+    row = _found(project, name)
+    (entry,), results = agent_list.describe(project, [row]), agent_list.results(project, row)
     if as_json:
         options.print_json(entry._asdict() | {"results": [each._asdict() for each in results]})
         return
@@ -92,10 +93,10 @@ def rerun(project: Workspace, name: str) -> None:
       holdfast agents rerun wf_d604c20b-bc1
       holdfast agents rerun review
     """
-    entry = _found(agent_book.find(project, name), name)
-    agent_book.rerun(project, entry)
-    anew = "all of its agents run" if entry.kind == "run" else "it runs"
-    options.say(f"{entry.name} won't be used again: launched once more, {anew}.")
+    row = _found(project, name)
+    agent_list.discard(project, row)
+    anew = "all of its agents run" if row.kind == "script" else "it runs"
+    options.say(f"{row.run or row.call} won't be used again: launched once more, {anew}.")
 
 
 @verb("forget", command)
@@ -109,16 +110,17 @@ def forget(project: Workspace, name: str) -> None:
     Examples:
       holdfast agents forget a5f934ab1770c0194
     """
-    entry = _found(agent_book.find(project, name), name)
-    done = erasure.forget(project, Scope(agents=agent_book.ids(project, entry)))
+    row = _found(project, name)
+    done = erasure.forget(project, Scope(agents=agent_list.ids(project, row)))
     if not done.clean:
         raise erasure.unclean(project, "the next `holdfast forget` cleans it")
-    options.say(f"{entry.name} is forgotten: {count(sum(done.rows.values()), 'row')} deleted.")
+    options.say(f"{row.run or row.call} is forgotten: {count(sum(done.rows.values()), 'row')} deleted.")
 
 
-def _found(entry: Entry | None, name: str) -> Entry:
-    if entry is None:
+def _found(project: Workspace, name: str) -> Agent:
+    row = agent_list.find(project, name)
+    if row is None:
         raise HoldfastError(
             f"no agent and no run here is called {one_line(name, 80)!r}; `holdfast agents list` shows them"
         )
-    return entry
+    return row

@@ -12,7 +12,7 @@ from holdfast.commands.verb import Json, verb
 from holdfast.files.redact import redact, redact_value
 from holdfast.install import inspection
 from holdfast.plugins import discovery
-from holdfast.sessions.agents import agent_status
+from holdfast.sessions import agents
 from holdfast.sessions.compaction import deliveries, losses, save, snapshots
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
@@ -138,8 +138,8 @@ def _agents(project: Workspace) -> list[dict[str, Any]]:
     """Return the agents that run, or whose results nobody used, of all sessions that can still continue."""
     gone = sessions.ended_ids(project)
     listed = [str(each["id"]) for each in sessions.all_of(project) if each["id"] not in gone]
-    found = [each for session in listed for each in agent_status.waiting(project, session)]
-    return [each.row(*_AGENT) for each in found]
+    found = [each for session in listed for each in agents.waiting(project, session)]
+    return [agents.as_json(each, *_AGENT) for each in found]
 
 
 def _unit(workflow: Workflow, phase: Phase) -> str:

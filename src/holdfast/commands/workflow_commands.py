@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from holdfast import formats
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, command_line
-from holdfast.sessions.agents import progress
+from holdfast.sessions import progress
 from holdfast.sessions.ownership import owners, selection
 from holdfast.workflow import registry, verbs, views
 from holdfast.workflow.wording import missing, quoted

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from holdfast.sessions.agents.agent_status import Agent
+    from holdfast.memory.rows import Agent
     from holdfast.sessions.history.history import PhaseHistory
     from holdfast.sessions.history.overview import Overview, Save
     from holdfast.workflow.model import Phase, Problem, Workflow
@@ -154,8 +154,8 @@ def _agents(overview: Overview, now: datetime) -> Iterator[RenderableType]:
         yield row("  ", _agent(overview.workflow, each))
         since = clock.parse(each.launched_at)
         passed = f" for {duration((now - since).total_seconds())}" if since else ""
-        where = "background" if each.background else "foreground"
-        yield row("    ", f"in the {where}{passed}, session {_short(each.session)}")
+        where = "background" if each.named else "foreground"
+        yield row("    ", f"in the {where}{passed}, session {_short(each.conversation)}")
     if not overview.agents and not overview.workflow.finished:
         yield Text("  none", "dim")
 
@@ -167,7 +167,7 @@ def _unused(overview: Overview, now: datetime) -> Iterator[RenderableType]:
     for each in overview.unused:
         yield row("  ", _agent(overview.workflow, each))
         ended = f" {when(each.ended_at, now)}" if each.ended_at else ""
-        yield row("    ", f"{each.fate}{ended}, session {_short(each.session)}")
+        yield row("    ", f"{each.status}{ended}, session {_short(each.conversation)}")
         for label, text in (("said", one_line(each.words)), ("output", each.output), ("transcript", each.transcript)):
             if text:
                 yield row("    ", Text.assemble((f"{label}: ", "dim"), _line(text)))
@@ -176,7 +176,7 @@ def _unused(overview: Overview, now: datetime) -> Iterator[RenderableType]:
 def _agent(workflow: Workflow, agent: Agent) -> Text:
     """Return an agent's type, its id and the phase it works on."""
     name = Text(_line(agent.agent_type), "bold")
-    name.append(f"  {_line(agent.agent_id)}" if agent.agent_id else "", "dim not bold")
+    name.append(f"  {_line(agent.run)}" if agent.run else "", "dim not bold")
     phase = next((each for each in workflow.phases if each.id == agent.phase), None)
     if phase:
         unit = f"{workflow.unit} {phase.number}" if workflow.in_order else workflow.named(phase)

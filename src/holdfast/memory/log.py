@@ -28,6 +28,7 @@ def note(
     phase: str = "",
     at: str = "",
     data: Mapping[str, Any] | None = None,
+    id: str = "",
 ) -> None:
     """Append what happened (`memory.rows.Event`). Mask secrets before.
 
@@ -41,6 +42,7 @@ def note(
         phase: the id of the phase it is about; empty for none.
         at: when (UTC stamp); by default now.
         data: the details, JSON values only.
+        id: what names the event, if a later report of the same thing replaces it; empty if none does.
 
     Raises:
         LedgerError: the ledger can't be read or written.
@@ -48,7 +50,7 @@ def note(
     about = (conversation, workflow, title, phase, what, json.dumps(dict(data or {})))
     table = project.ledger.table(Event)
     with project.ledger.transaction():
-        table.put(Event(new_id(), at or clock.stamp(), kind, project.worktree, *about))
+        table.put(Event(id or new_id(), at or clock.stamp(), kind, project.worktree, *about))
         table.prune("at", LIMIT, kind=kind)
 
 

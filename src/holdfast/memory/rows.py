@@ -8,7 +8,9 @@ are UTC stamps (`clock.stamp`). A row belongs to a conversation, not to a sessio
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
+
+CUT_OFF = "it was stopped before it had ended"  # what there is to say in place of an agent's result
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,147 @@ class Event(Row):
 
 
 @dataclass(frozen=True)
+class Agent(Row):
+    """An agent, a teammate, a script that starts agents, or one of a script's agents.
+
+    Its launching call and its run become known in either order, because the client says which run a call started only
+    when the call returns (client fact §3.4). Until then there may be a row for each (`sessions.agents.name_run`).
+
+    Attributes:
+        id: of this row.
+        conversation: whose agent it is.
+        worktree: the checkout it was launched in.
+        kind: `agent`, `teammate`, `script`, or `script agent`.
+        parent: the run of the script that started it; empty for none.
+        call: the call that launched it; empty for a run that no call is known for.
+        run: the client's id of its run; empty if that is unknown.
+        named: whether the client has said which run the call started. It does so at once for a background agent, and
+            for a foreground agent when the call returns.
+        agent_type: the kind of agent, such as `code-reviewer`.
+        name: what a teammate or a script is called.
+        workflow: the key of the workflow it works for; empty for none.
+        phase: the id of the phase it works for; empty for none.
+        description: the short description that the call gave, or what the script calls its agent; of a script, what it
+            uses of an earlier run.
+        prompt: the beginning of its prompt.
+        fingerprint: what makes two calls the same work; of a script, the digests of its text and of its arguments.
+        prompt_id: the person's prompt under which it was called (`sessions.askings`).
+        epoch: which beginning of the conversation it was called in.
+        process: the client process that called it; None if unknown.
+        answered: the epoch in which it has answered another call for the same work; empty for none.
+        source: the row of the agent that answered this refused call, or of the run whose results this script uses.
+        task: the id of a script's background task.
+        script: the path of a script.
+        launched_at: when it was called or, if that is unknown, when its run's first event came.
+        since: when its present run began: `launched_at`, or when it was sent on.
+        state: what was reported last: `called`, `launched`, `running`, `missing`, `stopped`, `completed` or `failed`.
+        resumed: whether it runs again after that.
+        result: its last message or its error.
+        changed_at: when `state` last changed; empty before.
+        used_at: when the main conversation got its result; empty if nothing shows that.
+        verdict: how it was judged: `completed`, `failed`, `abandoned` (no result will come), `disputed` (it failed
+            after its phase was completed), `refused` (never started), or `unwritten` (its phase can't be moved yet).
+            Empty before.
+        output: the path that the client writes its output to; empty if unknown.
+        transcript: the path of its own transcript; of a script, the folder with its journal. Empty if unknown.
+        reminded: whether it was given its workflow's reminders.
+        discarded: whether a person wants the work done again (`holdfast agents rerun`).
+        open: whether it runs, or anything about it is still to be judged or told. An index finds these few.
+    """
+
+    TABLE: ClassVar[str] = "agents"
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("conversation", "call"),
+        ("run", "conversation"),
+        ("open", "conversation"),
+        ("conversation", "changed_at"),
+        ("fingerprint", "launched_at"),
+        ("kind", "launched_at"),
+        ("task", "conversation"),
+    )
+
+    id: str
+    conversation: str
+    worktree: str
+    kind: str = "agent"
+    parent: str = ""
+    call: str = ""
+    run: str = ""
+    named: bool = False
+    agent_type: str = ""
+    name: str = ""
+    workflow: str = ""
+    phase: str = ""
+    description: str = ""
+    prompt: str = ""
+    fingerprint: str = ""
+    prompt_id: str = ""
+    epoch: str = ""
+    process: int | None = None
+    answered: str = ""
+    source: str = ""
+    task: str = ""
+    script: str = ""
+    launched_at: str = ""
+    since: str = ""
+    state: str = "called"
+    resumed: bool = False
+    result: str = ""
+    changed_at: str = ""
+    used_at: str = ""
+    verdict: str = ""
+    output: str = ""
+    transcript: str = ""
+    reminded: bool = False
+    discarded: bool = False
+    open: bool = True
+
+    @property
+    def status(self) -> Literal["running", "finished", "failed", "used"]:
+        """Where it stands; nothing else answers that.
+
+        `finished` or `failed` if it has ended and nothing shows that its result reached the main conversation; `used`
+        if it did, or if no result will come.
+        """
+        began = self.state in ("called", "launched", "running")
+        if self.resumed or (began and not self.verdict):
+            return "running"
+        if self.used_at or began:
+            return "used"
+        return "failed" if self.outcome == "failed" else "finished"
+
+    @property
+    def outcome(self) -> Literal["completed", "failed"]:
+        """How it ended, as last reported: `completed` unless it failed or went missing."""
+        return "failed" if self.state in ("failed", "missing") else "completed"
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended with a failure, whether or not the main conversation has the result."""
+        return self.status != "running" and self.outcome == "failed"
+
+    @property
+    def unused(self) -> bool:
+        """Whether it has ended and nothing shows that its result reached the main conversation."""
+        return self.status in ("finished", "failed")
+
+    @property
+    def judged(self) -> bool:
+        """Whether it has its final verdict."""
+        return self.verdict not in ("", "unwritten")
+
+    @property
+    def ended_at(self) -> str:
+        """When it ended; empty while it runs."""
+        return "" if self.status == "running" else self.changed_at
+
+    @property
+    def words(self) -> str:
+        """Its result, or what there is to say in place of one."""
+        return self.result or (CUT_OFF if self.state == "missing" else "")
+
+
+@dataclass(frozen=True)
 class StepRun(Row):
     """The result of a unit's step when it ran last: its outcome, its output, and how often it has failed."""
 
@@ -203,4 +346,4 @@ class HandlerState(Row):
     changed_at: str
 
 
-TABLES: tuple[type[Row], ...] = (Event, HandlerState, SessionId, StepRun)
+TABLES: tuple[type[Row], ...] = (Agent, Event, HandlerState, SessionId, StepRun)

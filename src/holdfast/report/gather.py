@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from holdfast import clock
 from holdfast.memory import context_costs
-from holdfast.sessions.agents import agent_status
+from holdfast.sessions import agents
 from holdfast.sessions.compaction import aftermath
 from holdfast.sessions.history import archive, timeline
 from holdfast.sessions.ownership import owners, sessions
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.memory.context_costs import Cost
-    from holdfast.sessions.agents.agent_status import Agent
+    from holdfast.memory.rows import Agent
     from holdfast.sessions.compaction.aftermath import Compaction
     from holdfast.sessions.history.timeline_event import TimelineEvent
     from holdfast.sessions.workspace import Workspace
@@ -149,13 +149,13 @@ def _sessions(project: Workspace, since: str, only: str) -> list[Session]:
 
 def _runs(project: Workspace, session: Session, since: str) -> tuple[Run, ...]:
     found = []
-    for agent in agent_status.of_session(project, session.id):
+    for agent in (each for each in agents.list_launched(project, session.id) if each.named):
         outcome: Literal["running", "completed", "failed", "left"] = "failed" if agent.failed else "completed"
-        if agent.fate == "running":
+        if agent.status == "running":
             outcome = "running" if session.status == "live" else "left"
         ended = agent.ended_at or (clock.stamp() if outcome == "running" else max(session.last_at, agent.since))
         if ended >= since:
-            found.append(Run(agent, max(agent.since, since), ended, outcome, agent.fate == "consumed"))
+            found.append(Run(agent, max(agent.since, since), ended, outcome, agent.status == "used"))
     return tuple(found)
 
 

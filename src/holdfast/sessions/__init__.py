@@ -9,9 +9,9 @@ only if the ledger can't be read or written.
 - What a session is told once: `greet`, `renewed`, `news`, `untrusted_ledger`, `asked` (what a slash command is about).
 - `received`: the workflow whose printed guidance is in a prompt belongs to its session.
 - Required reading: `note_read`, `forget_reading`, `unread`, `reading_that_holds`, `reminder_due`, `reminded`.
-- Agents that an event reports on: `start_agent`, `note_agent`, `note_result`, `note_failure`, `note_notice`, `rest`,
-  `end_agents`, `note_script_run`.
-- Agents that are launched again: `relaunch`, `roster`, `note_prompt`, `begin_again`, `carry_runs`.
+- Agents that an event reports on: `start_agent`, `note_agent`, `note_result`, `note_failure`, `note_notice`,
+  `record_stop`, `end_agents`, `note_script_run`.
+- Agents that are launched again: `relaunch`, `roster`, `note_prompt`, `start_epoch`, `carry_runs`.
 - Phases that agents move: `launch_agent`, `finish_agent`, `settle_agents`, `abandon_calls`, `report`, `report_unmoved`.
 - What formats ask for around agents: `note_runs`, `held_launch`, `lock_file`, `unlock_files`.
 - To-do lists: `correct_todos`, `note_task`.
@@ -36,34 +36,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from holdfast.sessions.agents.coordination import held_launch as held_launch
-    from holdfast.sessions.agents.coordination import lock_file as lock_file
-    from holdfast.sessions.agents.coordination import note_runs as note_runs
-    from holdfast.sessions.agents.coordination import unlock_files as unlock_files
-    from holdfast.sessions.agents.progress import Moved as Moved
-    from holdfast.sessions.agents.progress import abandon_calls as abandon_calls
-    from holdfast.sessions.agents.progress import finish_agent as finish_agent
-    from holdfast.sessions.agents.progress import launch_agent as launch_agent
-    from holdfast.sessions.agents.progress import settle_agents as settle_agents
-    from holdfast.sessions.agents.relaunch_answer import Relaunch as Relaunch
-    from holdfast.sessions.agents.relaunches import relaunch as relaunch
-    from holdfast.sessions.agents.report import report as report
-    from holdfast.sessions.agents.report import report_unmoved as report_unmoved
-    from holdfast.sessions.agents.roster import roster as roster
-    from holdfast.sessions.agents.signals import begin_again as begin_again
-    from holdfast.sessions.agents.signals import carry_runs as carry_runs
-    from holdfast.sessions.agents.signals import end_agents as end_agents
-    from holdfast.sessions.agents.signals import note_agent as note_agent
-    from holdfast.sessions.agents.signals import note_failure as note_failure
-    from holdfast.sessions.agents.signals import note_notice as note_notice
-    from holdfast.sessions.agents.signals import note_prompt as note_prompt
-    from holdfast.sessions.agents.signals import note_result as note_result
-    from holdfast.sessions.agents.signals import note_script_run as note_script_run
-    from holdfast.sessions.agents.signals import rest as rest
-    from holdfast.sessions.agents.signals import start_agent as start_agent
-    from holdfast.sessions.agents.todolists import Corrected as Corrected
-    from holdfast.sessions.agents.todolists import correct_todos as correct_todos
-    from holdfast.sessions.agents.todolists import note_task as note_task
+    from holdfast.sessions.abilities import held_launch as held_launch
+    from holdfast.sessions.abilities import lock_file as lock_file
+    from holdfast.sessions.abilities import note_runs as note_runs
+    from holdfast.sessions.abilities import unlock_files as unlock_files
+    from holdfast.sessions.agent_events import end_agents as end_agents
+    from holdfast.sessions.agent_events import note_agent as note_agent
+    from holdfast.sessions.agent_events import note_failure as note_failure
+    from holdfast.sessions.agent_events import note_notice as note_notice
+    from holdfast.sessions.agent_events import note_result as note_result
+    from holdfast.sessions.agent_events import record_stop as record_stop
+    from holdfast.sessions.agent_events import relaunch as relaunch
+    from holdfast.sessions.agent_events import start_agent as start_agent
+    from holdfast.sessions.agent_events import start_epoch as start_epoch
+    from holdfast.sessions.agent_relaunch import Relaunch as Relaunch
+    from holdfast.sessions.agent_roster import roster as roster
+    from holdfast.sessions.askings import note_prompt as note_prompt
     from holdfast.sessions.compaction.compactions import compacts_agent as compacts_agent
     from holdfast.sessions.compaction.compactions import keep_summary as keep_summary
     from holdfast.sessions.compaction.compactions import report_losses as report_losses
@@ -84,6 +72,13 @@ if TYPE_CHECKING:
     from holdfast.sessions.ownership.sessions import join as join
     from holdfast.sessions.ownership.sessions import leave as leave
     from holdfast.sessions.ownership.sessions import touch as touch
+    from holdfast.sessions.phase_report import report as report
+    from holdfast.sessions.phase_report import report_unmoved as report_unmoved
+    from holdfast.sessions.progress import Moved as Moved
+    from holdfast.sessions.progress import abandon_calls as abandon_calls
+    from holdfast.sessions.progress import finish_agent as finish_agent
+    from holdfast.sessions.progress import launch_agent as launch_agent
+    from holdfast.sessions.progress import settle_agents as settle_agents
     from holdfast.sessions.reading.read_results import note_read as note_read
     from holdfast.sessions.reading.reads import forget_reading as forget_reading
     from holdfast.sessions.reading.reads import reminded as reminded
@@ -91,30 +86,34 @@ if TYPE_CHECKING:
     from holdfast.sessions.reading.required_files import RequiredFile as RequiredFile
     from holdfast.sessions.reading.required_files import reading_that_holds as reading_that_holds
     from holdfast.sessions.reading.required_files import unread as unread
+    from holdfast.sessions.scripts import carry_runs as carry_runs
+    from holdfast.sessions.scripts import note_script_run as note_script_run
     from holdfast.sessions.status_line import show_status as show_status
+    from holdfast.sessions.todolists import Corrected as Corrected
+    from holdfast.sessions.todolists import correct_todos as correct_todos
+    from holdfast.sessions.todolists import note_task as note_task
     from holdfast.workflow.wording import Message as Message
 
 _PUBLIC = {
-    "holdfast.sessions.agents.coordination": ("held_launch", "lock_file", "note_runs", "unlock_files"),
-    "holdfast.sessions.agents.progress": ("Moved", "abandon_calls", "finish_agent", "launch_agent", "settle_agents"),
-    "holdfast.sessions.agents.relaunch_answer": ("Relaunch",),
-    "holdfast.sessions.agents.relaunches": ("relaunch",),
-    "holdfast.sessions.agents.report": ("report", "report_unmoved"),
-    "holdfast.sessions.agents.roster": ("roster",),
-    "holdfast.sessions.agents.signals": (
-        "begin_again",
-        "carry_runs",
+    "holdfast.sessions.abilities": ("held_launch", "lock_file", "note_runs", "unlock_files"),
+    "holdfast.sessions.progress": ("Moved", "abandon_calls", "finish_agent", "launch_agent", "settle_agents"),
+    "holdfast.sessions.agent_relaunch": ("Relaunch",),
+    "holdfast.sessions.phase_report": ("report", "report_unmoved"),
+    "holdfast.sessions.agent_roster": ("roster",),
+    "holdfast.sessions.askings": ("note_prompt",),
+    "holdfast.sessions.scripts": ("carry_runs", "note_script_run"),
+    "holdfast.sessions.agent_events": (
+        "start_epoch",
         "end_agents",
         "note_agent",
         "note_failure",
         "note_notice",
-        "note_prompt",
         "note_result",
-        "note_script_run",
-        "rest",
+        "record_stop",
+        "relaunch",
         "start_agent",
     ),
-    "holdfast.sessions.agents.todolists": ("Corrected", "correct_todos", "note_task"),
+    "holdfast.sessions.todolists": ("Corrected", "correct_todos", "note_task"),
     "holdfast.sessions.compaction.compactions": ("compacts_agent", "keep_summary", "report_losses"),
     "holdfast.sessions.compaction.hints": ("news", "untrusted_ledger"),
     "holdfast.sessions.compaction.offers": ("greet", "received", "renewed"),

@@ -23,14 +23,8 @@ _TOLD = "evidence"  # the hint that a sentence was told; the sentence's digest f
 def take_evidence(event: Event, context: Context) -> list[Message]:
     """Record what the session's transcript shows of its workflows: commits, test results, edited files.
 
-    Only formats that take evidence look at it, and nothing is read for others. A subagent's work is none of it.
-
-    Args:
-        event: an event of the main conversation; what is left to say waits for one whose messages are delivered.
-        context: its context.
-
-    Returns:
-        What the model was not told yet.
+    Only formats that take evidence look at it, and nothing is read for others. A subagent's work is none of it. Return
+    what the model was not told yet; it waits for an event whose messages are delivered.
     """
     if event.in_subagent:
         return []

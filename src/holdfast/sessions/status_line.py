@@ -10,7 +10,7 @@ from holdfast.errors import HoldfastError
 from holdfast.files import status_file
 from holdfast.files.redact import redact
 from holdfast.process.terminal_text import printable
-from holdfast.sessions.agents import agent_status
+from holdfast.sessions import agents
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import owners, sessions
@@ -88,8 +88,8 @@ def _shown(project: OpenProject, session: str, workflow: Workflow) -> tuple[str,
         return printable(one_line(redact(text), _TITLE_LIMIT_CHARS))
 
     phase = f"{workflow.progress_text} {short(workflow.current_name)}".strip()
-    agents = agent_status.number_running(project, session)
-    parts = [short(workflow.title), phase, *([count(agents, "agent")] if agents else [])]
+    running = sum(each.status == "running" for each in agents.launched(project, session))
+    parts = [short(workflow.title), phase, *([count(running, "agent")] if running else [])]
     kept = generations.changed_at(project, workflow.path, workflow.raw) or ""
     at = clock.parse(max(kept, snapshots.saved_at(project, session)))
     return _BETWEEN.join(parts), int(at.timestamp()) if at else 0

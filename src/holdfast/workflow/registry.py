@@ -113,7 +113,7 @@ def agents_work_on(project: Records, session: str, *, own: bool = False) -> list
     return list(_searched(project, project.lately(session), names).workflows)
 
 
-def any_able(project: Records, ability: type) -> bool:
+def any_able(project: Records, ability: Callable[..., object]) -> bool:
     """Return whether agents work on the units of a present format that has an optional ability."""
     return any(RECORDS[name].AGENTS and able(_usable(name), ability) for name in _present(project))
 

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.errors import TransitionError
 from holdfast.formats.hybrid.commands import functions
-from holdfast.sessions.agents import todolists
+from holdfast.sessions import todolists
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME

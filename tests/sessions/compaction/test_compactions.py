@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions.agents import lifecycle
+from holdfast.sessions import agents
 from holdfast.sessions.compaction import compactions
 from holdfast.sessions.ownership import sessions
 from tests.agentry import CALL, RUN, launch, report
@@ -27,7 +27,7 @@ def project(tmp_path: Path) -> Workspace:
 def test_a_foreground_agent_beside_one_in_the_background_is_seen(project: Workspace) -> None:
     """The one that runs in the background does not hide the one that is waited for."""
     launch(project, "background")
-    lifecycle.named(project, ME, "background", "run1")
+    agents.name_run(project, ME, "background", "run1")
     report(project, "running", run="run1")
     launch(project, "foreground")
     assert not compactions.in_foreground(project, ME)
@@ -43,7 +43,7 @@ def test_an_unmarked_compaction_is_an_agents_while_the_main_thread_cannot_have_o
     report(project, "running")
     assert compactions.is_an_agents(project, ME, {})
 
-    lifecycle.named(project, ME, CALL, RUN)
+    agents.name_run(project, ME, CALL, RUN)
     assert not compactions.is_an_agents(project, ME, {}), (
         "it works on beside the agent, so it counts as the main thread's"
     )
@@ -60,11 +60,11 @@ def test_unmarked_compaction_belongs_to_the_only_running_agent(project: Workspac
     launch(project, "c1")
     report(project, "running", run="foreground")
     assert compactions.whose(project, ME) == "foreground"
-    lifecycle.named(project, ME, "c1", "foreground")  # so it runs in the background
+    agents.name_run(project, ME, "c1", "foreground")  # so it runs in the background
     assert compactions.whose(project, ME) == "foreground"
 
-    lifecycle.launched(project, ME, "c2", "tester", None, None)
-    lifecycle.reported(project, ME, "second", "tester", "running")
+    agents.record_launch(project, ME, "c2", "tester", "", "")
+    agents.record_report(project, ME, "second", "running", agent_type="tester")
     assert compactions.whose(project, ME) is None
     report(project, "stopped", "Done.", run="foreground")
     assert compactions.whose(project, ME) == "second"

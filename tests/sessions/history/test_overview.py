@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.clients.client import TaskNotification
 from holdfast.errors import LedgerError
-from holdfast.sessions.agents import lifecycle, notices, todolists
+from holdfast.sessions import agent_results, agents, todolists
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.history.history import History
@@ -69,11 +70,11 @@ def launch(
     project: Workspace, call: str, workflow: Workflow | None, *, session: str = ME, run: str = "", kind: str = "builder"
 ) -> None:
     """Launch an agent, in the background when its run is named, for the second phase of a workflow if any."""
-    phase = "phase_2" if workflow else None
-    lifecycle.launched(project, session, call, kind, workflow.key if workflow else None, phase)
+    phase = "phase_2" if workflow else ""
+    agents.record_launch(project, session, call, kind, workflow.key if workflow else "", phase)
     if run:
-        lifecycle.reported(project, session, run, kind, "running")
-        lifecycle.named(project, session, call, run)
+        agents.record_report(project, session, run, "running", agent_type=kind)
+        agents.name_run(project, session, call, run)
 
 
 def in_flight(overview: Overview) -> list[str | None]:
@@ -126,20 +127,22 @@ def test_agents_that_ended_unused_are_of_the_same_sessions(project: Workspace, a
     owners.own(project, release, ME)
     for call, session, work in (("mine", ME, release), ("free", ME, None), ("gone", OTHER, release)):
         launch(project, call, work, session=session, run=call)
-        lifecycle.reported(project, session, call, "builder", "stopped", f"{call} is done.")
-    assert [each.agent_id for each in seen(project, release).unused] == ["free", "gone", "mine"]
+        agents.record_report(project, session, call, "stopped", f"{call} is done.", agent_type="builder")
+    assert [each.run for each in seen(project, release).unused] == ["free", "gone", "mine"]
     sessions.ended(project, OTHER)
 
     overview = seen(project, release)
-    assert [each.agent_id for each in overview.unused] == ["free", "mine"]
+    assert [each.run for each in overview.unused] == ["free", "mine"]
     assert overview.agents == ()
     said = as_json(overview)["unused_results"]
     assert [(each["agent_id"], each["status"], each["last_message"]) for each in said] == [
         ("free", "finished", "free is done."),
         ("mine", "finished", "mine is done."),
     ]
-    notices.notified(project, ME, "mine", "mine", "completed", "mine is done.")
-    assert [each.agent_id for each in seen(project, release).unused] == ["free"]
+    agent_results.record_notice(
+        project, ME, TaskNotification("mine", "mine", "completed", result="mine is done."), "mine"
+    )
+    assert [each.run for each in seen(project, release).unused] == ["free"]
 
 
 def test_failing_ledger_is_named_and_the_file_is_shown(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.files.redact import beginning
-from holdfast.sessions.agents import agent_status
+from holdfast.sessions import agents
 from holdfast.sessions.compaction import deliveries, losses
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
@@ -89,7 +89,7 @@ def is_an_agents(project: OpenProject, session: str, environ: Mapping[str, str])
     """
     if project.client.marks_agents(environ):
         return False
-    idle = sessions.is_idle(project, session) and bool(agent_status.running(project, session))
+    idle = sessions.is_idle(project, session) and bool(_running(project, session))
     return idle or in_foreground(project, session)
 
 
@@ -98,7 +98,7 @@ def whose(project: OpenProject, session: str) -> str | None:
 
     To be asked where `is_an_agents` says that it is one's.
     """
-    found = {*_waited_for(project, session), *(each.agent_id for each in agent_status.running(project, session))}
+    found = {*_waited_for(project, session), *_running(project, session)}
     return found.pop() if len(found) == 1 else None
 
 
@@ -113,9 +113,13 @@ def in_foreground(project: OpenProject, session: str) -> bool:
 
 def _waited_for(project: OpenProject, session: str) -> list[str]:
     """Return the agents that may be running in the foreground."""
-    launches = agent_status.unanswered(project, session)
+    calls = agents.unanswered(project, session)
     return [
-        run.agent_id
-        for run in (agent_status.unnamed(project, session) if launches else ())
-        if any(run.started_at >= each.launched_at for each in launches)  # an older one was interrupted, untold
+        run.run
+        for run in (agents.unclaimed(project, session) if calls else ())
+        if run.status == "running" and any(run.launched_at >= each.launched_at for each in calls)  # else interrupted
     ]
+
+
+def _running(project: OpenProject, session: str) -> list[str]:
+    return [each.run for each in agents.waiting(project, session) if each.status == "running"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.sessions.agents import attribution
+from holdfast.sessions import agents
 from holdfast.sessions.compaction import compactions, deliveries, hints, session_guidance, snapshots
 from holdfast.sessions.history import history
 from holdfast.sessions.ownership import arbitration, owners, sessions
@@ -55,7 +55,7 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     if not event.in_subagent:
         compactions.take_summary(project, session)  # the agent's
         agent = compactions.whose(project, session)
-    launch = attribution.of(project, session, agent, event.transcript_path) if agent else None
+    launch = agents.attribute(project, session, agent, event.transcript_path) if agent else None
     if launch is None or not (launch.prompt or launch.phase):
         return []
     found = registry.candidates(project, session).workflows if launch.phase else ()

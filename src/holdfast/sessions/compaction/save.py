@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import log
-from holdfast.sessions.agents import lifecycle
+from holdfast.sessions import agents
 from holdfast.sessions.compaction import compactions, hints, snapshots
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.ownership import arbitration, owners
@@ -31,7 +31,7 @@ def save(event: Event, context: Context, trigger: str) -> str:
     """
     project, session = context.project, event.session_id
     if trigger == "manual":  # started by a person, so no foreground agent runs any more
-        lifecycle.abandon_open(project, session)
+        agents.abandon_calls(project, session)
     compactions.take_summary(project, session)  # drop the summary of an earlier compaction that was never used
     detected = _detect(context, session)
     found = registry.candidates(Workspace.of(project), session)

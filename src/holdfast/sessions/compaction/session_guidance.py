@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import capture
 from holdfast.files.redact import redact
-from holdfast.sessions.agents import agent_status, notices, todolists
+from holdfast.sessions import agent_results, todolists
+from holdfast.sessions import agents as launched
 from holdfast.sessions.compaction import compactions, deliveries, hints, losses, snapshots
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.reading import required_files
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.clients.client import Todo, Trail
+    from holdfast.memory.rows import Agent
     from holdfast.project import OpenProject
-    from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.compaction.snapshots import Snapshot
     from holdfast.sessions.hook import Context, Event
     from holdfast.sessions.ownership.arbitration import Verdict
@@ -64,7 +65,7 @@ def compile(
     """
     titles = {phase.title for phase in workflow.phases}
     known = required_files.states(project, session, workflow)
-    agents = [each for each in agent_status.waiting(project, session) if each.workflow in (None, workflow.key)]
+    agents = [each for each in launched.waiting(project, session) if each.workflow in ("", workflow.key)]
     agents = [each for each in agents if not compacted or each.unused]
     made = guidance.compile(
         workflow,
@@ -112,7 +113,7 @@ def give(
     branch = owners.branch(project, workflow)
     owners.own(project, workflow, session)
     recap = compactions.take_summary(project, session)
-    notices.catch_up(project, session, event.transcript_path)
+    agent_results.catch_up(project, session, event.transcript_path)
     notes = list(notes)
     if unread := workflow.key in hints.pending_keys(project, session, hints.UNREAD):
         notes.append("required reading may be missing: CLAUDE.local.md wasn't read to its end (`holdfast explain`)")
@@ -164,18 +165,18 @@ def agent_lines(listed: Iterable[Agent]) -> list[str]:
     """
     given = list(listed)
     told = "is running; don't start it again"
-    running = [f"{_name(each)} {told}{_task(each)}" for each in given if each.fate == "running"]
-    ended = sorted((each for each in given if each.unused), key=lambda each: each.ended_at or "", reverse=True)
+    running = [f"{_name(each)} {told}{_task(each)}" for each in given if each.status == "running"]
+    ended = sorted((each for each in given if each.unused), key=lambda each: each.ended_at, reverse=True)
     more = [f"{len(ended) - AGENTS} more have ended: `holdfast show` lists them"] if len(ended) > AGENTS else []
     return [*running, *(line for each in ended[:AGENTS] for line in _ended(each)), *more]
 
 
 def _ended(agent: Agent) -> list[str]:
-    if agent.state == "missing" and agent.agent_id:
+    if agent.state == "missing" and agent.run:
         return [f"{_name(agent)} was interrupted; SendMessage to its id continues it{_task(agent)}"]
-    how = "has finished" if agent.fate == "finished" else "has failed"
+    how = "has finished" if agent.status == "finished" else "has failed"
     said = [f"{_name(agent)} {how}; its result is still unused{_task(agent)}"]
-    who = wording.one_line(agent.agent_id, 80)
+    who = wording.one_line(agent.run, 80)
     words = (
         [f"last words of {who}: {wording.quoted(agent.words, wording.VALUE_LIMIT_CHARS)}"]
         if agent.words.strip()
@@ -188,7 +189,7 @@ def _ended(agent: Agent) -> list[str]:
 def _name(agent: Agent) -> str:
     known = agent.description.strip()  # which `_task` has; a phase's id says less
     phase = f" for {wording.one_line(agent.phase, 80)}" if agent.phase and not known else ""
-    return f"{wording.one_line(agent.agent_type, 80)} ({wording.one_line(agent.agent_id, 80)}){phase}"
+    return f"{wording.one_line(agent.agent_type, 80)} ({wording.one_line(agent.run, 80)}){phase}"
 
 
 def _task(agent: Agent) -> str:

@@ -100,9 +100,9 @@ def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
     known = project.ledger_file.exists()
     insist_on_ledger(project)
     tables = ledger_rows.tables(project) if known else {}
-    if scope.workflow and "launches" in tables:
+    if scope.workflow and "agents" in tables:
         scope = replace(scope, agents=agent_rows.of_workflow(project, scope.workflow.key, scope.worktree))
-    if scope.agents and "agent_calls" in tables:
+    if scope.agents and "agents" in tables:
         scope = replace(scope, agents=agent_rows.with_refused(project, scope.agents))
     roots = ledger_rows.checkouts(project, tables)
     reports = tuple(_reports(project, roots))

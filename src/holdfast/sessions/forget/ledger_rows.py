@@ -115,7 +115,7 @@ def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *
             counts[cut.table] = counts.get(cut.table, 0) + number
         if scope.workflow and "seals" in known:
             counts["seals"] = snapshots.forget(project, scope.workflow.key, scope.worktree, dry=dry)
-        if counts.get("script_runs") and not dry:
+        if counts.get("agents") and not dry:
             agent_rows.use_no_more(project)
     return {name: number for name, number in sorted(counts.items()) if number}
 
@@ -124,8 +124,7 @@ def _cuts(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]]) 
     if scope.workflow:
         yield from _of_workflow(project, scope, scope.workflow, known)
     if scope.workflow or scope.agents:
-        others = {table: columns for table, columns in known.items() if not scope.workflow or "workflow" not in columns}
-        yield from (_Cut(*each) for each in agent_rows.conditions(project, scope.agents, others))
+        yield from (_Cut("agents", *each) for each in agent_rows.conditions(scope.agents) if "agents" in known)
         for name in scope.names if "events" in known else ():  # a decision's reason may quote an agent's result
             yield _Cut("events", "instr(data, ?)", (json.dumps(name)[1:-1],))
         return
@@ -163,7 +162,7 @@ def _of_workflow(
         inner = f"SELECT session FROM owners WHERE {mine}"
         yield _Cut("summaries", f"session IN ({inner})", place)
     for table, columns in known.items():
-        if "workflow" in columns:
+        if "workflow" in columns and table != "agents":  # those are in `scope.agents`
             # Not every table has the checkout, but the key has the file, and which workflow was in it.
             where = mine if "worktree" in columns else "workflow = ?"
             yield _Cut(table, where, place if "worktree" in columns else (workflow.key,))

@@ -11,7 +11,7 @@ from holdfast import clock
 from holdfast.errors import LedgerError, StateError
 from holdfast.files import document
 from holdfast.formats import RECORDS
-from holdfast.sessions.agents import agent_status, todolists
+from holdfast.sessions import agents, todolists
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.history.history import History
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from holdfast.memory.rows import Agent
     from holdfast.project import OpenProject
-    from holdfast.sessions.agents.agent_status import Agent
     from holdfast.workflow.model import Found, Problem, Workflow
 
 
@@ -207,7 +207,7 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "phases": [phase | {"history": _phase_history(seen, phase["id"])} for phase in whole["phases"]],
         "history": {name: getattr(seen, name) for name in ("started_at", "ended_at", "seconds")},
         "agents": [_in_flight(each) for each in overview.agents],
-        "unused_results": [each.row(*_RESULT) for each in overview.unused],
+        "unused_results": [agents.as_json(each, *_RESULT) for each in overview.unused],
         "todos": list(overview.todos),
         "todo_recipients": [asdict(each) for each in overview.recipients],
         "last_save": overview.last_save and asdict(overview.last_save),
@@ -237,12 +237,12 @@ def _known(project: OpenProject, workflow: Workflow, found: Found) -> _Known:
         live, gone = sessions.live_others(project, ""), sessions.ended_ids(project)
         naming = snapshots.naming(project, workflow.key)
         free = _free(project, workflow, owner, live, found)
-        flying = agent_status.in_flight(project, workflow.key, free)
-        landed = agent_status.unused(project, workflow.key, free)
+        flying = agents.in_flight(project, workflow.key, free)
+        landed = agents.unused(project, workflow.key, free)
         return _Known(
             history=history.of(project, workflow),
-            agents=tuple(each for each in flying if each.session not in gone),
-            unused=tuple(each for each in landed if each.session not in gone),
+            agents=tuple(each for each in flying if each.conversation not in gone),
+            unused=tuple(each for each in landed if each.conversation not in gone),
             recipients=_recipients(project, workflow),
             last_save=_last_save(project, workflow, naming),
             last_restore=_last_restore([each for each in naming if not snapshots.not_restored(project, each)]),
@@ -304,8 +304,8 @@ def _phase_history(seen: History, phase: str) -> dict[str, Any] | None:
 
 
 def _in_flight(agent: Agent) -> dict[str, Any]:
-    told = _named(agent, "session", "agent_type", "agent_id", "phase", "background")
-    return told | {"agent_id": agent.agent_id or None, "since": agent.launched_at}
+    values = agents.as_json(agent, "session", "agent_type", "agent_id", "phase", "background")
+    return values | {"agent_id": agent.run or None, "since": agent.launched_at}
 
 
 def _named(thing: object, *names: str) -> dict[str, Any]:

@@ -17,19 +17,13 @@ from holdfast.workflow import registry
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from datetime import datetime
 
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 LIMIT = 50  # events that are shown by default
-_ENDED = {
-    "missing": "agent is gone",
-    "stopped": "agent stopped",
-    "completed": "agent completed",
-    "failed": "agent failed",
-}
 
 
 def happened(
@@ -123,25 +117,25 @@ def as_json(happening: TimelineEvent) -> dict[str, Any]:
 
 def of_agents(project: Workspace, asked: Asked) -> list[TimelineEvent]:
     """Return the events that are asked for: agents that were launched, and agents that reported an end."""
-    begun = timeline_event.newest(project, asked, table="launches", at="launched_at")
-    return [
-        *(_of_agent(row, row["launched_at"], "agent launched", "") for row in begun),
-        *(_of_agent(row, row["changed_at"], _ENDED[row["state"]], row["words"]) for row in _ended(project, asked)),
-    ]
+    where = "kind = 'agent' AND what <> 'results used again'"
+    rows = timeline_event.newest(project, asked, table="events", at="at", where=where, session="conversation")
+    found = []
+    for row in rows:
+        data = json.loads(row["data"])
+        detail = ": ".join(filter(None, (data["agent_type"] or data["agent_id"], one_line(data["last_message"], 120))))
+        about = (row["at"], "agent", row["what"], row["conversation"], row["workflow"], "", row["phase"])
+        found.append(TimelineEvent(*about, detail=detail, worktree=row["worktree"], data=data))
+    return found
 
 
 def reused(project: Workspace, asked: Asked) -> list[TimelineEvent]:
     """Return the events that are asked for: launches that used what an earlier one had left."""
+    where = "kind = 'agent' AND what = 'results used again'"
+    rows = timeline_event.newest(project, asked, table="events", at="at", where=where, session="conversation")
     found = []
-    for table, at, column in (("script_runs", "launched_at", "reused"), ("agent_calls", "called_at", "refused")):
-        said = {"where": f"{column} <> ''", "workflow": ""}
-        for row in timeline_event.newest(project, asked, table=table, at=at, **said):
-            text = one_line(row[column], 300)
-            found.append(
-                TimelineEvent(
-                    *(row[at], "agent", "results used again", row["session"]), detail=text, worktree=row["worktree"]
-                )
-            )
+    for row in rows:
+        about, text = (row["at"], "agent", row["what"], row["conversation"]), json.loads(row["data"])["text"]
+        found.append(TimelineEvent(*about, detail=one_line(text, 300), worktree=row["worktree"]))
     return found
 
 
@@ -161,32 +155,6 @@ def decided(project: Workspace, asked: Asked) -> list[TimelineEvent]:
             )
         )
     return found
-
-
-def _ended(project: Workspace, asked: Asked) -> list[dict[str, Any]]:
-    """Return the runs that have ended, each once, with the workflow and phase of a launch that names the run."""
-    columns = "session, agent_id, state, words, changed_at, worktree"
-    if asked.workflow:
-        table, columns = "agents", f"{columns}, workflow, phase, run_type AS agent_type"
-    else:
-        launches = (
-            "FROM launches WHERE launches.project = runs.project AND launches.session = runs.session"
-            " AND launches.agent_id = runs.agent_id"
-        )
-        of_launch = ", ".join(f"(SELECT MAX({each}) {launches}) AS {each}" for each in ("workflow", "phase"))
-        table, columns = "runs", f"{columns}, agent_type, {of_launch}"
-    where = "state <> 'running'"
-    return timeline_event.newest(project, asked, table=table, at="changed_at", where=where, columns=columns)
-
-
-def _of_agent(row: Mapping[str, Any], at: str, what: str, words: str) -> TimelineEvent:
-    said = one_line(words, 120)
-    return TimelineEvent(
-        *(at, "agent", what, row["session"], row["workflow"] or "", "", row["phase"] or ""),
-        detail=": ".join(filter(None, (row["agent_type"] or row["agent_id"] or "", said))),
-        worktree=row["worktree"],
-        data={"agent_id": row["agent_id"], "agent_type": row["agent_type"], "last_message": words},
-    )
 
 
 def _titled(project: Workspace, found: Iterable[TimelineEvent]) -> list[TimelineEvent]:

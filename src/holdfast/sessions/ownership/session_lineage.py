@@ -6,15 +6,14 @@ Every table of the ledger with a column `session` moves, so that a table added l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.sessions.agents import askings, lifecycle
+from holdfast.memory.rows import Agent
+from holdfast.sessions import agents, askings
 from holdfast.sessions.ownership import owners, sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
 
@@ -56,10 +55,11 @@ def inherit(project: OpenProject, before: str, session: str, *, cleared: bool = 
         return
     sessions.ended(project, before)
     if sessions.process_gone(project, before):  # the agents ended with the process
-        lifecycle.still_there(project, before, ())
+        agents.mark_missing(project, before, ())
     ledger = project.ledger
     with ledger.transaction():
         askings.rename(project, before, session, cleared=cleared)
+        _join_runs(project, before, session)
         owners.follow(project, before, session)
         for table, columns in ledger.tables().items():
             column = next((each for each in ("session", "conversation") if each in columns), "")
@@ -83,23 +83,19 @@ def _move(project: OpenProject, table: str, column: str, before: str, session: s
         place = [(earlier | {column: session})[name] for name in keys]
         later = ledger.one(f"SELECT * FROM {table} WHERE {this}", *place) or {}
         ledger.run(f"DELETE FROM {table} WHERE {this}", *(earlier[name] for name in keys))
-        if table == "runs":
-            _report(project, session, earlier)
-            continue
         values = earlier | {name: value for name, value in later.items() if value not in (None, "")}
         changes = ", ".join(f"{name} = ?" for name in values)
         ledger.run(f"UPDATE {table} SET {changes} WHERE {this}", *values.values(), *place)
     ledger.run(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", session, before)
 
 
-def _report(project: OpenProject, session: str, run: Mapping[str, Any]) -> None:
-    """Report what a run of an agent had reported under an earlier id: the stronger signal counts."""
-    if run["state"] != "running":  # that it runs is known under the new id already
-        lifecycle.reported(
-            *(project, session, run["agent_id"], run["agent_type"], run["state"], run["words"]),
-            transcript=run["transcript"] or "",
-            used=run["consumed_at"] is not None,
-        )
+def _join_runs(project: OpenProject, before: str, session: str) -> None:
+    """Merge what a run has reported under both ids."""
+    table = project.ledger.table(Agent)
+    for run in table.where(conversation=session, call=""):
+        if agent := agents.of_run(project, before, run.run):
+            table.drop(id=run.id)
+            agents.store(project, agents.merge(agent, run))
 
 
 def _succeed(project: OpenProject, before: str, session: str) -> None:

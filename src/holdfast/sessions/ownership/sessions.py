@@ -193,6 +193,12 @@ def transcript(project: OpenProject, session: str) -> str:
     return row["transcript"] if row else ""
 
 
+def host(project: OpenProject, session: str) -> str:
+    """Return the machine that a session was last seen on; this one if the session is unknown."""
+    row = _row(project, session)
+    return str(row["host"]) if row else project.host
+
+
 def superseded(project: OpenProject, session: str, by: str) -> bool:
     """Return whether a session can have become another one: it doesn't certainly run elsewhere, nor went on beside it.
 

@@ -48,8 +48,7 @@ def mentions(project: OpenProject, session: str) -> list[str]:
     with suppress(LedgerError):
         trail = project.transcripts.trail(sessions.transcript(project, session))
         prompts = project.ledger.rows(
-            "SELECT prompt FROM launches WHERE project = ? AND session = ? ORDER BY launched_at DESC",
-            *(project.key, session),
+            "SELECT prompt FROM agents WHERE conversation = ? AND prompt <> '' ORDER BY launched_at DESC", session
         )
         edited = (each.path for each in trail.edits)
         return [*edited, *trail.reads, *reversed(trail.requests), *(str(row["prompt"]) for row in prompts)]

@@ -10,7 +10,7 @@ import click
 from holdfast.commands import options, workflow_commands
 from holdfast.errors import HoldfastError
 from holdfast.formats.hybrid import adapter
-from holdfast.sessions.agents import todolists
+from holdfast.sessions import todolists
 from holdfast.workflow import todos as lists
 from holdfast.workflow import views
 from holdfast.workflow.wording import missing, one_line, quoted

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.files.redact import redact
-from holdfast.sessions.agents import progress
+from holdfast.sessions import progress
 from holdfast.workflow import todos, wording
 
 if TYPE_CHECKING:

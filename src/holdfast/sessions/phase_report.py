@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.agents import agent_status, lifecycle, progress, todolists
+from holdfast.sessions import agents, conversations, progress, todolists
 from holdfast.sessions.compaction import hints
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, todos, verbs, views, wording
@@ -12,10 +12,10 @@ from holdfast.workflow import registry, todos, verbs, views, wording
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast.memory.rows import Agent
     from holdfast.project import OpenProject
-    from holdfast.sessions.agents.agent_status import Agent
-    from holdfast.sessions.agents.progress import Moved
     from holdfast.sessions.hook import Call, Context, Event
+    from holdfast.sessions.progress import Moved
     from holdfast.workflow.model import Step, Workflow
 
 _UNMOVED = "unmoved"  # the hint on how to move a phase by hand
@@ -27,29 +27,25 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
     """Return what moved, what comes next, and the to-do list if it differs from the one the model knows.
 
     Call it after state and view are written, so that the to-do list comes last (R000-28). An agent is told only what
-    moved, because the main conversation does what comes next.
-
-    Args:
-        event: any event that accepts advice.
-        context: its context.
-        moved: what `settle_agents`, `launch_agent` or `finish_agent` returned.
+    moved, because the main conversation does what comes next. `moved` is what `settle_agents`, `launch_agent` or
+    `finish_agent` returned.
     """
-    session = event.session_id
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
     lines = list[str]()
     for each in moved:
         lines += [_sentence(each), *(f"{wording.capitalized(note)}." for note in each.notes)]
     listed: list[wording.Message] = []
     workflow = None
     if not event.agent_id:
-        lines += [_doubt(context.project, *each) for each in progress.contradicted(context.project, session)]
-        workflow = progress.session_workflow(context.project, session, moved)
+        lines += [_doubt(project, each) for each in progress.contradicted(project, conversation)]
+        workflow = progress.session_workflow(project, conversation, moved)
     if workflow is not None:
-        listed = _wanted_list(session, context, workflow, bool(moved))
+        listed = _wanted_list(conversation, context, workflow, bool(moved))
         # Not after a launch: the launched phase is what comes next. A changed list without a move means that an agent
         # wrote the state file itself.
         over = moved[-1].phase.status in ("completed", "failed", "blocked") if moved else bool(listed)
         step = verbs.step(workflow) if over else None
-        lines += _next(session, context, workflow, step) if step else []
+        lines += _next(project, conversation, workflow, step) if step else []
     if not lines:
         return listed
     text = wording.fenced("Workflow update.", lines)
@@ -59,36 +55,34 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
 def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
     """Return, once per workflow, how to move a phase by hand, if an agent was launched for none although one is due.
 
-    Args:
-        event: the `PostToolUse` of the Agent tool, after `finish_agent`.
-        context: its context.
+    To be called after `finish_agent`.
     """
-    project, session = context.project, event.session_id
-    launch = agent_status.find(project, session, lifecycle.call_id(event.tool_use_id, event.tool_input))
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    launch = agents.of_call(project, conversation, agents.call_id(event.tool_use_id, event.tool_input))
     if launch is None or launch.workflow:  # it moves a phase, or its workflow lists it
         return []
-    workflow = progress.session_workflow(project, session)
+    workflow = progress.session_workflow(project, conversation)
     if workflow is None or workflow.finished:
         return []
     key, step = workflow.key, verbs.step(workflow)
     due = next((each for each in workflow.phases if step and each.number == step.number), None)
-    if due is None or hints.was_told(project, session, _UNMOVED, key):
+    if due is None or hints.was_told(project, conversation, _UNMOVED, key):
         return []
     unit = workflow.unit
     lead = f"No {unit} moved: nothing ties this agent to the {unit} that is due."
     done = f"When done: {verbs.completing(workflow, due)}"
-    given = wording.fenced(lead, [f"Due: {workflow.named(due)} {wording.quoted(due.title)}. {done}"])
+    unmoved = wording.fenced(lead, [f"Due: {workflow.named(due)} {wording.quoted(due.title)}. {done}"])
     text = (
-        f"{given}\nTo launch an agent for a {unit}, use its id or exact "
+        f"{unmoved}\nTo launch an agent for a {unit}, use its id or exact "
         "title as the description or the prompt's first line."
     )
-    return [wording.Message(text, on_delivered=lambda: hints.tell(project, session, _UNMOVED, key))]
+    return [wording.Message(text, on_delivered=lambda: hints.tell(project, conversation, _UNMOVED, key))]
 
 
-def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:
+def _next(project: OpenProject, conversation: str, workflow: Workflow, step: Step) -> list[str]:
     """Return lines that say what comes next, with the prompt for its agent (R000-35), and what else can begin."""
-    at_work = agent_status.at_work(context.project, session)
-    running = {launch.phase: launch for launch in at_work if launch.workflow == workflow.key}
+    at_work = progress.at_work(project, conversation)
+    running = {agent.phase: agent for agent in at_work if agent.workflow == workflow.key}
     phase = next((each for each in workflow.phases if each.number == step.number), None)
     if phase and phase.id in running:
         lines = [f"Next: {workflow.named(phase)}; {_running(running[phase.id])}."]
@@ -109,21 +103,21 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
     return lines
 
 
-def _running(launch: Agent) -> str:
-    named = ", ".join(filter(None, (wording.one_line(launch.agent_type), launch.agent_id)))
-    return f"its agent ({named}) is already running"
+def _running(agent: Agent) -> str:
+    name = ", ".join(filter(None, (wording.one_line(agent.agent_type), agent.run)))
+    return f"its agent ({name}) is already running"
 
 
-def _doubt(project: OpenProject, launch: Agent, words: str) -> str:
-    found = registry.with_keys(Workspace.of(project), [launch.workflow or ""]).workflows
+def _doubt(project: OpenProject, launch: Agent) -> str:
+    found = registry.with_keys(Workspace.of(project), [launch.workflow]).workflows
     workflow = next((each for each in found if each.key == launch.workflow), None)
     phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
     undo = verbs.undoing(workflow, phase) if workflow and phase else "holdfast reopen"
-    title = wording.one_line(phase.title if phase else launch.phase or "")
+    title = wording.one_line(phase.title if phase else launch.phase)
     return (
         f"An agent ({wording.one_line(launch.agent_type)}) reported a failure after its phase {wording.quoted(title)} "
-        f"was completed: {wording.one_line(words).rstrip('.')}. The phase stays completed; a person can undo that with "
-        f"`{wording.one_line(undo)}`."
+        f"was completed: {wording.one_line(launch.words).rstrip('.')}. The phase stays completed; a person can undo "
+        f"that with `{wording.one_line(undo)}`."
     )
 
 
@@ -138,13 +132,13 @@ def _sentence(moved: Moved) -> str:
     return f"{sentence}."
 
 
-def _wanted_list(session: str, context: Context, workflow: Workflow, moved: bool) -> list[wording.Message]:
+def _wanted_list(conversation: str, context: Context, workflow: Workflow, moved: bool) -> list[wording.Message]:
     if context.config.todos == "off" or workflow.status == "pending":
         return []
     project, key = context.project, workflow.key
     digest = todos.digest(workflow)
-    known = todolists.last_sent(project, session, key)
+    known = todolists.last_sent(project, conversation, key)
     if known == digest or (known is None and not moved):
         return []
-    text = todos.request(workflow, todolists.task_ids(project, session))
-    return [wording.Message(text, on_delivered=lambda: todolists.tell(project, session, key, digest))]
+    text = todos.request(workflow, todolists.task_ids(project, conversation))
+    return [wording.Message(text, on_delivered=lambda: todolists.tell(project, conversation, key, digest))]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions.agents import attribution, lifecycle
+from holdfast.sessions import agents
 from tests.handmade import ME, workspace
 
 if TYPE_CHECKING:
@@ -23,17 +23,17 @@ def project(tmp_path: Path) -> Workspace:
     return workspace(tmp_path)
 
 
-def launch(project: Workspace, call: str, kind: str = "builder", prompt: str = "", phase: str | None = None) -> None:
-    lifecycle.launched(project, ME, call, kind, "hybrid:x#1" if phase else None, phase, prompt=prompt or f"Do {call}.")
+def launch(project: Workspace, call: str, kind: str = "builder", prompt: str = "", phase: str = "") -> None:
+    agents.record_launch(project, ME, call, kind, "hybrid:x#1" if phase else "", phase, prompt=prompt or f"Do {call}.")
 
 
 def begin(project: Workspace, run: str, kind: str = "builder") -> None:
-    lifecycle.reported(project, ME, run, kind, "running")
+    agents.record_report(project, ME, run, "running", agent_type=kind)
 
 
 def found(project: Workspace, run: str, transcript: str = "") -> str | None:
-    launch = attribution.of(project, ME, run, transcript)
-    return launch.tool_use_id if launch else None
+    launch = agents.attribute(project, ME, run, transcript)
+    return launch.call if launch else None
 
 
 def said(tmp_path: Path, run: str, prompt: object) -> str:
@@ -52,7 +52,7 @@ def test_a_launch_that_names_its_run_is_the_one(project: Workspace) -> None:
     launch(project, "c2")
     for run in (RUN, "another"):
         begin(project, run)
-    lifecycle.named(project, ME, "c1", RUN)
+    agents.name_run(project, ME, "c1", RUN)
 
     assert found(project, RUN) == "c1"
     assert found(project, "another") == "c2"
@@ -106,7 +106,7 @@ def test_equal_prompts_for_different_phases_decide_nothing(project: Workspace, t
     transcript = said(tmp_path, "run1", "Go.")
     assert found(project, "run1", transcript) is None
 
-    lifecycle.abandon_open(project, ME)
+    agents.abandon_calls(project, ME)
     for number in (3, 4):
         launch(project, f"c{number}", prompt="Go.", phase="phase_3")
     for number in (1, 3):
@@ -134,7 +134,7 @@ def test_agent_id_never_leads_out_of_the_transcript_folder(
 def test_equal_prompts_and_phases_of_two_workflows_decide_nothing(project: Workspace, tmp_path: Path) -> None:
     """Every workflow calls its first phase the same."""
     for name in ("x", "y"):
-        lifecycle.launched(project, ME, name, "builder", f"hybrid:{name}#1", "phase_0", prompt="Go.")
+        agents.record_launch(project, ME, name, "builder", f"hybrid:{name}#1", "phase_0", prompt="Go.")
     for run in ("run1", "run2"):
         begin(project, run)
     assert found(project, "run1", said(tmp_path, "run1", "Go.")) is None

@@ -9,14 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import clock
+from holdfast.sessions import agents
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject
-    from holdfast.sessions.hook import Event
-
-# What stands in place of a launch's prompt:
-CLEARED = "cleared"  # from before `/clear`: its result answers nothing any more
-ANY = ""  # cut off at work, or continued: its result answers the same work under any prompt
+    from holdfast.sessions.hook import Context, Event
 
 
 class Asking(NamedTuple):
@@ -31,10 +28,15 @@ class Asking(NamedTuple):
     epoch: str
 
 
-def note_prompt(event: Event, project: OpenProject) -> None:
-    """Note that a person gave a prompt."""
+def note_prompt(event: Event, context: Context) -> None:
+    """Note that a person gave a prompt, under which agents are launched from now on.
+
+    Args:
+        event: a `UserPromptSubmit` of a person, not one that the client made itself.
+        context: its context.
+    """
     prompt = str(getattr(event, "prompt_id", None) or clock.stamp())
-    _note(project, event.session_id, "prompt = excluded.prompt, asked_at = excluded.asked_at", prompt, 0)
+    _note(context.project, event.session_id, "prompt = excluded.prompt, asked_at = excluded.asked_at", prompt, 0)
 
 
 def begin(event: Event, project: OpenProject) -> None:
@@ -54,16 +56,14 @@ def current(project: OpenProject, session: str) -> Asking:
 def rename(project: OpenProject, before: str, session: str, *, cleared: bool) -> None:
     """Rewrite the prompts and beginnings of an earlier id's launches for the id that the session goes on under.
 
-    Its beginnings come before those of the new id. After `/clear` the prompt is `CLEARED`: the person starts over.
+    Its beginnings come before those of the new id. After `/clear` the prompt is `agents.CLEARED`: the person starts
+    over.
     """
-    prompt = f"'{CLEARED}'" if cleared else "replace(prompt, ?1 || '/', ?2 || '/')"
-    for table in ("agent_calls", "script_runs"):
-        names = ("epoch", "answered") if table == "agent_calls" else ("epoch",)
-        earlier = [f"{each} = replace({each}, ?1 || '/', ?2 || '/-')" for each in names]
-        changes = ", ".join([f"prompt = {prompt}", *earlier])
-        project.ledger.run(
-            f"UPDATE {table} SET {changes} WHERE project = ?3 AND session = ?1", before, session, project.key
-        )
+    prompt = f"'{agents.CLEARED}'" if cleared else "replace(prompt_id, ?1 || '/', ?2 || '/')"
+    earlier = ", ".join(f"{each} = replace({each}, ?1 || '/', ?2 || '/-')" for each in ("epoch", "answered"))
+    project.ledger.run(
+        f"UPDATE agents SET prompt_id = {prompt}, {earlier} WHERE conversation = ?1 AND call <> ''", before, session
+    )
 
 
 def _note(project: OpenProject, session: str, change: str, prompt: str, beginnings: int) -> None:

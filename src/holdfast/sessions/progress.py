@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
-from holdfast.sessions.agents import agent_status, attribution, lifecycle, notices
+from holdfast.memory.rows import CUT_OFF
+from holdfast.sessions import agent_results, agents, conversations
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import assignments, registry, verbs
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.clients.client import AgentResult
+    from holdfast.memory.rows import Agent
     from holdfast.project import OpenProject
-    from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.hook import Call, Context, Event
     from holdfast.workflow.model import Phase, Status, Workflow
 
@@ -49,44 +50,29 @@ class Moved(NamedTuple):
 
 
 def settle_agents(event: Event, context: Context) -> list[Moved]:
-    """Move the phases whose agents have ended since the last event, completed or failed.
+    """Move the phases whose agents have ended since the last event of the main conversation, and return them.
 
     Reports that could not be stored when they came, for example on a full disk, are read from the transcript.
-
-    Args:
-        event: an event of the main conversation.
-        context: its context.
-
-    Returns:
-        The phases that moved; `report` tells the model about them.
     """
-    project, session = context.project, event.session_id
-    unjudged = agent_status.unjudged(project, session)
-    lost = any(each.verdict is None and not each.background for each in unjudged)
-    if lost:
-        notices.catch_up_calls(project, session, event.transcript_path)
-    ended = any(each.state not in (None, "running") for each in unjudged)
-    return settle(project, session) if lost or ended else []
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    if agents.unanswered(project, conversation):
+        agent_results.catch_up_calls(project, conversation, event.transcript_path)
+    return settle(project, conversation)
 
 
 def launch_agent(event: Call, context: Context) -> list[Moved]:
     """Note that an agent is launched, and start the phase it is for (R000-14, I000-6, I000-15).
 
-    Args:
-        event: the `PreToolUse` or `PostToolUse` of the Agent tool; a call counts once.
-        context: its context.
-
-    Returns:
-        The phase that became active by it, if one did.
+    A call counts once, at its `PreToolUse` or `PostToolUse`. Return the phase that became active by it, if one did.
     """
-    given = {name: value for name, value in event.tool_input.items() if isinstance(value, str)}
+    words = {name: value for name, value in event.tool_input.items() if isinstance(value, str)}
     moved = launch(
         context.project,
-        event.session_id,
-        lifecycle.call_id(event.tool_use_id, event.tool_input),
-        given.get("subagent_type", ""),
-        given.get("description", ""),
-        given.get("prompt", ""),
+        conversations.of(context.project, event.session_id),
+        agents.call_id(event.tool_use_id, event.tool_input),
+        words.get("subagent_type", ""),
+        words.get("description", ""),
+        words.get("prompt", ""),
         begun=event.hook_event_name != context.project.client.CALL_EVENT,
         launcher=event.agent_id or "",
     )
@@ -106,79 +92,69 @@ def finish_agent(event: Call, context: Context, result: AgentResult | None) -> l
         next event of the main conversation.
     """
     started = launch_agent(event, context)  # if the hook before the call didn't fire, the phase still starts (I000-6)
-    call = lifecycle.call_id(event.tool_use_id, event.tool_input)
-    run, output = (
-        (lifecycle.run_id(result.agent_id, call), result.output_file) if result else (lifecycle.run_id("", call), "")
-    )
-    lifecycle.named(context.project, event.session_id, call, run, output)
+    call = agents.call_id(event.tool_use_id, event.tool_input)
+    conversation = conversations.of(context.project, event.session_id)
+    run = agents.run_id(result.agent_id if result else "", call)
+    agents.name_run(context.project, conversation, call, run, result.output_file if result else "")
     if event.agent_id:
         return started
-    return settle(context.project, event.session_id) or (started if result else [])
+    return settle(context.project, conversation) or (started if result else [])
 
 
 def abandon_calls(event: Event, context: Context) -> None:
-    """Close the calls of the Agent tool that never returned: at a prompt, no foreground agent can still run.
-
-    Args:
-        event: a `UserPromptSubmit`.
-        context: its context.
-    """
-    lifecycle.abandon_open(context.project, event.session_id)
+    """Close the calls of the Agent tool that never returned: at a prompt, no foreground agent can still run."""
+    agents.abandon_calls(context.project, conversations.of(context.project, event.session_id))
 
 
-def session_workflow(project: OpenProject, session: str, moved: Sequence[Moved] = ()) -> Workflow | None:
+def session_workflow(project: OpenProject, conversation: str, moved: Sequence[Moved] = ()) -> Workflow | None:
     """Return the workflow whose phases this session's agents work on; None if it may touch none.
 
-    Of several, the session's own comes first, then unfinished before finished, then the last changed.
-
-    Args:
-        project: the project.
-        session: the session.
-        moved: what the same event has moved. If the session owns no other workflow, no file is read again.
+    Of several, the session's own comes first, then unfinished before finished, then the last changed. If it owns no
+    other workflow than the same event has moved, no file is read again.
     """
     workspace = Workspace.of(project)
     known = {each.workflow.key: each.workflow for each in moved}
-    keys = workspace.owned(session) if known else []
+    keys = workspace.owned(conversation) if known else []
     if keys and known.keys() >= set(keys):
         found = [known[key] for key in keys]
     else:
-        found = registry.agents_work_on(workspace, session, own=True)
-    own = _usable(project, session, found)
-    return next(iter(own or _all_mine(project, session)), None)
+        found = registry.agents_work_on(workspace, conversation, own=True)
+    own = _usable(project, conversation, found)
+    return next(iter(own or _all_mine(project, conversation)), None)
 
 
-def _all_mine(project: OpenProject, session: str, *, paused: bool = False) -> list[Workflow]:
+def _all_mine(project: OpenProject, conversation: str, *, paused: bool = False) -> list[Workflow]:
     """Return the workflows that a session may touch, its own first; paused ones only if `paused`."""
-    return _usable(project, session, registry.agents_work_on(Workspace.of(project), session), paused=paused)
+    return _usable(project, conversation, registry.agents_work_on(Workspace.of(project), conversation), paused=paused)
 
 
-def _usable(project: OpenProject, session: str, found: list[Workflow], *, paused: bool = False) -> list[Workflow]:
+def _usable(project: OpenProject, conversation: str, found: list[Workflow], *, paused: bool = False) -> list[Workflow]:
     """Return those of the found workflows that a session may touch, in the order of `_all_mine`."""
-    ranked = owners.by_rank(owners.of_session(project, session, found))
+    ranked = owners.by_rank(owners.of_session(project, conversation, found))
     usable = [each for each in ranked if not each.recovered and (paused or not each.paused)]
     if len(usable) < 2:
         return usable
     holders = owners.holders(project, usable)
-    return sorted(usable, key=lambda each: (holders[each.key] != session, each.finished))
+    return sorted(usable, key=lambda each: (holders[each.key] != conversation, each.finished))
 
 
-def _nobodys(project: OpenProject, session: str, found: list[Workflow]) -> list[Workflow]:
+def _nobodys(project: OpenProject, conversation: str, found: list[Workflow]) -> list[Workflow]:
     """Return the fresh workflows that no live session owns, if this one may take any (`owners.takers`).
 
     Launching an agent for one of them claims it.
     """
-    live = sessions.live_others(project, session)
-    if session not in owners.takers(project, session, live):
+    live = sessions.live_others(project, conversation)
+    if conversation not in owners.takers(project, conversation, live):
         return []
     holders = owners.holders(project, found)
-    free = [each for each in found if each.resumable and holders[each.key] not in (session, *live)]
+    free = [each for each in found if each.resumable and holders[each.key] not in (conversation, *live)]
     return owners.by_rank(owners.fresh_ones(project, free))
 
 
 def launch(
     project: OpenProject,
-    session: str,
-    tool_use_id: str,
+    conversation: str,
+    call: str,
     agent: str,
     description: str,
     prompt: str,
@@ -194,8 +170,8 @@ def launch(
 
     Args:
         project: the project.
-        session: the main session.
-        tool_use_id: the call.
+        conversation: the conversation.
+        call: the call's id.
         agent: the call's `subagent_type`; empty means the client's general-purpose agent.
         description: the call's short description.
         prompt: the call's prompt.
@@ -206,105 +182,103 @@ def launch(
         The phase that became active by it, or None when none did. For an agent that wasn't launched for the workflow,
         the phase that its launch names and can't move.
     """
-    if agent_status.find(project, session, tool_use_id) or lifecycle.refused(project, session, tool_use_id):
+    known = agents.of_call(project, conversation, call)
+    if known and (known.state != "called" or known.verdict == "refused"):
         return None
     agent = agent or "general-purpose"
     text = _text(description, prompt)
-    found = registry.agents_work_on(Workspace.of(project), session)  # once: a session may have a thousand tasks
-    usable = _usable(project, session, found)
-    workflow, phase = _meant(project, session, usable, text, agent, begun)
+    found = registry.agents_work_on(Workspace.of(project), conversation)  # once: a session may have a thousand tasks
+    usable = _usable(project, conversation, found)
+    workflow, phase = _meant(project, conversation, usable, text, agent, begun)
     if workflow is None:
-        workflow, phase = _meant(project, session, _nobodys(project, session, found), text, agent, begun)
+        workflow, phase = _meant(project, conversation, _nobodys(project, conversation, found), text, agent, begun)
     if launcher:
-        launches = _launches_for(project, session, launcher, workflow) if workflow else []
+        launches = _launches_for(project, conversation, launcher, workflow) if workflow else []
         if workflow is None or phase is None or any(each.phase == phase.id for each in launches):
             return None  # the launcher's own phase ends with itself, whoever helps
         if not launches:
             return Moved(workflow, phase, _NOT_FOR_IT) if assignments.named(workflow, text, agent) else None
     if workflow is None:
         workflow = _joined(project, usable, text, agent)
-    key = workflow.key if workflow else None
-    said = {"description": description, "prompt": prompt}
-    lifecycle.launched(project, session, tool_use_id, agent, key, phase.id if phase else None, **said)
+    key, words = workflow.key if workflow else "", {"description": description, "prompt": prompt}
+    agents.record_launch(project, conversation, call, agent, key, phase.id if phase else "", **words)
     if workflow is None or phase is None:
         return None
-    owners.take(project, workflow, session)  # else a session that starts later could keep the result from counting
+    owners.take(project, workflow, conversation)  # else a session that starts later could keep the result from counting
     # The format ensures that one phase is active at a time (R000-15) and that no hook revives a finished workflow.
     return _judge(project, workflow, phase.id, "active")
 
 
-def restart(project: OpenProject, session: str, agent: Agent) -> None:
-    """Start the phase of an interrupted agent again that a session continues; its workflow then belongs to the session.
+def at_work(project: OpenProject, conversation: str) -> list[Agent]:
+    """Return the running agents that work on a phase and have no verdict yet, foreground agents included."""
+    found = agents.launched(project, conversation)
+    return [each for each in found if each.phase and not each.verdict and each.status == "running"]
 
-    Args:
-        project: the project.
-        session: the session.
-        agent: the agent, which runs again.
-    """
-    found = registry.agents_work_on(Workspace.of(project), session)
-    workflow, phase = _phase([*_usable(project, session, found), *_nobodys(project, session, found)], agent)
+
+def restart(project: OpenProject, conversation: str, agent: Agent) -> None:
+    """Start the phase of an interrupted agent that is continued; its workflow then belongs to the conversation."""
+    found = registry.agents_work_on(Workspace.of(project), conversation)
+    workflow, phase = _phase([*_usable(project, conversation, found), *_nobodys(project, conversation, found)], agent)
     if workflow and phase:
-        owners.take(project, workflow, session)
+        owners.take(project, workflow, conversation)
         if phase.status == "failed":
             _judge(project, workflow, phase.id, "active")
 
 
-def settle(project: OpenProject, session: str) -> list[Moved]:
-    """Judge every launch whose result is in, and move the phases they were for.
+def settle(project: OpenProject, conversation: str) -> list[Moved]:
+    """Judge every launch whose result is in, move the phases they were for, and return these as their agents ended.
 
     If a workflow can't be read or written now, its launches are judged at a later event. Call this only at an event of
-    the main thread, after the event's own signal was stored (`agent_status.due`).
-
-    Returns:
-        The phases that moved, in the order in which their agents ended.
+    the main thread, after the event's own signal was stored: by then a bare SubagentStop that nothing contradicts
+    counts as completed.
     """
-    moved = [_apply(project, session, due) for due in agent_status.due(project, session)]
+    ended = [each for each in agents.launched(project, conversation) if each.state not in agents.BEGUN]
+    due = sorted((each for each in ended if not each.judged), key=lambda each: (each.changed_at, each.call))
+    moved = [_apply(project, conversation, each) for each in due]
     return [each for each in moved if each is not None]
 
 
-def contradicted(project: OpenProject, session: str) -> list[tuple[Agent, str]]:
-    """Return the launches with a failure reported after their phase was completed, each once, with its words.
+def contradicted(project: OpenProject, conversation: str) -> list[Agent]:
+    """Return the agents with a failure reported after their phase was completed, each once.
 
     A hook never undoes a completion; people can (`AgentFormat.undoing`).
     """
-    return [
-        (each, each.words)
-        for each in agent_status.contradicted(project, session)
-        if lifecycle.dispute(project, session, each.tool_use_id)
-    ]
+    failed = [each for each in agents.launched(project, conversation) if agents.is_disputable(each)]
+    return [each for each in failed if agents.judge(project, each, "disputed", before=("completed",))]
 
 
 def _meant(
-    project: OpenProject, session: str, workflows: Sequence[Workflow], text: str, agent: str, begun: bool
+    project: OpenProject, conversation: str, workflows: Sequence[Workflow], text: str, agent: str, begun: bool
 ) -> tuple[Workflow, Phase] | tuple[None, None]:
     """Return the phase an agent is launched for, with its workflow. A phase the text names beats the agent's name."""
     if len(workflows) > 1:
         unnamed = [assignments.named(each, text, agent) is None for each in workflows]
         workflows = [each for _, each in sorted(zip(unnamed, workflows, strict=True), key=lambda pair: pair[0])]
     for workflow in workflows:
-        if phase := _meant_of(project, session, workflow, text, agent, begun):
+        if phase := _meant_of(project, conversation, workflow, text, agent, begun):
             return workflow, phase
     return None, None
 
 
 def _meant_of(
-    project: OpenProject, session: str, workflow: Workflow, text: str, agent: str, begun: bool
+    project: OpenProject, conversation: str, workflow: Workflow, text: str, agent: str, begun: bool
 ) -> Phase | None:
     """Return the phase an agent is launched for, if a launch may still move it, or at least the agent's end."""
     phase = registry.of_agents(workflow.format).match_phase(workflow, text, agent)
     if phase and phase.status == "completed" and (workflow.finished or not begun):
         return None
-    if phase and _has_agent(project, session, workflow, phase):
+    busy = {(each.workflow, each.phase) for each in at_work(project, conversation)} if phase else ()
+    if phase and (workflow.key, phase.id) in busy:  # a second agent of the kind must name it
         return assignments.named(workflow, text, agent)
     return phase
 
 
-def _launches_for(project: OpenProject, session: str, agent_id: str, workflow: Workflow) -> list[Agent]:
+def _launches_for(project: OpenProject, conversation: str, agent_id: str, workflow: Workflow) -> list[Agent]:
     """Return the launches that may have started an agent, if all were for a workflow: its phases, or itself by name."""
-    found = attribution.candidates(project, session, agent_id)
+    found = agents.candidates(project, conversation, agent_id)
     names = (workflow.id.casefold(), workflow.title.casefold())
-    said = [_text(each.description, each.prompt).casefold() for each in found]
-    named = [any(name in text for name in names) for text in said]
+    texts = [_text(each.description, each.prompt).casefold() for each in found]
+    named = [any(name in text for name in names) for text in texts]
     return found if all(each.workflow == workflow.key or ok for each, ok in zip(found, named, strict=True)) else []
 
 
@@ -312,14 +286,8 @@ def _text(description: str, prompt: str) -> str:
     return f"{' '.join(description.split())}\n{prompt}"
 
 
-def _has_agent(project: OpenProject, session: str, workflow: Workflow, phase: Phase) -> bool:
-    """Return whether an agent works on a phase already. A second one of its kind must then name the phase."""
-    busy = {(each.workflow, each.phase) for each in agent_status.at_work(project, session)}
-    return (workflow.key, phase.id) in busy
-
-
-def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
-    workflow, phase = _phase(_all_mine(project, session, paused=True), due)
+def _apply(project: OpenProject, conversation: str, due: Agent) -> Moved | None:
+    workflow, phase = _phase(_all_mine(project, conversation, paused=True), due)
     # No hook undoes a completion: a failure that comes later is reported instead (`contradicted`).
     doubtful = phase is not None and phase.status == "completed" and due.outcome == "failed"
     if workflow is None and due.workflow and _is_unreadable(project, due.workflow):
@@ -329,14 +297,15 @@ def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
         return None  # the client's notification brings the result
     moved = None
     if workflow and phase and not doubtful:
+        no_result = Moved(workflow, phase, _NO_RESULT.format(verbs.completing(workflow, phase)))
         left_open = empty and phase.status != "completed"
-        moved = _no_result(workflow, phase) if left_open else _finish(project, workflow, phase, due)
+        moved = no_result if left_open else _finish(project, workflow, phase, due)
     if moved and moved.unwritten:
-        return moved if lifecycle.unwritten(project, session, due.tool_use_id) else None
+        return moved if agents.judge(project, due, "unwritten", before=("",)) else None
     if due.workflow and not due.phase:
-        _left(project, session, due)
+        _left(project, conversation, due)
     verdict = "abandoned" if empty else "completed" if doubtful else due.outcome
-    lifecycle.judged(project, session, due.tool_use_id, verdict)
+    agents.judge(project, due, verdict)
     return moved
 
 
@@ -351,18 +320,14 @@ def _joined(project: OpenProject, workflows: Sequence[Workflow], text: str, agen
     return None
 
 
-def _left(project: OpenProject, session: str, due: Agent) -> None:
+def _left(project: OpenProject, conversation: str, due: Agent) -> None:
     """Tell a workflow that an agent which it lists for none of its phases has ended."""
-    for workflow in _all_mine(project, session, paused=True):
+    for workflow in _all_mine(project, conversation, paused=True):
         keeper = registry.of_agents(workflow.format)
         if workflow.key == due.workflow and able(keeper, ListsOverseers):
             text = _text(due.description, due.prompt)
             with suppress(HoldfastError):  # what is wrong with the state is told elsewhere; `agents prune` removes it
                 keeper.left(Workspace.of(project), workflow, text, due.agent_type)
-
-
-def _no_result(workflow: Workflow, phase: Phase) -> Moved:
-    return Moved(workflow, phase, _NO_RESULT.format(verbs.completing(workflow, phase)))
 
 
 def _is_unreadable(project: OpenProject, key: str) -> bool:
@@ -382,9 +347,9 @@ def _phase(workflows: Sequence[Workflow], launched: Agent) -> tuple[Workflow, Ph
 
 def _finish(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) -> Moved | None:
     """End a phase. If its agent completed it itself, only empty fields are filled from the report (I000-8)."""
-    if phase.status == "failed" and due.verdict != agent_status.UNWRITTEN:
+    if phase.status == "failed" and due.verdict != "unwritten":
         return None  # it was not launched again; the error from its failure stays
-    words = due.words or (agent_status.MISSING if due.outcome == "failed" else "")
+    words = due.words or (CUT_OFF if due.outcome == "failed" else "")
     _credit(project, workflow, phase, due)
     moved = _judge(project, workflow, phase.id, due.outcome, words)
     return moved and moved._replace(words=moved.words or (words if due.outcome == "failed" else ""))
@@ -406,19 +371,17 @@ def _credit(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) 
 
 def _judge(project: OpenProject, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
     """Move a phase. A refused move is reported, with the workflow as it is."""
-    keeper = registry.of_agents(workflow.format)
+    keeper, unwritten = registry.of_agents(workflow.format), False
     try:
-        workflow, changed, said, notes = keeper.judge(Workspace.of(project), workflow, phase_id, status, words)
+        workflow, changed, remark, notes = keeper.judge(Workspace.of(project), workflow, phase_id, status, words)
     except HoldfastError as error:
-        said, unwritten = str(error), False
+        remark = str(error)
         if isinstance(error, StateError) and not isinstance(error, (MissingError, SchemaMismatch)):
             unwritten = status != "active"  # a start that is missed is made up for when the agent ends
-            said = f"{error.path.name} {error.reason}" + ("; tried again at the next event" if unwritten else "")
+            remark = f"{error.path.name} {error.reason}" + ("; tried again at the next event" if unwritten else "")
         now = next((each for each in keeper.find(Workspace.of(project)).workflows if each.key == workflow.key), None)
         if now is None and not unwritten:
             return None
         workflow, changed, notes = now or workflow, True, ()
-    else:
-        unwritten = False
     phase = next((each for each in workflow.phases if each.id == phase_id), None)
-    return Moved(workflow, phase, said, unwritten, notes) if (changed or notes) and phase else None
+    return Moved(workflow, phase, remark, unwritten, notes) if (changed or notes) and phase else None

@@ -15,7 +15,7 @@ from holdfast.formats.wfs import places, store
 from holdfast.formats.wfs import transitions as wfs_moves
 from holdfast.formats.wfs import view as wfs_view
 from holdfast.formats.wfs.task import New
-from holdfast.sessions.agents import agent_status, lifecycle, progress
+from holdfast.sessions import agents, progress
 from holdfast.sessions.history import history
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
@@ -25,7 +25,7 @@ from tests.handmade import ME, OTHER
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.sessions.agents.lifecycle import State
+    from holdfast.sessions.agents import State
 
 PHASES = [("Design the parser", "architect"), ("Write the parser", "builder"), ("Test the parser", "tester")]
 
@@ -44,8 +44,8 @@ def launch(
 
 
 def end(project: Workspace, state: State = "completed", words: str = "", call: str = "c1") -> None:
-    lifecycle.reported(project, ME, f"run of {call}", "", state, words or ("Done." if state == "completed" else ""))
-    lifecycle.named(project, ME, call, f"run of {call}")
+    agents.record_report(project, ME, f"run of {call}", state, words or ("Done." if state == "completed" else ""))
+    agents.name_run(project, ME, call, f"run of {call}")
 
 
 def statuses(project: Workspace) -> list[str]:
@@ -198,7 +198,7 @@ def test_a_state_that_another_program_took_over_is_not_tried_for_ever(
     monkeypatch.setattr(hybrid, "judge", late)
 
     assert progress.settle(project, ME) == []
-    found = agent_status.find(project, ME, "c1")
+    found = agents.of_call(project, ME, "c1")
     assert found is not None and found.verdict == "completed"
 
 
@@ -231,8 +231,8 @@ def test_launch_claims_no_paused_workflow(project: Workspace) -> None:
     store.pause(project, session.name)
 
     assert launch(project, "Describe the parser", "writer") is None
-    found = agent_status.find(project, ME, "c1")
-    assert found is not None and found.phase is None
+    found = agents.of_call(project, ME, "c1")
+    assert found is not None and found.phase == ""
     assert owners.owner(project, wfs_view.of_session(project, store.get(project, session.name))) is None
 
 
@@ -257,7 +257,7 @@ def test_a_phase_that_somebody_gave_up_stays_so_whatever_its_agent_brings(projec
     assert moves(project) == []
     assert statuses(project) == ["failed", "pending", "pending"]
     assert history.of(project, given_up).phases["phase_0"].error == "It was the wrong way."
-    found = agent_status.find(project, ME, "c1")
+    found = agents.of_call(project, ME, "c1")
     assert found is not None and found.verdict == state
 
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions.agents import agent_status, lifecycle, notices
-from tests.agentry import CALL, RUN, begin, launch, report
+from holdfast.clients.client import TaskNotification
+from holdfast.sessions import agent_results, agents
+from tests.agentry import CALL, RUN, begin, launch, only, report
 from tests.handmade import ME, workspace
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
-TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
+TRANSCRIPTS = Path(__file__).parent / "transcripts"
 MIDTURN = {"2.1.197": "a5362340bfa46d1ef", "2.1.329": "ad216a306b79ac727"}  # the agents of the recorded sessions
 
 
@@ -26,14 +27,19 @@ def project(tmp_path: Path) -> Workspace:
     return workspace(tmp_path)
 
 
-def fate(project: Workspace) -> str:
-    (only,) = agent_status.of_session(project, ME)
-    return only.fate
+def status(project: Workspace) -> str:
+    (only,) = agents.list_launched(project, ME)
+    return only.status
+
+
+def notify(project: Workspace, word: str) -> None:
+    """Have the client notify how the agent ended."""
+    agent_results.record_notice(project, ME, TaskNotification(RUN, CALL, word, result="Done."), RUN)
 
 
 @pytest.mark.parametrize("order", list(permutations(("stopped", "told"))))
-@pytest.mark.parametrize("status", ["completed", "failed", "killed", ""])
-def test_a_result_that_was_told_is_consumed(project: Workspace, order: tuple[str, ...], status: str) -> None:
+@pytest.mark.parametrize("word", ["completed", "failed", "killed", ""])
+def test_a_result_that_was_told_is_used(project: Workspace, order: tuple[str, ...], word: str) -> None:
     """Whether the notification comes before the run's own event or after it."""
     begin(project)
     report(project, "running")
@@ -41,9 +47,9 @@ def test_a_result_that_was_told_is_consumed(project: Workspace, order: tuple[str
         if step == "stopped":
             report(project, "stopped", "Done.")
         else:
-            notices.notified(project, ME, RUN, CALL, status, "Done.")
+            notify(project, word)
 
-    assert fate(project) == "consumed"
+    assert status(project) == "used"
 
 
 @pytest.mark.parametrize("version", MIDTURN)
@@ -59,9 +65,9 @@ def test_a_result_given_in_the_middle_of_a_turn_stands_in_the_transcript(
     begin(project, "toolu_000001", run)
     report(project, "stopped", "BG REPORT", run=run)
 
-    notices.catch_up(project, ME, str(path))
+    agent_results.catch_up(project, ME, str(path))
 
-    assert fate(project) == ("consumed" if kept == "all" else "finished")
+    assert status(project) == ("used" if kept == "all" else "finished")
 
 
 def test_a_notice_of_an_earlier_run_uses_nothing_of_the_present_one(
@@ -72,23 +78,23 @@ def test_a_notice_of_an_earlier_run_uses_nothing_of_the_present_one(
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:31:00Z")
     begin(project, "toolu_000001", run)
     report(project, "stopped", "First.", run=run)
-    notices.catch_up(project, ME, path)
+    agent_results.catch_up(project, ME, path)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T18:00:00Z")
     report(project, "running", run=run)
-    notices.catch_up(project, ME, path)
-    assert fate(project) == "running"
+    agent_results.catch_up(project, ME, path)
+    assert status(project) == "running"
 
     report(project, "stopped", "Second.", run=run)
-    notices.catch_up(project, ME, path)
-    assert fate(project) == "finished"
+    agent_results.catch_up(project, ME, path)
+    assert status(project) == "finished"
 
 
-@pytest.mark.parametrize(("status", "failed"), [("completed", False), ("", False), ("failed", True), ("killed", True)])
-def test_an_ending_without_a_word_for_it_is_no_failure(project: Workspace, status: str, failed: bool) -> None:
+@pytest.mark.parametrize(("word", "failed"), [("completed", False), ("", False), ("failed", True), ("killed", True)])
+def test_an_ending_without_a_word_for_it_is_no_failure(project: Workspace, word: str, failed: bool) -> None:
     """Any other word than those for an end or for work is one."""
     begin(project)
-    notices.notified(project, ME, RUN, CALL, status, "Done.")
-    assert [each.failed for each in agent_status.of_session(project, ME)] == [failed]
+    notify(project, word)
+    assert [each.failed for each in agents.list_launched(project, ME)] == [failed]
 
 
 def answer(call: str, response: object, *, is_error: bool = False, **more: object) -> str:
@@ -119,19 +125,20 @@ def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_l
     )
     for call in calls:
         launch(project, call, f"phase of {call}")
-    lifecycle.judged(project, ME, "judged", "completed")
+    agents.judge(project, only(project, "judged"), "completed")
 
-    notices.catch_up_calls(project, ME, str(path))
+    agent_results.catch_up_calls(project, ME, str(path))
 
-    assert [(each.tool_use_id, each.outcome, each.words) for each in agent_status.due(project, ME)] == [
+    due = [each for each in agents.launched(project, ME) if each.state not in agents.BEGUN]
+    assert sorted((each.call, each.outcome, each.words) for each in due) == [
         ("broke", "failed", "Agent type 'builder' not found"),
         ("done", "completed", "All done."),
     ]
-    agents = {each.tool_use_id: each for each in agent_status.of_session(project, ME)}
-    assert {call: each.fate for call, each in agents.items()} == {
-        "done": "consumed",
-        "broke": "consumed",
+    found = {each.call: each for each in agents.list_launched(project, ME) if each.named}
+    assert {call: each.status for call, each in found.items()} == {
+        "done": "used",
+        "broke": "used",
         "beside": "running",
     }
-    assert agents["beside"].output == "/tasks/beside"
-    assert [each.tool_use_id for each in agent_status.unanswered(project, ME)] == ["open"]
+    assert found["beside"].output == "/tasks/beside"
+    assert [each.call for each in agents.unanswered(project, ME)] == ["open"]

@@ -1,0 +1,160 @@
+"""The agents and the runs of scripts of a project, for whoever asks by name: what they returned, and if it holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.errors import HoldfastError
+from holdfast.memory.rows import Agent
+from holdfast.sessions import agents, scripts
+from holdfast.sessions.ownership import sessions
+from holdfast.sessions.scripts import ScriptRun
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from holdfast.project import OpenProject
+
+LISTED = 200  # agents, and runs, that are listed unless all are asked for
+_NAMED = 5  # agents and runs that an error names
+_AGENTS = "kind IN ('agent', 'teammate') AND call <> '' AND verdict <> 'refused'"
+_RUNS = "kind = 'script' AND run <> '' AND transcript <> ''"
+_STATES = {"completed": "finished", "stopped": "finished", "missing": "interrupted"}
+"""The words for what the ledger stores of a run's state, where it has another."""
+
+
+class Entry(NamedTuple):
+    """An agent, or a run of a script, in words.
+
+    Attributes:
+        name: its id.
+        kind: `agent`, `teammate` or `run`.
+        status: where it stands: `running`, `finished`, `used` once the conversation has its result, `failed`,
+            `interrupted` or `to run anew`; a run can also run `elsewhere`, have completed in part (`partial`), or have
+            `no journal` any more.
+        about: what it is.
+        session: the session that launched it.
+        call: the call that launched it.
+    """
+
+    name: str
+    kind: str
+    status: str
+    about: str
+    session: str
+    call: str
+    launched_at: str
+
+
+class Returned(NamedTuple):
+    """What an agent returned: its id, what the script calls it, its state and its result as text."""
+
+    agent_id: str
+    label: str
+    state: str
+    text: str
+
+
+def list_latest(project: OpenProject, most: int = -1) -> list[Agent]:
+    """Return the latest `most` agents and as many runs of a project, or all, the latest first. Raises LedgerError."""
+    table, order = project.ledger.table(Agent), "launched_at DESC"
+    found = [*table.where(_RUNS, order=order, limit=most), *table.where(_AGENTS, order=order, limit=most)]
+    return sorted(found, key=lambda each: each.launched_at, reverse=True)
+
+
+def count(project: OpenProject) -> int:
+    """Return how many agents and runs a project has. Raises LedgerError."""
+    return project.ledger.table(Agent).count(f"({_RUNS}) OR ({_AGENTS})")
+
+
+def find(project: OpenProject, name: str) -> Agent | None:
+    """Return the latest agent or run with an id, the beginning of one, or a script's name; None if there is none.
+
+    Raises:
+        HoldfastError: several begin so.
+        LedgerError: the ledger can't be read.
+    """
+    run = scripts.find(project, name, None)
+    name = run.row.run if run else name
+    begins, end = (
+        f"(({_RUNS}) OR ({_AGENTS})) AND (run >= ? AND run < ? OR call >= ? AND call < ?)",
+        f"{name}\U0010ffff",
+    )
+    rows = project.ledger.table(Agent).where(begins, name, end, name, end, order="launched_at") if name else []
+    found = {_name(each): each for each in rows if _name(each).startswith(name)}
+    if name in found:
+        return found[name]
+    if len(found) > 1:
+        some = ", ".join([*found][:_NAMED]) + (" and more" if len(found) > _NAMED else "")
+        raise HoldfastError(f"several agents or runs begin with {name!r}; name one with more characters: {some}")
+    return next(iter(found.values()), None)
+
+
+def describe(project: OpenProject, rows: Iterable[Agent]) -> list[Entry]:
+    """Return agents and runs in words; of a run the client's journal is read. Raises LedgerError."""
+    over = sessions.ended_ids(project)
+    found = []
+    for row in rows:
+        if row.kind == "script":
+            run = ScriptRun(project, row, None)
+            about = f"{row.name or 'a script'}: {run.counted}" + (f"; {row.description}" if row.description else "")
+            kind, status = "run", str("to run anew" if row.discarded else run.status)
+        else:
+            about = ": ".join(filter(None, (row.name or row.agent_type, row.description)))
+            kind, status = row.kind, _status(row, over)
+        found.append(Entry(_name(row), kind, status, about, row.conversation, row.call, row.launched_at))
+    return found
+
+
+def results(project: OpenProject, row: Agent) -> list[Returned]:
+    """Return what an agent returned, or each agent of a run, from the client's journal as far as it is there."""
+    if row.kind != "script":
+        return [Returned(row.run, "", _state(row), row.result)]
+    run = ScriptRun(project, row, None)
+    if run.journal:
+        scripts.store_results(run)
+        return [Returned(each.agent_id, each.label, each.state, each.result) for each in run.journal.agents]
+    return [Returned(each.run, each.description, _state(each), each.result) for each in scripts.children(project, row)]
+
+
+def discard(project: OpenProject, row: Agent) -> None:
+    """Note that an agent or a run, wherever it was carried, is not to be used again. Raises LedgerError."""
+    table = project.ledger.table(Agent)
+    for each in table.where(run=row.run, kind="script") if row.kind == "script" else [row]:
+        agents.change(project, each, discarded=True)
+
+
+def ids(project: OpenProject, row: Agent) -> frozenset[tuple[str, str]]:
+    """Return the ids by which an agent or a run is known, and those of the run's agents, each with its conversation.
+
+    Raises:
+        LedgerError: the ledger can't be read.
+    """
+    if row.kind != "script":
+        return frozenset({(row.conversation, row.run), (row.conversation, row.call)})
+    found = set[tuple[str, str]]()
+    for each in project.ledger.table(Agent).where(run=row.run, kind="script"):
+        journal = ScriptRun(project, each, None).journal
+        names = [each.run, each.call, *(agent.agent_id for agent in (journal.agents if journal else ()))]
+        names += [child.run for child in scripts.children(project, each)]
+        found |= {(each.conversation, name) for name in names if name}
+    return frozenset(found)
+
+
+def _name(row: Agent) -> str:
+    return row.run or row.call
+
+
+def _status(row: Agent, over: Collection[str]) -> str:
+    """Return where an agent stands; one that was at work when its session ended, or was killed, is interrupted."""
+    if row.discarded:
+        return "to run anew"
+    if row.status == "running":
+        return "interrupted" if row.conversation in over else "running"
+    if row.state in agents.BEGUN:  # judged without a result, and none will come
+        return "interrupted"
+    return "used" if row.status == "used" and row.outcome == "completed" else _state(row)
+
+
+def _state(row: Agent) -> str:
+    return _STATES.get(row.state, row.state)

@@ -1,0 +1,281 @@
+"""Agents that are launched again: finished work isn't done twice.
+
+An agent is refused with its result, with what to wait for, or with the id to continue by; of a script, `scripts` has
+the client resume the earlier run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import clock
+from holdfast.errors import StateError
+from holdfast.files import status_file
+from holdfast.memory import log
+from holdfast.memory.rows import Agent
+from holdfast.sessions import agents, askings, conversations
+from holdfast.sessions.ownership import sessions
+from holdfast.workflow import ownfolder
+from holdfast.workflow.wording import Message, clean, fenced, one_line, units
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.project import OpenProject
+    from holdfast.sessions.askings import Asking
+    from holdfast.sessions.hook import Call, Context, Returned
+
+RESULT_LIMIT_CHARS = 9_500  # of a refusal, as for any text that the client takes
+_LOOKED_AT = 200  # earlier identical calls
+_OPTIONS = ("model", "effort", "isolation", "mode")
+
+
+class Relaunch(NamedTuple):
+    """The answer to a call that launches agents.
+
+    Attributes:
+        refusal: why the call must not run, with the result it would have brought or what to wait for; empty to let it.
+        tool_input: the input with which it runs; None for the model's own.
+        messages: what the model and the user are told.
+        source: the row of the agent that has done the work; empty without a refusal.
+    """
+
+    refusal: str = ""
+    tool_input: Mapping[str, Any] | None = None
+    messages: tuple[Message, ...] = ()
+    source: str = ""
+
+
+PASSED = Relaunch()
+
+
+def judge_agent(event: Call, context: Context) -> Relaunch:
+    """Note that an agent is launched, and say what to do if it was before (`agent_events.relaunch`)."""
+    project = context.project
+    conversation = conversations.of(project, event.session_id)
+    asking, process = askings.current(project, conversation), sessions.client_process(context)
+    mark, name = fingerprint(event), _name(event)
+    earlier = _earlier(context, mark, asking)
+    call = agents.record_call(
+        project,
+        conversation,
+        agents.call_id(event.tool_use_id, event.tool_input),
+        fingerprint=mark,
+        name=name,
+        prompt_id=asking.prompt,
+        epoch=asking.epoch,
+        process=process,
+    )
+    held = _teammate(context, event, call) if name else None
+    held = held or next(filter(None, (_held(context, event, call, each) for each in earlier)), None)
+    if held is None:
+        return PASSED
+    if context.config.agents == "tell":
+        return Relaunch(messages=(Message(held.refusal),))
+    agents.change(project, call, verdict="refused", source=held.source)
+    record_reuse(project, conversation, held.messages[0].text)
+    return held
+
+
+def note_teammate(event: Returned, project: OpenProject, conversation: str, call: str) -> None:
+    """Note that a call made a teammate, who stays after each turn."""
+    response, agent = event.tool_response, agents.of_call(project, conversation, call)
+    if agent and isinstance(response, dict) and response.get("status") == "teammate_spawned":
+        agents.change(project, agent, kind="teammate", name=str(response.get("name") or _name(event)))
+
+
+def teammates(project: OpenProject, conversation: str, process: int | None) -> list[Agent]:
+    """Return a conversation's teammates, as far as this client process still has them, in order of launch."""
+    table = project.ledger.table(Agent)
+    return table.where(kind="teammate", conversation=conversation, process=process, order="launched_at")
+
+
+def record_reuse(project: OpenProject, conversation: str, text: str) -> None:
+    """Write into the log that a call uses what an earlier one has left."""
+    log.note(project, "agent", "results used again", conversation=conversation, data={"text": text})
+
+
+def tell_user(context: Context, event: Call, text: str, note: str = "") -> tuple[Message, ...]:
+    """Return one line for the user, a text for the model if there is one, and write the line to the log file."""
+    context.log(text, session=event.session_id)
+    line = (Message(f"Holdfast: {text}", to_user=True),)
+    return (*line, Message(note, must_keep=True)) if note else line
+
+
+def fingerprint(event: Call) -> str:
+    """Return what makes two calls of the Agent tool the same work: kind, description, prompt and options.
+
+    The description counts, for it may be all that names the unit: a workflow's agents can share one prompt.
+    """
+    values = event.tool_input
+    description = " ".join(str(values.get("description") or "").casefold().split())
+    work = [values.get("subagent_type") or "general-purpose", description, values.get("prompt")]
+    work += [values.get(key) for key in _OPTIONS]
+    return hashlib.sha256(json.dumps(work, default=str).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def broke_off(project: OpenProject, conversation: str) -> bool:
+    """Return whether a conversation was cut off at work: in a turn of its own, or while agents of it were at work."""
+    if not sessions.has_crashed(project, conversation):
+        return False
+    found = agents.launched(project, conversation)
+    unended = any(each.status == "running" or each.state == "missing" for each in found)
+    return unended or not sessions.is_idle(project, conversation)
+
+
+def free_calls(project: OpenProject, conversation: str) -> None:
+    """Let the results of the work that a conversation was cut off at answer its calls under any later prompt."""
+    prompt = askings.current(project, conversation).prompt
+    project.ledger.table(Agent).update({"prompt_id": agents.ANY}, conversation=conversation, prompt_id=prompt)
+
+
+def call_place(project: OpenProject, agent: Agent) -> dict[str, Any]:
+    """Return where an agent was called from, for `sessions.is_in` and `sessions.is_gone`."""
+    host = sessions.host(project, agent.conversation)
+    return {"session": agent.conversation, "process": agent.process, "host": host}
+
+
+def _earlier(context: Context, mark: str, asking: Asking) -> list[Agent]:
+    """Return the identical calls of the last beginning before this one that have not answered one of this.
+
+    A call that answered one of that beginning belongs to it. Of identical calls the first answers the first, the second
+    the second.
+    """
+    since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
+    table = context.project.ledger.table(Agent)
+    rows = table.where("launched_at >= ?", since, fingerprint=mark, order="launched_at DESC", limit=_LOOKED_AT)
+    rows = [each for each in rows if each.epoch != asking.epoch and each.verdict != "refused" and each.kind == "agent"]
+    last = [each for each in rows if rows[0].epoch in (each.epoch, each.answered)]
+    return [each for each in reversed(last) if each.answered != asking.epoch and not each.discarded]
+
+
+def _held(context: Context, event: Call, call: Agent, agent: Agent) -> Relaunch | None:
+    """Return why a call need not run, if an earlier one did its work, does it or can go on with it; else None."""
+    project, place = context.project, call_place(context.project, agent)
+    who = f"{one_line(agent.agent_type, 60)} {agent.run}".strip()
+    alive = (
+        sessions.is_in(project, place, call.process)
+        if call.process is not None
+        else agent.conversation == call.conversation
+    )
+    if not alive and not sessions.is_gone(project, place):
+        return None  # another client's agent
+    if agent.status == "running" and alive:
+        why = f"This agent is running already: {who}. Its notification brings the result; don't start it again."
+        return _refuse(context, event, call, agent, why, f"{who} not started: already running.")
+    cut_off = agent.prompt_id == agents.ANY or (not alive and broke_off(project, agent.conversation))
+    wanted = agent.unused or cut_off or agent.prompt_id == call.prompt_id
+    wanted = wanted and agent.prompt_id != agents.CLEARED  # the person starts over
+    wanted = wanted and agent.state in agents.DONE and bool(agent.result.strip())
+    if wanted and _holds(context, event, call, agent, cut_off=cut_off):
+        agents.record_report(project, agent.conversation, agent.run, "completed", agent.result, used=True)
+        text = _result(context, agent, who)
+        return _refuse(context, event, call, agent, text, f"{who} had finished; its result was used again.")
+    if agent.state in (*agents.BEGUN, "missing") and not alive and (run := _interrupted(context, event, agent)):
+        why = (
+            f"This agent was interrupted and can go on where it was: use SendMessage with to: {run!r} and the "
+            "message 'Continue your task.' Don't start it again."
+        )
+        return _refuse(context, event, call, agent, why, f"{who or run} was interrupted; it is continued.")
+    return None
+
+
+def _refuse(context: Context, event: Call, call: Agent, agent: Agent, why: str, line: str) -> Relaunch:
+    """Return a refusal, after noting that an earlier agent has answered a call of this beginning."""
+    agents.change(context.project, agent, answered=call.epoch)
+    return Relaunch(why, messages=tell_user(context, event, line), source=agent.id)
+
+
+def _holds(context: Context, event: Call, call: Agent, agent: Agent, *, cut_off: bool) -> bool:
+    """Return whether an agent's result still holds: nothing was edited or committed since.
+
+    A result that the conversation has had holds only if its agent ran once under the prompt, and no agent that was
+    started later has ended: otherwise the agent is part of a loop. Work that was cut off is begun from its start, so
+    there agents that came later are no loop.
+    """
+    project, ended = context.project, agent.ended_at
+    both = {agent.conversation, call.conversation}
+    if not agent.unused:
+        if not cut_off and any(_has_ended_since(project, each, ended) for each in both):
+            return False
+        if _is_repeated(project, call, agent):
+            return False
+    moment = clock.parse(ended)
+    if moment is None or project.head_changed_at > moment.timestamp():
+        return False
+    paths = {event.transcript_path, *(sessions.transcript(project, each) for each in both)}
+    return not any(project.transcripts.edited_since(each, ended) for each in paths)
+
+
+def _has_ended_since(project: OpenProject, conversation: str, since: str) -> bool:
+    """Return whether an agent started after a UTC stamp and has ended; agents of scripts count."""
+    later = "changed_at > ? AND launched_at > ? AND state IN ('stopped', 'completed', 'failed') AND kind <> 'script'"
+    return project.ledger.table(Agent).one(later, since, since, conversation=conversation) is not None
+
+
+def _is_repeated(project: OpenProject, call: Agent, agent: Agent) -> bool:
+    """Return whether an agent ran more than once under its prompt, one run after the other."""
+    others = project.ledger.table(Agent).where(
+        "id NOT IN (?, ?) AND verdict <> 'refused'",
+        *(agent.id, call.id),
+        fingerprint=agent.fingerprint,
+        prompt_id=agent.prompt_id,
+        order="launched_at DESC",
+        limit=_LOOKED_AT,
+    )
+    return any(
+        each.launched_at > agent.ended_at or (each.state in agents.DONE and each.changed_at < agent.launched_at)
+        for each in others
+    )
+
+
+def _interrupted(context: Context, event: Call, agent: Agent) -> str:
+    """Return the id by which an interrupted agent can go on in this session; empty if it can't."""
+    project = context.project
+    source = sessions.transcript(project, agent.conversation)
+    prompt = event.tool_input.get("prompt")
+    runs = [agent.run] if agent.run and not agent.run.startswith("call:") else []
+    lost = agents.unclaimed(project, agent.conversation)
+    for run in runs or [each.run for each in lost if agents.may_have_started(agent, each)]:
+        text = project.transcripts.agent_prompt(source, run)
+        if text and text == prompt and project.client.agent_runs().carry_agent(source, run, event.transcript_path):
+            return run
+    return ""
+
+
+def _result(context: Context, agent: Agent, who: str) -> str:
+    moment = clock.parse(agent.ended_at)
+    when = status_file.age(int((clock.now() - moment).total_seconds())) if moment else "earlier"
+    lead = f"This agent has finished already ({who}, {when}); nothing was started."
+    whole = fenced(f"{lead} Its result:", agent.result.split("\n")) if units(agent.result) <= RESULT_LIMIT_CHARS else ""
+    if whole and units(whole) <= RESULT_LIMIT_CHARS:
+        return whole
+    path = ownfolder.result_place(context.root, agent.run)
+    try:
+        ownfolder.put(context.root, path, ownfolder.result(agent.run, agent.conversation, agent.result))
+        rest = f"Its result is in {clean(str(path))}; read it."
+    except (StateError, OSError):
+        rest = f"Its result is in {clean(agent.output or agent.transcript)}."
+    return fenced(f"{lead} {rest} This is its beginning:", agent.result[: RESULT_LIMIT_CHARS - 1_500].split("\n"))
+
+
+def _teammate(context: Context, event: Call, call: Agent) -> Relaunch | None:
+    found = teammates(context.project, call.conversation, call.process)
+    same = [each for each in found if each.name == call.name and each.epoch != call.epoch and not each.discarded]
+    if not same:
+        return None
+    who = one_line(call.name, 60)
+    why = (
+        f"The teammate {who} is there already: send it the task with SendMessage to: {who!r}. If it doesn't answer, "
+        "launch another under another name."
+    )
+    line = f"the teammate {who} not started: already running."
+    return Relaunch(why, messages=tell_user(context, event, line), source=same[0].id)
+
+
+def _name(event: Call) -> str:
+    name = event.tool_input.get("name")
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,450 @@
+"""The life of an agent: called, launched, running, ended, used.
+
+Each signal is a step on one row of table `agents` (`memory.rows.Agent`), whichever comes first: `report` and `merge`
+make the step, the functions that record a signal load and store the row, in a transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from holdfast import capture, clock
+from holdfast.files.redact import MARGIN_CHARS, redact
+from holdfast.memory import log
+from holdfast.memory.rows import Agent
+from holdfast.memory.store import new_id
+from holdfast.sessions.ownership import sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from holdfast.project import OpenProject
+
+PROMPT_LIMIT_CHARS = 4_000  # characters of a launch's prompt that are kept
+RESULT_LIMIT_CHARS = 1_000_000  # of an agent's result that are kept
+LOGGED_CHARS = 4_000  # of an agent's result that the log has
+State = Literal["called", "launched", "running", "missing", "stopped", "completed", "failed"]
+STATES = ("called", "launched", "running", "missing", "stopped", "completed", "failed")
+"""What is reported of an agent. A later one beats an earlier one, so a failure beats "completed" from the same run."""
+BEGUN = ("called", "launched", "running")
+DONE = ("stopped", "completed")  # states of an agent that has a result
+_WHAT = {
+    "missing": "agent is gone",
+    "stopped": "agent stopped",
+    "completed": "agent completed",
+    "failed": "agent failed",
+}
+"""What the log says of a state."""
+
+# What stands in place of the prompt that an agent was called under:
+CLEARED = "cleared"  # from before `/clear`: its result answers nothing any more
+ANY = ""  # cut off at work, or continued: its result answers the same work under any prompt
+
+
+def report(agent: Agent, state: str, at: str, result: str = "", *, transcript: str = "", used: bool = False) -> Agent:
+    """Return an agent after a signal. A weaker one never replaces a stronger one.
+
+    An agent that is sent on after its result was used runs again, and its next result is a new one. One that was
+    interrupted and goes on is judged again, and its result answers its call, whoever repeats it.
+
+    Args:
+        agent: the agent before.
+        state: what is reported.
+        at: when (UTC stamp).
+        result: its last message, or the error.
+        transcript: the path of its own transcript; empty if unknown.
+        used: whether the main conversation has this result.
+    """
+    if agent.state == "missing" and agent.verdict == "failed" and state not in ("missing", "failed"):
+        agent = replace(agent, verdict="unwritten")
+    if state == "running" and agent.state == "missing":
+        agent = replace(agent, state=state, resumed=True, since=at, used_at="", prompt_id=ANY, answered="")
+    elif state == "running" and agent.used_at and not agent.resumed:
+        agent = replace(agent, resumed=True, since=at)
+    elif agent.resumed and state not in BEGUN:
+        agent = replace(agent, state=state, resumed=False, result=result, changed_at=at, used_at="")
+    elif STATES.index(state) >= STATES.index(agent.state):
+        same_end = state == "completed" and agent.state in DONE  # it ended at its stop, whenever that is notified
+        changed = agent.changed_at if same_end else at
+        agent = replace(agent, state=state, result=result or agent.result, changed_at=changed)
+    return replace(
+        agent,
+        transcript=transcript or agent.transcript,
+        used_at=agent.used_at or at if used else agent.used_at,
+    )
+
+
+def merge(call: Agent, run: Agent) -> Agent:
+    """Return one agent of two rows: what a call wanted, and what its run has reported."""
+    joined = report(call, run.state, run.changed_at, run.result, transcript=run.transcript)
+    began = min(call.launched_at, run.launched_at)
+    return replace(
+        joined,
+        run=run.run,
+        agent_type=call.agent_type or run.agent_type,
+        launched_at=began,
+        since=run.since if run.resumed else began,
+        resumed=run.resumed,
+        used_at=call.used_at or run.used_at,
+        reminded=call.reminded or run.reminded,
+    )
+
+
+def is_open(agent: Agent) -> bool:
+    """Return whether an agent runs, or anything about it is still to be judged or told (`Agent.open`)."""
+    if agent.kind == "script":
+        return bool(agent.run) and agent.state in BEGUN
+    if not agent.call:
+        return agent.state in (*BEGUN, "missing")
+    return agent.status != "used" or not agent.judged or agent.state == "missing" or is_disputable(agent)
+
+
+def is_disputable(agent: Agent) -> bool:
+    """Return whether an agent failed after its phase was judged completed."""
+    return agent.state == "failed" and agent.verdict == "completed" and bool(agent.phase)
+
+
+def call_id(tool_use_id: str | None, tool_input: Mapping[str, Any]) -> str:
+    """Return the id of a call: the client's or, for old clients, one made from the call's input.
+
+    Without the client's ids, two calls with the same input in one session count as one.
+    """
+    if tool_use_id:
+        return tool_use_id
+    text = json.dumps(tool_input, sort_keys=True, default=str)
+    return f"asked:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def run_id(agent_id: str, call: str) -> str:
+    """Return the id of a run: the client's agent id or, if the client gives none, one made from the call."""
+    return agent_id or f"call:{call}"
+
+
+def record_call(project: OpenProject, conversation: str, call: str, **about: Any) -> Agent:
+    """Store that an agent, or a script, is called, with fields of `Agent`. A call that is known stays as it is."""
+    with project.ledger.transaction():
+        return of_call(project, conversation, call) or store(project, _new(project, conversation, call=call, **about))
+
+
+def record_launch(
+    project: OpenProject,
+    conversation: str,
+    call: str,
+    agent_type: str,
+    workflow: str,
+    phase: str,
+    *,
+    description: str = "",
+    prompt: str = "",
+) -> None:
+    """Store for which phase a call launches an agent, with the beginning of its prompt. The first time counts."""
+    words: dict[str, Any] = {"description": beginning(project, description), "prompt": beginning(project, prompt)}
+    with project.ledger.transaction():
+        before = record_call(project, conversation, call)
+        if before.state != "called":
+            return
+        launch = replace(before, agent_type=agent_type, workflow=workflow, phase=phase, **words)
+        _log_launch(project, store(project, report(launch, "launched", "")))
+
+
+def name_run(project: OpenProject, conversation: str, call: str, run: str, output: str = "") -> None:
+    """Store which run a known call started, and the path of its output, if the client says that.
+
+    A call that was given up and does return is open again.
+    """
+    with project.ledger.transaction():
+        conversation = _home(project, conversation, run)
+        agent = of_call(project, conversation, call)
+        if agent is None:
+            return
+        table = project.ledger.table(Agent)
+        reported = table.one(run=run, conversation=conversation, call="")
+        named = replace(agent, run=run, named=True, output=output or agent.output)
+        if reported:
+            table.drop(id=reported.id)
+            named = merge(named, reported)
+        if named.verdict == "abandoned":
+            named = replace(named, verdict="")
+        if named != agent:
+            _log_launch(project, store(project, named))
+            _log_end(project, named)
+
+
+def record_report(
+    project: OpenProject,
+    conversation: str,
+    run: str,
+    state: State,
+    result: str = "",
+    *,
+    agent_type: str = "",
+    transcript: str = "",
+    used: bool = False,
+    **about: Any,
+) -> Agent:
+    """Store what a run reported (`report`), and return its agent.
+
+    Args:
+        project: the project.
+        conversation: the conversation whose event it was. An agent of one that is over belongs to it from now on.
+        run: the run.
+        state: the state that the signal reports.
+        result: its last message, or the error. Of a longer one the beginning is kept, which says so.
+        agent_type: the kind of agent; empty if the signal doesn't say.
+        transcript: the path of the run's own transcript; empty if unknown.
+        used: whether the main conversation has this result, from the call's return or from a notification.
+        about: further fields of `Agent` that the signal tells.
+    """
+    masked = _masked_result(project, result)
+    with project.ledger.transaction():
+        before = of_run(project, conversation, run) or _adopt(project, conversation, run)
+        agent = before or _new(project, conversation, run=run, agent_type=agent_type, state="launched")
+        agent = report(replace(agent, **about), state, clock.stamp(), masked, transcript=transcript, used=used)
+        if agent != before:
+            store(project, agent)
+            if before is None or agent.changed_at != before.changed_at or agent.state != before.state:
+                _log_end(project, agent)
+        return agent
+
+
+def mark_missing(project: OpenProject, conversation: str, listed: Collection[str]) -> None:
+    """Mark the agents as missing that run, but that the client no longer lists at a Stop.
+
+    An agent that was killed sends no SubagentStop (client fact §3.4). It is missing at first and counts as failed only
+    at the next main-thread event, because its own last event may still be on its way.
+    """
+    for agent in list_open(project, conversation):
+        if agent.kind == "script" or agent.run in ("", *listed):
+            continue
+        if agent.resumed and agent.state != "running":  # it brought no new result, so the one that was used stays
+            change(project, agent, resumed=False)
+        elif agent.state == "running":
+            record_report(project, conversation, agent.run, "missing")
+
+
+def abandon_calls(project: OpenProject, conversation: str) -> None:
+    """Close the foreground calls that never returned: at a prompt of the main thread none can still run."""
+    for agent in unanswered(project, conversation):
+        judge(project, agent, "abandoned")
+
+
+def judge(project: OpenProject, agent: Agent, verdict: str, *, before: Collection[str] = ("", "unwritten")) -> bool:
+    """Give an agent a verdict if it has one of those `before`; of several processes that try, one gets True."""
+    with project.ledger.transaction():
+        now = project.ledger.table(Agent).one(id=agent.id)
+        if now is None or now.verdict not in before:
+            return False
+        store(project, replace(now, verdict=verdict))
+        return True
+
+
+def change(project: OpenProject, agent: Agent, **values: Any) -> None:
+    """Change fields of an agent's row, whatever else has changed in it meanwhile."""
+    with project.ledger.transaction():
+        if now := project.ledger.table(Agent).one(id=agent.id):
+            store(project, replace(now, **values))
+
+
+def store(project: OpenProject, agent: Agent) -> Agent:
+    """Write an agent's row, and return it."""
+    return project.ledger.table(Agent).put(replace(agent, open=is_open(agent)))
+
+
+def of_call(project: OpenProject, conversation: str, call: str) -> Agent | None:
+    """Return what a call launched; None if the call is unknown."""
+    return project.ledger.table(Agent).one(conversation=conversation, call=call)
+
+
+def of_run(project: OpenProject, conversation: str, run: str) -> Agent | None:
+    """Return the agent that a run belongs to, whether or not a call is known for it; of several calls the latest."""
+    home = _home(project, conversation, run)
+    return project.ledger.table(Agent).one(run=run, conversation=home, order="launched_at DESC, call")
+
+
+def list_launched(project: OpenProject, conversation: str) -> list[Agent]:
+    """Return all agents that a conversation launched, in order of launch."""
+    table, calls = project.ledger.table(Agent), "call <> '' AND kind <> 'script' AND verdict <> 'refused'"
+    return table.where(calls, conversation=conversation, order="launched_at, call")
+
+
+def list_open(project: OpenProject, conversation: str | None = None) -> list[Agent]:
+    """Return the agents and scripts with `Agent.open`, of a conversation or of all, in order of launch."""
+    of: dict[str, Any] = {} if conversation is None else {"conversation": conversation}
+    return project.ledger.table(Agent).where(order="launched_at, call", open=True, **of)
+
+
+def launched(project: OpenProject, conversation: str) -> list[Agent]:
+    """Return the open agents that were launched by a known call, in order of launch."""
+    return [each for each in list_open(project, conversation) if each.call and each.kind != "script"]
+
+
+def waiting(project: OpenProject, conversation: str) -> list[Agent]:
+    """Return the named agents of a conversation that run, or whose results have not reached it, in order of launch."""
+    return [each for each in launched(project, conversation) if each.named and each.status != "used"]
+
+
+def unanswered(project: OpenProject, conversation: str) -> list[Agent]:
+    """Return the agents whose calls have not returned, as far as the ledger knows, in order of launch."""
+    return [each for each in launched(project, conversation) if not each.named and not each.verdict]
+
+
+def unclaimed(project: OpenProject, conversation: str) -> list[Agent]:
+    """Return the runs that run, or are missing, and for which no call is known."""
+    return [each for each in list_open(project, conversation) if not each.call]
+
+
+def may_have_started(call: Agent, run: Agent) -> bool:
+    """Return whether a call whose run is unknown can have started a run. An older run was interrupted, untold."""
+    return run.agent_type == call.agent_type and run.launched_at >= call.launched_at
+
+
+def candidates(project: OpenProject, conversation: str, run: str) -> list[Agent]:
+    """Return the calls that may have started a run: the one that names it, or all of its type without a run."""
+    agent = of_run(project, conversation, run)
+    if agent is None or agent.call:
+        return [agent] if agent else []
+    return [each for each in unanswered(project, conversation) if may_have_started(each, agent)]
+
+
+def attribute(project: OpenProject, conversation: str, run: str, transcript: str = "") -> Agent | None:
+    """Return the agent that a running subagent is; None if several could be it, or none is known.
+
+    Until a call returns, the client doesn't say which run it started (client fact §3.4). A foreground run is matched by
+    its type; if several of one type run, by the prompt that its own transcript begins with, which lies beside the main
+    session's `transcript`.
+    """
+    found = candidates(project, conversation, run)
+    if len(found) == 1 and (found[0].named or len(_rivals(project, conversation, found[0].agent_type)) == 1):
+        return found[0]
+    prompt = project.transcripts.agent_prompt(transcript, run) if found else ""
+    same = [each for each in found if prompt and each.prompt == beginning(project, prompt)]
+    return same[0] if len({(each.workflow, each.phase) for each in same}) == 1 else None
+
+
+def _rivals(project: OpenProject, conversation: str, agent_type: str) -> list[Agent]:
+    """Return the running agents of a type that are known by no call, and that an unanswered call may have started."""
+    calls = unanswered(project, conversation)
+    runs = [each for each in unclaimed(project, conversation) if each.agent_type == agent_type]
+    return [run for run in runs if run.status == "running" and any(may_have_started(each, run) for each in calls)]
+
+
+def in_flight(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
+    """Return the agents of all conversations of this worktree that run for a workflow, in order of launch.
+
+    An agent whose run the client has not named yet gets that run's id if only one run is possible. `free` says whether
+    a conversation's agents for no workflow in particular count too.
+    """
+    found = [each for each in _of_workflow(project, workflow, free) if each.status == "running"]
+    awaited = [(each.conversation, each.agent_type) for each in found if not each.named]
+    return [
+        each if awaited.count((each.conversation, each.agent_type)) != 1 or each.named else _with_run(project, each)
+        for each in found
+    ]
+
+
+def unused(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
+    """Return the agents that worked for a workflow here and ended without a known use, in that order (`in_flight`)."""
+    found = [each for each in _of_workflow(project, workflow, free) if each.unused]
+    return sorted(found, key=lambda each: (each.changed_at, each.call))
+
+
+def as_json(agent: Agent, *names: str) -> dict[str, Any]:
+    """Return some of an agent's values as commands with `--json` print them, by the names that they print."""
+    values = {
+        "session": agent.conversation,
+        "tool_use_id": agent.call,
+        "agent_id": agent.run,
+        "background": agent.named,
+        "workflow": agent.workflow or None,
+        "phase": agent.phase or None,
+        "ended_at": agent.ended_at or None,
+        "last_message": agent.words,
+        "digest": hashlib.sha256(agent.result.encode()).hexdigest()[:12] if agent.result else "",
+    }
+    return {name: values[name] if name in values else getattr(agent, name) for name in names}
+
+
+def beginning(project: OpenProject, text: str, most: int = PROMPT_LIMIT_CHARS) -> str:
+    """Return the first characters of `redacted(text)`, of which only as much as needed is looked at.
+
+    What a cut may have halved, so that it wasn't masked, is left out.
+    """
+    looked_at = text[: most + 2 * MARGIN_CHARS]
+    masked = redacted(project, looked_at)
+    return (masked if looked_at == text else masked[:-MARGIN_CHARS])[:most]
+
+
+def redacted(project: OpenProject, text: str) -> str:
+    """Return an agent's words as they are stored, with secrets and the user's excluded text masked."""
+    masked = capture.event(project.config, {"text": text})["text"]
+    return redact(str(masked)).encode("utf-8", "replace").decode()  # the ledger can't store lone surrogates
+
+
+def _masked_result(project: OpenProject, result: str) -> str:
+    if len(result) <= RESULT_LIMIT_CHARS:
+        return redacted(project, result)
+    cut = f"… (the first {RESULT_LIMIT_CHARS:,} of {len(result):,} characters; the agent's transcript has all of it)"
+    return beginning(project, result, RESULT_LIMIT_CHARS - len(cut)) + cut
+
+
+def _new(project: OpenProject, conversation: str, **fields: Any) -> Agent:
+    now = clock.stamp()
+    return Agent(new_id(), conversation, project.worktree, launched_at=now, since=now, **fields)
+
+
+def _home(project: OpenProject, conversation: str, run: str) -> str:
+    """Return the conversation that an agent belongs to now: its own may go on under another id."""
+    row = project.ledger.one(
+        "SELECT heir FROM agent_heirs WHERE project = ? AND session = ?", project.key, conversation
+    )
+    known = row and project.ledger.table(Agent).one(run=run, conversation=row["heir"])
+    return known.conversation if known else conversation
+
+
+def _adopt(project: OpenProject, conversation: str, run: str) -> Agent | None:
+    """Move an agent to the conversation that continues it, if the one that launched it is over; None for no such.
+
+    SendMessage continues an interrupted agent in whichever session sends it, under the agent's own id, which is unique.
+    """
+    table = project.ledger.table(Agent)
+    agent = table.one("call <> ''", run=run, order="launched_at DESC")
+    if agent is None or not sessions.process_gone(project, agent.conversation):
+        return None
+    mark_missing(project, agent.conversation, ())
+    table.update({"conversation": conversation}, id=agent.id)
+    return table.one(id=agent.id)
+
+
+def _of_workflow(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
+    found = [each for each in list_open(project) if each.call and each.kind != "script"]
+    here = [each for each in found if each.worktree == project.worktree]
+    return [each for each in here if each.workflow == workflow or (not each.workflow and free(each.conversation))]
+
+
+def _with_run(project: OpenProject, agent: Agent) -> Agent:
+    runs = [each for each in unclaimed(project, agent.conversation) if each.status == "running"]
+    runs = [each for each in runs if may_have_started(agent, each)]
+    return replace(agent, run=runs[0].run) if len(runs) == 1 else agent
+
+
+def _log_launch(project: OpenProject, agent: Agent) -> None:
+    data = {"agent_id": agent.run or None, "agent_type": agent.agent_type, "call": agent.call, "last_message": ""}
+    log.note(
+        project, "agent", "agent launched", **_about(agent), at=agent.launched_at, data=data, id=f"call {agent.id}"
+    )
+
+
+def _log_end(project: OpenProject, agent: Agent) -> None:
+    """Write how an agent ended into the log; a stronger report of the same run replaces it."""
+    if agent.state in _WHAT:
+        data = {"agent_id": agent.run, "agent_type": agent.agent_type, "call": agent.call}
+        data["last_message"] = agent.result[:LOGGED_CHARS]
+        about = _about(agent) | {"at": agent.changed_at, "id": f"end {agent.conversation} {agent.run}"}
+        log.note(project, "agent", _WHAT[agent.state], **about, data=data)
+
+
+def _about(agent: Agent) -> dict[str, str]:
+    return {"conversation": agent.conversation, "workflow": agent.workflow, "phase": agent.phase}
