@@ -166,6 +166,8 @@ def _answer(line: Line, value: Mapping[str, Any]) -> Iterator[Statement | Call |
 def _user(line: Line, value: Mapping[str, Any], calls: dict[str, Call]) -> Iterator[Prompt | Notice | Result]:
     content = mapping(value, "message").get("content")
     results = [block for block in _blocks(content) if block.get("type") == "tool_result"]
+    if not results and "toolUseResult" in value:
+        results = [{}]  # a response is one, also without its block
     response = value.get("toolUseResult") if len(results) == 1 else None
     for block in results:
         id = text(block, "tool_use_id")
