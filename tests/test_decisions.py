@@ -175,5 +175,5 @@ def test_the_newest_decisions_stay(
         return [each["session"] for each in found if each["kind"] == "decision"]
 
     assert sessions() == ["s3", "s2"]
-    holdfast("forget", "--since", "1h", "--yes", root=made.root)
+    holdfast("forget", "--everything", "--yes", root=made.root)
     assert sessions() == []

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from holdfast.report import page, story, tables
-from holdfast.sessions.compaction.losses import Loss
-from holdfast.sessions.history.timeline import _SOURCES
 from holdfast.workflow.model import Phase
-from tests.handmade import ME, OTHER, workspace
+from tests.handmade import OTHER, workspace
 from tests.played import SECRET, Days
-from tests.storied import at, compaction, delivery, run, session, told
+from tests.storied import compaction, delivery, run, session, told
 from tests.storied import story as story_of
 
 if TYPE_CHECKING:
@@ -139,7 +137,6 @@ def test_every_kind_of_happening_has_a_box_and_a_rule_that_hides_it() -> None:
     """One that the log learns to tell has to be added here."""
     for kind in tables.KINDS:
         assert f".log:has(#show-{kind}:not(:checked)) .kind-{kind}" in STYLE
-    assert len(_SOURCES) == len(tables.KINDS) + 1  # two tell of agents: what they did, and what was reused
 
 
 def test_an_empty_project_has_a_page(holdfast_project: Callable[..., HoldfastProject]) -> None:
@@ -157,15 +154,13 @@ def test_an_empty_project_has_a_page(holdfast_project: Callable[..., HoldfastPro
 
 def test_the_numbers_count_what_was_owed_and_what_came_back() -> None:
     """No compaction that did not come, nor one with nothing to restore; one that nobody answered is no success."""
-    came = {"came_at": at("09:10")}
-    kept = Loss(ME, "key", "Calculator", {"phases": (2, 6), "context": (1, 3)}, at("09:11"))
     compactions = (
-        compaction(**came, given=(delivery(),), losses=(kept,)),
-        compaction(**came, given=(delivery(state="delivered"),)),
-        compaction(**came, given=(delivery(state="absent"),)),
-        compaction(came_at=None, missed=True),
-        compaction(**came, workflows=()),
-        compaction(came_at=None),
+        compaction(deliveries=(delivery(),), facts=9, facts_kept=3),
+        compaction(deliveries=(delivery(state="delivered"),)),
+        compaction(deliveries=(delivery(state="absent"),)),
+        compaction(restored_at=None, missed=True),
+        compaction(workflows=()),
+        compaction(restored_at=None),
     )
     runs = tuple(run(outcome=each) for each in ("running", "failed", "failed", "completed", "left"))
     statuses: tuple[Literal["completed", "failed", "active"], ...] = ("completed", "failed", "active", "completed")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock
-from holdfast.memory import context_costs
+from holdfast.memory import costs
 from holdfast.report import story
-from holdfast.sessions.history import archive
+from holdfast.sessions import archive
 from holdfast.sessions.ownership import sessions
 from tests.handmade import ME, OTHER, THIRD, workflow, workspace
 from tests.played import Days
@@ -60,16 +60,18 @@ def test_story_of_three_days_is_complete(days: HoldfastProject) -> None:
         ("researcher", "left", False),
     ]
     assert {run.ended_at[8:16] for run in told.sessions[1].runs} == {"02T13:40"}
-    assert [(each.session, each.trigger, len(each.given), len(each.losses)) for each in told.compactions] == [
-        (ME, "manual", 2, 1),
-        (OTHER, "manual", 1, 0),
-        (ME, "auto", 1, 1),
+    assert [
+        (each.row.conversation, each.row.trigger, len(each.deliveries), each.row.facts > 0) for each in told.compactions
+    ] == [
+        (ME, "manual", 2, True),
+        (OTHER, "manual", 1, False),
+        (ME, "auto", 1, True),
     ]
     assert {each.workflow.format: (each.owner, each.archived) for each in told.workflows} == {
         "hybrid": (ME, False),
         "compaction": ("", False),
     }
-    assert {each.session for each in told.costs} == {ME, OTHER, THIRD}
+    assert {each.conversation for each in told.costs} == {ME, OTHER, THIRD}
     assert not told.more
     assert "Plan it" in told.phases.values()
 
@@ -79,9 +81,9 @@ def test_of_a_session_only_what_is_its_own(days: HoldfastProject) -> None:
     told = gather(days, session=OTHER)
 
     assert [each.id for each in told.sessions] == [OTHER]
-    assert [each.session for each in told.compactions] == [OTHER]
+    assert [each.row.conversation for each in told.compactions] == [OTHER]
     assert [each.workflow.title for each in told.workflows] == ["Calculator"]
-    assert {each.session for each in told.costs} == {OTHER}
+    assert {each.conversation for each in told.costs} == {OTHER}
     assert {each.session for each in told.happened if each.kind != "owner"} == {OTHER}
     assert [each.workflow.title for each in gather(days, session=THIRD).workflows] == []
 
@@ -134,7 +136,7 @@ def test_what_is_older_than_asked_for_is_not_told(opened: Workspace, at: Callabl
 
     def work() -> None:
         archive.keep(opened, one, clock.stamp())
-        context_costs.note(opened, ME, "SessionStart", {"shipped/x": 100}, agent=False)
+        costs.note(opened, ME, "SessionStart", {"shipped/x": 100}, agent=False)
 
     work()
     at("10:00")
@@ -142,4 +144,5 @@ def test_what_is_older_than_asked_for_is_not_told(opened: Workspace, at: Callabl
         told = story.gather(opened, since=since)
         assert (len(told.workflows), len(told.costs)) == (expected,) * 2
     work()
-    assert [each.units for each in story.gather(opened, since=datetime(2026, 3, 1, 10, tzinfo=UTC)).costs] == [100]
+    since = datetime(2026, 3, 1, 10, tzinfo=UTC)
+    assert [each.characters for each in story.gather(opened, since=since).costs] == [200], "the counter has both"

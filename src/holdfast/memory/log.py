@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
+import uuid
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.memory.rows import Event
-from holdfast.memory.store import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,8 +49,13 @@ def note(
     about = (conversation, workflow, title, phase, what, json.dumps(dict(data or {})))
     table = project.ledger.table(Event)
     with project.ledger.transaction():
-        table.put(Event(new_id(), at or clock.stamp(), kind, project.worktree, *about))
+        table.put(Event(_new_id(), at or clock.stamp(), kind, project.worktree, *about))
         table.prune("at", LIMIT, kind=kind)
+
+
+def _new_id() -> str:
+    """Return an id that is unique across machines and greater than those made before: the order within a moment."""
+    return f"{time.time_ns():016x}{uuid.uuid4().hex[:16]}"
 
 
 def last_decisions(project: OpenProject) -> dict[str, tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.memory import context_costs
+from holdfast.memory import costs
 from holdfast.report.markup import tag
 from holdfast.workflow.wording import count, plural
 
@@ -34,7 +34,7 @@ def _counted(story: Story) -> Iterator[tuple[str, str, str]]:
         good = sum(each.ending in ("confirmed", "given") for each in owed)
         more = f"{good} of {len(owed)} restored" if owed else "nothing to restore"
         yield f"{len(came):,}", plural(len(came), "compaction"), more
-    kept, total = (sum(getattr(loss, name) for each in came for loss in each.losses) for name in ("kept", "total"))
+    kept, total = sum(each.row.facts_kept for each in came), sum(each.row.facts for each in came)
     if total:
         yield f"{kept}/{total}", f"{plural(total, 'fact')} kept by summaries", "word for word"
     if story.workflows:
@@ -44,6 +44,6 @@ def _counted(story: Story) -> Iterator[tuple[str, str, str]]:
         counts = {word: sum(run.outcome == outcome for run in runs) for outcome, word in _UNFINISHED}
         more = ", ".join(f"{number}\u00a0{word}" for word, number in counts.items() if number)
         yield f"{len(runs):,}", plural(len(runs), "agent"), more or "completed"
-    if units := sum(each.units for each in story.costs):
-        tokens = count(context_costs.tokens(units), "token")
-        yield f"{units:,}", f"{plural(units, 'character')} added to the context", f"about {tokens}"
+    if characters := sum(each.characters for each in story.costs):
+        tokens = count(costs.tokens(characters), "token")
+        yield f"{characters:,}", f"{plural(characters, 'character')} added to the context", f"about {tokens}"

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from holdfast import clock
-from holdfast.memory import context_costs
+from holdfast.memory import costs
+from holdfast.sessions import archive, compactions, timeline
 from holdfast.sessions.agents import agent_status
-from holdfast.sessions.compaction import aftermath
-from holdfast.sessions.history import archive, timeline
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
 
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.memory.context_costs import Cost
+    from holdfast.memory.rows import Cost
     from holdfast.sessions.agents.agent_status import Agent
-    from holdfast.sessions.compaction.aftermath import Compaction
+    from holdfast.sessions.compactions import Report
     from holdfast.sessions.history.timeline_event import TimelineEvent
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
@@ -61,7 +60,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class WorkflowEntry:
     """A workflow as in its file or the archive, with its checkout, its owner, and whether only the archive has it."""
 
     workflow: Workflow
@@ -95,8 +94,8 @@ class Story:
     session: str
     sessions: tuple[Session, ...]
     unseen: int
-    compactions: tuple[Compaction, ...]
-    workflows: tuple[Told, ...]
+    compactions: tuple[Report, ...]
+    workflows: tuple[WorkflowEntry, ...]
     costs: tuple[Cost, ...]
     happened: tuple[TimelineEvent, ...]
     more: bool
@@ -124,8 +123,8 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
     happened = timeline.happened(project, since=since, session=session or None, limit=limit + 1)
     compacted = [
         each
-        for each in aftermath.recent(project)
-        if each.at >= start and session in ("", each.session, each.restored_in)
+        for each in sorted(compactions.recent(project), key=lambda each: each.at, reverse=True)
+        if each.at >= start and session in ("", each.row.conversation, each.row.restored_in)
     ]
     workflows = _workflows(project, start, session, compacted)
     seen = _sessions(project, start, session)
@@ -139,7 +138,7 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
         unseen=max(len(seen) - SESSIONS, 0),
         compactions=tuple(compacted),
         workflows=tuple(workflows),
-        costs=tuple(context_costs.totals(project, session=session, since=start)),
+        costs=tuple(costs.totals(project, conversation=session, since=start)),
         happened=tuple(happened[:limit]),
         more=len(happened) > limit,
         phases={
@@ -174,16 +173,16 @@ def _runs(project: Workspace, session: Session, since: str) -> tuple[Run, ...]:
     return tuple(found)
 
 
-def _workflows(project: Workspace, since: str, session: str, compacted: Iterable[Compaction]) -> list[Told]:
+def _workflows(project: Workspace, since: str, session: str, compacted: Iterable[Report]) -> list[WorkflowEntry]:
     """Return the workflows to show: all, or for one session those it owns or that its compactions name."""
     kept = archive.entries(project)
     listed = [
-        Told(each, project.worktree, owners.owner(project, each) or "", archived=False)
+        WorkflowEntry(each, project.worktree, owners.owner(project, each) or "", archived=False)
         for each in registry.all_found(project).workflows
     ]
     here = {(each.worktree, each.workflow.key) for each in listed}
     listed += [
-        Told(each.workflow, each.worktree, "", archived=True)
+        WorkflowEntry(each.workflow, each.worktree, "", archived=True)
         for each in kept
         if (each.worktree, each.workflow.key) not in here and each.completed_at >= since
     ]

@@ -5,30 +5,27 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from holdfast.memory import context_costs
+from holdfast.memory import costs as counted
 from holdfast.report import markup, wording
 from holdfast.report.markup import foreign_text, tag
 from holdfast.report.wording import brief
-from holdfast.sessions.history import timeline
+from holdfast.sessions import timeline
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from xml.etree.ElementTree import Element
 
-    from holdfast.memory.context_costs import Cost
+    from holdfast.memory.rows import Cost, Delivery
     from holdfast.report.markup import Content
-    from holdfast.report.story import Run, Session, Story, Told
-    from holdfast.sessions.compaction.aftermath import Compaction
-    from holdfast.sessions.compaction.deliveries import Delivery
-    from holdfast.sessions.compaction.losses import Loss
+    from holdfast.report.story import Run, Session, Story, WorkflowEntry
+    from holdfast.sessions.compactions import Report
     from holdfast.sessions.history.timeline_event import TimelineEvent
 
 KINDS = {
     "session": "sessions",
     "compaction": "compactions",
     "delivery": "guidance",
-    "loss": "summaries",
     "phase": "phases",
     "agent": "agents",
     "decision": "decisions",
@@ -60,7 +57,7 @@ def sessions(story: Story) -> Element:
 
 
 def _session(story: Story, each: Session) -> Element:
-    came = sum((one.restored_in or one.session) == each.id for one in story.compactions)
+    came = sum((one.row.restored_in or one.row.conversation) == each.id for one in story.compactions)
     until = story.made_at if each.standing == "live" else each.last_at
     cells: tuple[Content, ...] = (
         wording.session(each.id),
@@ -80,42 +77,32 @@ def compactions(story: Story) -> Element:
     return _table(heads, [_compaction(each) for each in story.compactions])
 
 
-def _mark(compaction: Compaction) -> Element:
+def _mark(report: Report) -> Element:
     """Return the sign of how a compaction ended."""
-    return tag("i", class_=f"mark {compaction.ending}", aria_hidden="true")
+    return tag("i", class_=f"mark {report.ending}", aria_hidden="true")
 
 
-def _compaction(each: Compaction) -> Element:
+def _compaction(each: Report) -> Element:
+    row = each.row
     had = [tag("div", foreign_text(brief(saved.title, 60)), f" {brief(saved.phase, 60)}") for saved in each.workflows]
-    given = [tag("div", _given(delivery)) for delivery in each.given]
-    kept = [_loss(loss) for loss in each.losses]
-    moved = "" if each.restored_in in ("", each.session) else f" → {wording.session(each.restored_in)}"
+    given = [tag("div", _given(delivery)) for delivery in each.deliveries]
+    moved = "" if row.restored_in in ("", row.conversation) else f" → {wording.session(row.restored_in)}"
     cells: tuple[Content, ...] = (
         [_mark(each), f" {wording.moment(each.at)}"],
-        f"{wording.session(each.session)}{moved}",
-        wording.TRIGGERS.get(each.trigger, brief(each.trigger, 20)),
+        f"{wording.session(row.conversation)}{moved}",
+        wording.TRIGGERS.get(row.trigger, brief(row.trigger, 20)),
         had or "no workflow",
         [tag("b", wording.ENDINGS[each.ending].capitalize()), *given],
-        kept or "–",
+        f"{row.facts_kept} of {count(row.facts, 'fact')}, word for word" if row.facts else "–",
     )
     return _row(cells)
-
-
-def _loss(loss: Loss) -> Element:
-    """Return how many of a workflow's facts a summary had."""
-    return tag(
-        "div",
-        f"{loss.kept} of {count(loss.total, 'fact')} of ",
-        foreign_text(brief(loss.title, 40)),
-        ", word for word",
-    )
 
 
 def _given(delivery: Delivery) -> list[Element | str]:
     if delivery.state == "refused":
         return [foreign_text(brief(delivery.title, 60)), f": {_STATES['refused']}"]
     more = f", {count(delivery.omitted, 'more line')} in the full version" if delivery.omitted else ""
-    size = f"{count(delivery.units, 'character')} with {delivery.event}{more}"
+    size = f"{count(delivery.characters, 'character')} with {delivery.event}{more}"
     return [foreign_text(brief(delivery.title, 60) or "the trail"), f": {size}; {_STATES[delivery.state]}"]
 
 
@@ -125,7 +112,7 @@ def workflows(story: Story) -> Element:
     return _table(heads, [_workflow(story, each) for each in story.workflows])
 
 
-def _workflow(story: Story, told: Told) -> Element:
+def _workflow(story: Story, told: WorkflowEntry) -> Element:
     workflow = told.workflow
     phases = [
         tag("li", foreign_text(brief(each.title, 80)), f" {each.status}", class_=each.status)
@@ -168,22 +155,22 @@ def _run(story: Story, run: Run) -> Element:
 
 def costs(story: Story) -> Element:
     """Return the table of what was put into the model's context, by session, event and handler."""
-    total = sum(each.units for each in story.costs)
+    total = sum(each.characters for each in story.costs)
     rows = [
         row
-        for session, parts in groupby(story.costs, key=lambda each: each.session)
+        for session, parts in groupby(story.costs, key=lambda each: each.conversation)
         for row in _costs(session, list(parts), total)
     ]
     heads = ("Session", "Event", "Handler", "Times", "Characters", "Tokens")
-    rule = tag("p", f"{context_costs.RULE[0].upper()}{context_costs.RULE[1:]}.", class_="note")
+    rule = tag("p", f"{counted.RULE[0].upper()}{counted.RULE[1:]}.", class_="note")
     return tag("div", [_table(heads, rows), rule] if rows else "")
 
 
 def _costs(session: str, parts: Sequence[Cost], total: int) -> list[Element]:
-    units = sum(each.units for each in parts)
-    share = tag("i", class_="share", style=f"width:{units / total * 100:.1f}%", aria_hidden="true")
-    size: list[Element | str] = [f"{units:,}", share]
-    whole: tuple[Content, ...] = (wording.session(session), "all", "", "", size, f"{context_costs.tokens(units):,}")
+    characters = sum(each.characters for each in parts)
+    share = tag("i", class_="share", style=f"width:{characters / total * 100:.1f}%", aria_hidden="true")
+    size: list[Element | str] = [f"{characters:,}", share]
+    whole: tuple[Content, ...] = (wording.session(session), "all", "", "", size, f"{counted.tokens(characters):,}")
     return [_row(whole, class_="sum")] + [
         _row(
             (
@@ -191,8 +178,8 @@ def _costs(session: str, parts: Sequence[Cost], total: int) -> list[Element]:
                 f"{each.event}{' (of a subagent)' if each.agent else ''}",
                 foreign_text(each.handler),
                 f"{each.replies:,}",
-                f"{each.units:,}",
-                f"{each.tokens:,}",
+                f"{each.characters:,}",
+                f"{counted.tokens(each.characters):,}",
             )
         )
         for each in parts

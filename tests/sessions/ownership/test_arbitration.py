@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock
+from holdfast.sessions import contents
 from holdfast.sessions.compaction import snapshots
-from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import arbitration, owners, sessions
 from tests.handmade import ME, OTHER, together, workflow, workspace
 from tests.tables import each_row
@@ -51,7 +51,7 @@ def test_a_stale_workflow_of_nobody_is_not_restored(project: Workspace, days: fl
 def test_freshness_counts_from_the_last_change_of_content(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """I001-10: a copy or checkout touches the modification time of a file, not what it says."""
     touched = workflow(project.root, updated_at="2026-03-20T11:00:00.000000Z")
-    generations.keep(project, touched.path, touched.raw, why="test")
+    contents.keep(project, touched.path, touched.raw, why="test")
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-20T12:00:00Z")
 
     assert compacted(project, touched).full is None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.sessions.history import recordings
+from holdfast.sessions import recordings
 from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, together
 
