@@ -279,7 +279,7 @@ def test_the_log_reads_as_git_log_does(project: HoldfastProject, hybrid: Path) -
         "no session of this project begins with '9'" in holdfast("log", "--session", "9", root=project.root, code=1).err
     )
     assert "is not a time" in holdfast("log", "--since", "yesterday", root=project.root, code=2).err
-    for command in ("log", "cost", "report", "forget"):
+    for command in ("log", "cost", "report"):
         said = holdfast(command, "--since", "999999w", root=project.root, code=2).err
         assert "'999999w' is before the year 1. Write a later time" in said, command
     assert holdfast("log", "--since", "2h", root=project.root).out.splitlines() == lines

@@ -31,7 +31,7 @@ OTHERS = {
         "checks/deliveries.py",
         "report/cards.py",
         "report/tables.py",
-        "sessions/compaction/snapshots.py",
+        "sessions/compactions.py",
         "sessions/reading/required_files.py",
         "sessions/reading/read_results.py",
     },

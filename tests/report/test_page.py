@@ -123,7 +123,7 @@ def test_page_states_numbers_compactions_and_agents(played: HoldfastProject) -> 
         "3 phases completed 2 workflows 6 agents 1 running, 1 failed, 1 unfinished",
         "3 Mar 2026 08:10:00 11111111 manual Calculator 3/4 Test it Restored, not confirmed",
         "characters with SessionStart; never arrived Calculator :",
-        "2 of 6 facts of Calculator , word for word",
+        "2 of 6 facts, word for word",
         "builder 11111111 Build it failed, 14 min API Error: 529 Overloaded.",
         "unfinished when its session ended, 40 min",
         "active, phase 4/4, 75%",

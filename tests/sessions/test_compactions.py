@@ -153,9 +153,12 @@ def test_compaction_knows_why_nothing_was_restored(project: Workspace, given: tu
     assert reasons == {came.id: reason, later.id: ""}
 
 
-def test_compaction_that_never_came_is_superseded_by_the_one_that_did(project: Workspace) -> None:
+def test_compaction_that_never_came_is_superseded_by_the_one_that_did(
+    project: Workspace, at: Callable[[str], None]
+) -> None:
     """PreCompact fired twice, and the session came back once."""
     first = announce(project)
+    at("09:01")
     second = announce(project)
     assert claim(project).id == second.id
     found = {each.row.id: each for each in compactions.recent(project)}

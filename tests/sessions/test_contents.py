@@ -34,7 +34,7 @@ def test_the_same_content_is_kept_once(project: Workspace) -> None:
     """A content that is already the latest is not kept again; one that returns after another is."""
     path = project.root / "state.json"
     assert contents.keep(project, path, b"a", why="1")
-    assert contents.keep(project, path, b"a", why="2") is None
+    assert not contents.keep(project, path, b"a", why="2")
     assert contents.keep(project, path, b"b", why="3")
     assert contents.keep(project, path, b"a", why="4")
     assert [row.why for row in contents.list_versions(project, path)] == ["4", "3", "1"]
@@ -82,5 +82,5 @@ def test_failing_ledger_doesnt_stop_a_save(project: Workspace) -> None:
     contents.keep(project, project.root / "state.json", b"a", why="test")
     assert project.ledger.file is not None
     project.ledger.close()
-    assert contents.keep(project, project.root / "state.json", b"b", why="test") is None
+    assert not contents.keep(project, project.root / "state.json", b"b", why="test")
     assert "was stored: " in log.tail(1)[0]

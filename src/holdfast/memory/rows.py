@@ -1,8 +1,10 @@
 """The tables of a project's ledger: one class for each, whose fields are the columns.
 
-This module is the schema. `schema` creates the tables from it, and `Ledger.table(Class)` reads and writes them. Times
-are UTC stamps (`clock.stamp`). A row belongs to a conversation, not to a session id, because a compaction, a resume or
-`/clear` may change the id (`sessions.conversations`). Change `SCHEMA_VERSION` with the schema: a new ledger begins.
+There is one file for each project. Times are UTC stamps (`clock.stamp`). A row belongs to a conversation, not to a
+session id, because a compaction, a resume or `/clear` may change the id (`sessions.conversations`).
+
+This module is the schema. `schema` creates the tables from it, and `Ledger.table(Class)` reads and writes them. Change
+`SCHEMA_VERSION` with the schema: a new ledger begins.
 """
 
 from __future__ import annotations
@@ -80,7 +82,13 @@ class Conversation(Row):
 
 @dataclass(frozen=True)
 class SessionId(Row):
-    """A session id under which a conversation went on. The id that it began with has no row."""
+    """A session id under which a conversation went on. The id that it began with has no row.
+
+    Attributes:
+        id: the session id.
+        conversation: the conversation.
+        since: when it first went on under this id.
+    """
 
     TABLE: ClassVar[str] = "session_ids"
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("conversation",),)
@@ -184,7 +192,7 @@ class Compaction(Row):
         restored_in: the conversation that came back from it; empty while none has.
         restored_at: when; None while none has.
         superseded: whether it was announced and never came, because another one did.
-        facts: how many facts of its first workflow the client's summary was searched for; 0 if there was no summary.
+        facts: how many facts of the workflow that was given back the client's summary was searched for; 0 without one.
         facts_kept: how many of them the summary has word for word.
     """
 
@@ -338,7 +346,18 @@ class Cost(Row):
 
 @dataclass(frozen=True)
 class StepRun(Row):
-    """The result of a unit's step when it ran last: its outcome, its output, and how often it has failed."""
+    """The result of a unit's step when it ran last.
+
+    Attributes:
+        worktree: the checkout.
+        workflow: the workflow's key.
+        unit: the id of the unit, such as a task.
+        step: the step's name.
+        outcome: `completed`, `failed` or `skipped`.
+        output: its output, secrets masked and cut.
+        failures: how often it has failed in a row.
+        at: when it was last recorded.
+    """
 
     TABLE: ClassVar[str] = "step_runs"
     KEY: ClassVar[tuple[str, ...]] = ("worktree", "workflow", "unit", "step")
@@ -356,7 +375,17 @@ class StepRun(Row):
 
 @dataclass(frozen=True)
 class HandlerState(Row):
-    """What a handler remembers (`plugins.state`), a JSON object. A wider scope has an empty `turn` or `session`."""
+    """What a handler remembers (`plugins.state`).
+
+    Attributes:
+        handler: `place/name` of the handler's file.
+        scope: how long it lasts: `turn`, `session` or `project`.
+        session: the session; empty in a wider scope.
+        turn: the turn; empty in a wider scope.
+        agent: the agent; empty for the main conversation.
+        value: a JSON object.
+        changed_at: when it last changed.
+    """
 
     TABLE: ClassVar[str] = "handler_state"
     KEY: ClassVar[tuple[str, ...]] = ("handler", "scope", "session", "turn", "agent")

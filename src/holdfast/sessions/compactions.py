@@ -142,14 +142,9 @@ def saved(compaction: Compaction) -> tuple[SavedWorkflow, ...]:
 def announce(
     project: OpenProject, conversation: str, trigger: str, workflows: Sequence[SavedWorkflow], transcript: str = ""
 ) -> Compaction:
-    """Note that a compaction is about to come.
+    """Note that a compaction of a conversation is about to come.
 
-    Args:
-        project: the project.
-        conversation: whose.
-        trigger: what caused it.
-        workflows: the workflows that the conversation has, its own first.
-        transcript: the path of its transcript, whose present size is stored.
+    `workflows` are those that it has, its own first. The present size of its `transcript` (a path) is stored.
     """
     size = project.transcripts.size(transcript)
     place = new_id(), project.worktree, conversation, trigger
@@ -212,7 +207,8 @@ def claim(project: OpenProject, conversation: str, *, known: bool) -> Compaction
         taken = table.change(each, restored_in=conversation, restored_at=now, superseded=superseded)
         if taken and came is None:
             came = replace(each, restored_in=conversation, restored_at=now)
-            _note(project, came, "completed")
+    if came:
+        _note(project, came, "completed")
     return came
 
 
@@ -269,13 +265,9 @@ def forget(project: OpenProject, workflow: str, worktree: str, *, dry: bool = Fa
 
 
 def count_facts(project: OpenProject, compaction: str, workflow: Workflow, summary: str) -> None:
-    """Store how many of a workflow's facts the client's summary of a compaction has word for word, unless it is stored.
+    """Store how many of a workflow's facts the client's summary of a compaction has, unless that is known.
 
-    Args:
-        project: the project.
-        compaction: the compaction's id.
-        workflow: the workflow.
-        summary: the summary.
+    `compaction` is an id. Facts are counted by `facts_kept`.
     """
     kept, total = facts_kept(workflow, summary)
     values = {"facts": total, "facts_kept": kept}

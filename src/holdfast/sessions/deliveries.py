@@ -47,21 +47,8 @@ def begin(
     An earlier delivery of this conversation that is still open is looked for one last time: from now on the transcript
     could hold the new one's words in place of its own. If the transcript shows nothing, it becomes `unconfirmed`.
 
-    Args:
-        project: the project.
-        conversation: the conversation that gets it.
-        event: the event whose reply carries it.
-        workflow: the key of the workflow; empty for a trail.
-        title: the workflow's title.
-        digest: the guidance's digest.
-        characters: its length in UTF-16 units.
-        omitted: how many lines are only in the full version.
-        decided_by: the step of the order that decided.
-        transcript: the path of the transcript in which it is looked for.
-        compaction: the compaction that this answers, if any.
-
-    Returns:
-        The delivery's id.
+    Returns the delivery's id. The arguments are its columns (`memory.rows.Delivery`); `compaction` is the compaction
+    that it answers, if any.
     """
     now = clock.stamp()
     size = _begins(project, transcript, compaction if event == project.client.START_EVENT else None)
@@ -105,15 +92,7 @@ def refuse(
     workflows: Sequence[Workflow],
     compaction: Compaction | None = None,
 ) -> None:
-    """Note that nothing was given because another live session could own the workflows; one row for each workflow.
-
-    Args:
-        project: the project.
-        conversation: the conversation that got nothing.
-        event: the event.
-        workflows: the workflows that were refused.
-        compaction: the compaction that this answers, if any.
-    """
+    """Note that nothing was given because another live session could own the workflows; one row for each workflow."""
     now = clock.stamp()
     with project.ledger.transaction():
         for workflow in workflows[:NAMED]:

@@ -57,13 +57,7 @@ class Save:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """The last time that a workflow was restored after a compaction.
-
-    Attributes:
-        at: UTC stamp.
-        session: the session it was restored in.
-        saved_at: when its snapshot was left (UTC stamp); None if PreCompact never fired.
-    """
+    """When and in which session a workflow was last restored, and when PreCompact fired before (None: it never did)."""
 
     at: str
     session: str

@@ -78,7 +78,7 @@ def happened(
     found = project.ledger.table(Event).where(where, *values, order="at DESC, id DESC", limit=limit, **equal)
     told = [_told(each, json.loads(each.data)) for each in found]
     told = _with_outcomes(project, told) + former.happened(project, since, session, workflow, limit)
-    return _titled(project, sorted(told, key=lambda each: each.at, reverse=True)[:limit])
+    return sorted(told, key=lambda each: each.at, reverse=True)[:limit]
 
 
 def _about(workflow: Workflow) -> list[str]:
@@ -200,19 +200,3 @@ def _outcome(report: Report | None) -> str:
     if report.row.superseded:
         return "it never happened"
     return "it happened, and nothing was restored" if report.missed else "it hasn't happened yet"
-
-
-def _titled(project: Workspace, found: Iterable[TimelineEvent]) -> list[TimelineEvent]:
-    """Add the workflow's title to events that have only its key."""
-    found = list(found)
-    titles = {each.workflow: each.title for each in found if each.title}
-    if any(each.workflow and each.workflow not in titles for each in found):
-        titles |= {each.key: each.title for each in registry.all_found(project).workflows}
-    if any(each.workflow and each.workflow not in titles for each in found):
-        titles |= {each.workflow.key: each.workflow.title for each in archive.entries(project)}
-    return [
-        each
-        if each.title or not each.workflow
-        else replace(each, title=titles.get(each.workflow, each.workflow.rpartition("#")[2]))
-        for each in found
-    ]

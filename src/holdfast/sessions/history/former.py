@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
+from holdfast.sessions import archive
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import Asked, TimelineEvent
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow import registry
 from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from holdfast.sessions.workspace import Workspace
@@ -40,7 +43,7 @@ def happened(
     sources = (sessions.happened, owners.happened, of_agents, reused)
     found = [each for source in sources for each in source(project, asked)]
     found.sort(key=attrgetter("at"))
-    return found[::-1]
+    return _titled(project, found[::-1][:limit])
 
 
 def of_agents(project: Workspace, asked: Asked) -> list[TimelineEvent]:
@@ -91,3 +94,19 @@ def _of_agent(row: Mapping[str, Any], at: str, what: str, words: str) -> Timelin
         worktree=row["worktree"],
         data={"agent_id": row["agent_id"], "agent_type": row["agent_type"], "last_message": words},
     )
+
+
+def _titled(project: Workspace, found: Iterable[TimelineEvent]) -> list[TimelineEvent]:
+    """Add the workflow's title to events that have only its key."""
+    found = list(found)
+    titles = {each.workflow: each.title for each in found if each.title}
+    if any(each.workflow and each.workflow not in titles for each in found):
+        titles |= {each.key: each.title for each in registry.all_found(project).workflows}
+    if any(each.workflow and each.workflow not in titles for each in found):
+        titles |= {each.workflow.key: each.workflow.title for each in archive.entries(project)}
+    return [
+        each
+        if each.title or not each.workflow
+        else replace(each, title=titles.get(each.workflow, each.workflow.rpartition("#")[2]))
+        for each in found
+    ]
