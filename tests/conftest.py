@@ -18,13 +18,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from holdfast import log
+from holdfast.clients.client import Client
 from holdfast.install import inspection
 from holdfast.memory import connection
 from holdfast.memory.patience import Patience
 from holdfast.paths import ensure_private
 from holdfast.plugins import scan
 from holdfast.project import OpenProject
-from tests.noclient import NoClient
 
 with mock.patch.dict(os.environ, {"XDG_STATE_HOME": os.devnull}):
     import holdfast.formats  # noqa: F401 - without those that packages bring to whoever runs the tests
@@ -40,7 +40,7 @@ _init = OpenProject.__init__
 
 
 def _init_without_client(self: OpenProject, *values: Any, **fields: Any) -> None:
-    _init(self, *values, **({"client": NoClient()} | fields))
+    _init(self, *values, **({"client": Client()} | fields))
 
 
 mock.patch.object(OpenProject, "__init__", _init_without_client).start()

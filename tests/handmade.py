@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.model import Workflow
 

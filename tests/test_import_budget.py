@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.conftest import RunPython
     from tests.processes import Place
 
-NEVER = frozenset({"click", "rich", "markdown_it", "sqlite3", "subprocess", "asyncio", "pytest", "logging"})
+NEVER = frozenset({"click", "rich", "jinja2", "markdown_it", "sqlite3", "subprocess", "asyncio", "pytest", "logging"})
 SHOW = "\nimport sys; print(*sys.modules)"
 
 

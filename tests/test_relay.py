@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.clients.claude import EVENTS, STRICT_EVENTS
+from holdfast.clients.claude import claude
+from holdfast.clients.claude.events import EVENTS
 from holdfast.server import protocol
 from tests import processes, relays, waiting
 from tests.processes import INTERPRETER, SOURCE
@@ -385,7 +386,7 @@ def test_a_stream_that_was_closed_is_not_taken_for_the_socket(stage: Stage, numb
     assert protocol.GO not in stage.heard
 
 
-@pytest.mark.parametrize("event", sorted(STRICT_EVENTS))
+@pytest.mark.parametrize("event", sorted(claude.STRICT_EVENTS))
 def test_a_client_that_ends_the_relay_before_go_is_refused(stage: Stage, event: str) -> None:
     """Whoever guards the event has not said yes."""
     stage.guard(event)
@@ -447,7 +448,7 @@ def test_a_child_that_refuses_has_the_shell_refuse(stage: Stage) -> None:
 
 def test_an_event_that_nobody_guards_is_lost_in_silence(stage: Stage) -> None:
     """The log says so."""
-    stage.guard(*STRICT_EVENTS)
+    stage.guard(*claude.STRICT_EVENTS)
     stage.serve(lambda connection: os.close(stage.go(connection)))
     ended = stage.fire("Stop")
     assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
@@ -462,7 +463,9 @@ def test_each_event_is_refused_in_its_own_form_or_lost_in_silence(stage: Stage) 
     for event in EVENTS:
         ended = stage.fire(event)
         form = '"block"' if event.startswith("UserPrompt") else '"deny"'
-        words = [form, "guard.py", f"rm -r '{stage.top}/state/holdfast/strict'"] if event in STRICT_EVENTS else []
+        words = (
+            [form, "guard.py", f"rm -r '{stage.top}/state/holdfast/strict'"] if event in claude.STRICT_EVENTS else []
+        )
         if (ended.exit_code, ended.stderr, bool(ended.stdout)) != (0, "", bool(words)):
             wrong.append(f"{event}: {ended}")
         wrong += [f"{event}: no {word} in {ended.reply}" for word in words if word not in json.dumps(ended.reply)]

@@ -30,6 +30,8 @@ def test_the_wheel_carries_handlers_hooks_and_skills(wheel: Path) -> None:
         "holdfast/py.typed",
         "holdfast/memory/schema.sql",
         "holdfast/files/secrets.toml",
+        "holdfast/report/page.html.j2",
+        "holdfast/report/page.css",
         "holdfast/testkit/recorded/PreCompact-auto.json",
     }
     assert wanted <= names

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.dispatch import background, faults, intake, notices, output, reply_log, strict
 from holdfast.dispatch.interrupts import EventEnded, EventOverdue, interrupt_at
 from holdfast.dispatch.reply import conclude
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from holdfast.config import HandlersSection
-    from holdfast.dispatch.client import Client, Event
+    from holdfast.dispatch.client import Event
     from holdfast.plugins.discovery import HandlerFile
     from holdfast.plugins.loader import Call
 
-CLIENT: Client = claude
+CLIENT = claude
 """The client whose events are answered."""
 PREPARE_LIMIT_S = 20.0
 """Time until an event's handlers must be chosen: reading stdin, configuration, trust and handler files."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from holdfast.clients.claude.events.team import *
     from holdfast.clients.claude.events.turns import *
     from holdfast.clients.claude.events.workspace import *
+    from holdfast.clients.client import AgentResult as AgentResult
+    from holdfast.clients.client import TaskNotification as TaskNotification
     from holdfast.process.shell.command import Command as Command
 
 __all__ = ["EVENTS", "HOOK_NAMES", "OLDEST_CLIENT_EVENTS", "EventError", "model", "parse", "snake", *HOMES]

@@ -17,9 +17,8 @@ from holdfast.memory import SCHEMA_VERSION
 from holdfast.memory.patience import Patience
 
 if TYPE_CHECKING:
-    from holdfast.files.transcript import Transcripts
+    from holdfast.clients.client import Client, Transcripts
     from holdfast.memory.store import Ledger
-    from holdfast.process.client import SessionClient
 
 _BRANCH = "ref: refs/heads/"
 _GIT_FILE_LIMIT_BYTES = 65536
@@ -156,7 +155,7 @@ class OpenProject(Project):
     """
 
     patience: Patience = field(default_factory=Patience, compare=False)
-    client: SessionClient = field(kw_only=True, compare=False)
+    client: Client = field(kw_only=True, compare=False)
 
     @cached_property
     def ledger(self) -> Ledger:

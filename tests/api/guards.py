@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.events import PreToolUse, parse
 from holdfast.plugins import rules
 

@@ -59,7 +59,7 @@ IMPOSSIBLE = {
 
 def test_what_an_event_does_not_allow_is_a_fault(holdfast_project: Make) -> None:
     """Read from the text, before anything runs."""
-    from holdfast.clients import claude
+    from holdfast.clients.claude import claude
     from holdfast.plugins.scan import scan
 
     del holdfast_project

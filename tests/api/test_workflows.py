@@ -11,11 +11,11 @@ import pytest
 
 import holdfast
 from holdfast import sessions, workflows
+from holdfast.clients.client import Client
 from holdfast.config import Config
 from holdfast.formats.hybrid.commands import functions
 from holdfast.plugins.context import Context
 from holdfast.project import OpenProject
-from tests.noclient import NoClient
 from tests.processes import ROOT
 from tests.tables import each_row
 
@@ -46,7 +46,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
 def held(project: HoldfastProject) -> tuple[PreToolUse, Context]:
     """What a handler of the project holds: an event of its session, and its context."""
     event = SimpleNamespace(session_id=ME, in_subagent=False, transcript_path="", hook_event_name="PreToolUse")
-    return cast("PreToolUse", event), Context(OpenProject(project.root, Config(), client=NoClient()), {})
+    return cast("PreToolUse", event), Context(OpenProject(project.root, Config(), client=Client()), {})
 
 
 def test_the_guard_refuses_until_the_tests_are_done(project: HoldfastProject, held: tuple[PreToolUse, Context]) -> None:

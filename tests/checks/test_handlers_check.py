@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock, paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.dispatch import notices
 from holdfast.files import trust
 from holdfast.plugins import activity, discovery

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.claude.workflow_runs import journals
+from holdfast.clients.claude.workflow_runs import NAME, WorkflowRuns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,15 +32,15 @@ def changes(transcript: Path, run: str, script: str, labels: set[str], *, ended:
     """
     session = transcript.with_suffix("")
     folder = session / "subagents" / "workflows" / run
-    if not (folder / journals.NAME).is_file():
-        return [f"folder: no <session>/subagents/workflows/{run}/{journals.NAME}"]
+    if not (folder / NAME).is_file():
+        return [f"folder: no <session>/subagents/workflows/{run}/{NAME}"]
     found = [*_of_lines(folder), *_beside(session, run, script, ended=ended)]
     return found or [*_of_agents(folder, labels)]
 
 
 def _of_lines(folder: Path) -> Iterator[str]:
     """Compare the shapes of a journal's lines, and the version of their keys."""
-    lines: list[dict[str, Any]] = [json.loads(each) for each in (folder / journals.NAME).read_text().splitlines()]
+    lines: list[dict[str, Any]] = [json.loads(each) for each in (folder / NAME).read_text().splitlines()]
     shapes = {(str(each.get("type")), frozenset(each) - {"type"}) for each in lines}
     for kind, fields in sorted(shapes, key=str):
         needed, known = _LINES.get(kind, (None, set()))
@@ -69,7 +69,7 @@ def _beside(session: Path, run: str, script: str, *, ended: bool) -> Iterator[st
 
 def _of_agents(folder: Path, labels: set[str]) -> Iterator[str]:
     """Compare the agents that the journal names."""
-    journal = journals.journal(folder)
+    journal = WorkflowRuns().journal(folder)
     found = {each.label for each in journal.agents} if journal else set()
     if found != labels:
         yield f"labels: {sorted(found)} in place of {sorted(labels)}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.sessions.agents import agent_book
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin

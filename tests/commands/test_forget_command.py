@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 
 from holdfast import log, paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.dispatch import notices
 from holdfast.sessions import compactions, contents, recordings
 from holdfast.sessions.compaction import hints

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import events, paths
-from holdfast.clients import claude
-from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude import claude, scopes, versions
 from holdfast.files import trust
 from holdfast.install import install
 from holdfast.plugins import discovery, strict_memory

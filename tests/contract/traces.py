@@ -310,7 +310,7 @@ class Stage:
 
 _VARYING = {
     "(?<=workflow-data-)[0-9a-f]{12}": "…",
-    r"(?<=/projects/)[0-9a-f]{16}(?=\.db)": "…",
+    r"(?<=/projects/)[0-9a-f]{16}(?=-\d+\.db)": "…",
     r'(?<="mtime_ns": )\d+': "…",
     r"(?<=id: )[0-9a-f]{32}$|(?<=digest: )[0-9a-f]{12}$|(?<=mark: )[0-9a-f]{12}$": "…",
 }

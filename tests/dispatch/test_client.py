@@ -10,8 +10,8 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.clients import claude
-from holdfast.clients.claude import EVENTS, HOOK_NAMES
+from holdfast.clients.claude import claude
+from holdfast.clients.claude.events import EVENTS, HOOK_NAMES
 from tests.processes import ROOT
 from tests.tables import each_row
 
@@ -28,7 +28,7 @@ BELOW = (
     "formats",
     "trail",
     "sessions",
-    "ledger",
+    "memory",
     "files",
     "process",
     "log.py",

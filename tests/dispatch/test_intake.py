@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.clients.claude import foreign
+from holdfast.clients.claude import claude
 from holdfast.dispatch import intake
 from holdfast.dispatch.intake import IntakeError, head, read
 from tests.tables import each_row
@@ -179,17 +179,17 @@ CODEX = {"session_id": "s", "turn_id": "t", "hook_event_name": "PreToolUse", "to
 )
 def test_another_clients_event_is_told_apart(payload: dict[str, Any], environ: dict[str, str], words: str) -> None:
     """Cursor, Copilot and Codex run the same settings; what is not Claude Code's is named as such."""
-    assert words in foreign(payload, environ)
+    assert words in claude.foreign(payload, environ)
 
 
 @each_row("key", ["conversation_id", "generation_id", "sessionId", "hookEventName"])
 def test_one_more_key_makes_no_other_client(key: str) -> None:
     """An event of Claude Code's with a key that other clients use, too, is still Claude Code's: a guard judges it."""
-    assert foreign({**EVENT, key: "x"}, CLAUDE) == ""
+    assert claude.foreign({**EVENT, key: "x"}, CLAUDE) == ""
 
 
 @each_row("session", [None, 5, ["s"], {}])
 def test_a_malformed_session_makes_no_other_client(session: object) -> None:
     """A field of the wrong type is a fault to be refused, not a reason to stay silent."""
-    assert foreign({**EVENT, "session_id": session}, CLAUDE) == ""
-    assert foreign({"hook_event_name": "PreToolUse"}, CLAUDE) == ""
+    assert claude.foreign({**EVENT, "session_id": session}, CLAUDE) == ""
+    assert claude.foreign({"hook_event_name": "PreToolUse"}, CLAUDE) == ""

@@ -45,11 +45,12 @@ def test_a_file_that_cannot_be_read(file: Path, bits: int) -> None:
     """The command opens it, and so do we."""
     file.chmod(bits)
     assert access.closed(file) == file
-    assert access.can_open(file)
     subprocess.run(["/bin/sh", "-c", access.remedy(file)], check=True)
     assert (access.closed(file, write=True), file.read_text()) == (None, "x")
     file.chmod(bits)
-    assert access.open_up(file) == f"made {file} readable and writable for you"
+    opener = access.opener(file)
+    assert opener is not None
+    assert opener() == f"made {file} readable and writable for you"
     assert access.closed(file, write=True) is None
 
 
@@ -57,7 +58,9 @@ def test_opening_takes_nothing_from_others(file: Path) -> None:
     """What group and others may stays, of a file and of a folder."""
     for path, bits, opened in ((file, 0o044, 0o644), (file.parent, 0o055, 0o755)):
         path.chmod(bits)
-        access.open_up(path)
+        opener = access.opener(path)
+        assert opener is not None
+        opener()
         assert path.stat().st_mode & 0o777 == opened
 
 
@@ -87,7 +90,7 @@ def test_what_is_somebody_elses_takes_an_administrator(file: Path, monkeypatch: 
     monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
     assert access.remedy(file).startswith('sudo chown "$(id -un)" ')
     assert access.opening(file.parent).startswith('sudo chown -R "$(id -un)" ')
-    assert not access.can_open(file)
+    assert access.opener(file) is None
 
 
 @pytest.mark.parametrize("target", ["nothing", "pipe", "itself"])

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import BrokenError, ChangedError, LargeError, StateError
-from holdfast.files import document, jsonkeep
-from holdfast.files.jsonvalue import DEPTH_LIMIT
+from holdfast.files import document
+from holdfast.files.document import DEPTH_LIMIT
 from tests.tables import each_row
 
 
@@ -140,13 +140,13 @@ def test_what_is_rendered_is_read_back(data: dict[str, Any], style: str) -> None
     assert document.render(again, raw) == raw
 
 
-def test_save_refuses_a_link(tmp_path: Path) -> None:
+def test_replace_refuses_a_link(tmp_path: Path) -> None:
     """A state file that is a link is not written through."""
     file = _file(tmp_path, b"{}")
     (tmp_path / "link.json").symlink_to(file)
 
     with pytest.raises(StateError, match="symbolic link"):
-        document.save(tmp_path / "link.json", {"a": 1})
+        document.replace(tmp_path / "link.json", {"a": 1}, b"{}")
     assert file.read_bytes() == b"{}"
 
 
@@ -166,7 +166,7 @@ def test_a_file_is_read_down_to_the_last_level(tmp_path: Path, opening: str, clo
 @each_row("blank", ["", " ", "  ", "\t", "\r\n"])
 @each_row("beside", ['"b": 2', '"b": ":"', '"b": "\\":"', '": ": "a\\\\"', '"b": "c :"', '"b\\":": [{"c": 1.5}]'])
 def test_a_key_given_twice_is_found_however_the_file_is_written(tmp_path: Path, blank: str, beside: str) -> None:
-    """Keys are counted by their colons, of which texts have some too, and before which blanks may stand."""
+    """Whatever texts and blanks are beside it."""
     once = f'{{{beside}, "a": {{"k"{blank}: 1, "l"{blank}: ":"}}}}'
     assert document.load(_file(tmp_path, once.encode())).data == json.loads(once)
     for twice in (once.replace('"l"', '"k"'), f'{once[:-1]}, "a"{blank}: 1}}'):
@@ -174,7 +174,7 @@ def test_a_key_given_twice_is_found_however_the_file_is_written(tmp_path: Path, 
             document.load(_file(tmp_path, twice.encode()))
 
 
-def test_save_of_endless_nesting_is_a_sentence(tmp_path: Path) -> None:
+def test_endless_nesting_is_a_sentence(tmp_path: Path) -> None:
     """Data nested beyond what can be written is an error that leaves the file alone."""
     file = _file(tmp_path, b"{}")
     data: dict[str, Any] = {}
@@ -182,7 +182,7 @@ def test_save_of_endless_nesting_is_a_sentence(tmp_path: Path) -> None:
         data = {"a": data}
 
     with pytest.raises(StateError, match="nested too deeply"):
-        document.save(file, data)
+        document.replace(file, data, b"{}")
     assert file.read_bytes() == b"{}"
 
 
@@ -250,18 +250,6 @@ def test_a_sparse_file_is_refused_without_being_read_whole(tmp_path: Path) -> No
 
     with pytest.raises(StateError, match="is larger than 10 bytes"):
         document.read(tmp_path / "large", 10)
-
-
-def test_a_device_that_calls_itself_a_file_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the kernel's log does: a read that would wait gives nothing, not even an empty text."""
-
-    def silent(descriptor: int, size: int) -> bytes:
-        raise BlockingIOError
-
-    (tmp_path / "log").write_text("x")
-    monkeypatch.setattr(os, "read", silent)
-    with pytest.raises(StateError, match="holds nothing now"):
-        document.read(tmp_path / "log")
 
 
 @pytest.mark.parametrize("within", ["top", "link"])
@@ -344,16 +332,42 @@ def test_replace_writes_no_more_than_can_be_read_again(tmp_path: Path) -> None:
     assert document.load(file, len(raw)).data == {"a": "b"}
 
 
-@each_row("wrong", [b'{"a": 1, "b": 9}', b"{ no JSON", None])
-def test_what_was_kept_of_a_file_is_written_only_if_it_says_the_new_content(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: bytes | None
-) -> None:
-    """Whatever bug there is in keeping its layout: then the file is written whole."""
-    path = tmp_path / "x.json"
-    path.write_bytes(b'{"a": 1, "b": 2}')
-    before = document.load(path)
-    monkeypatch.setattr(jsonkeep, "rewritten", lambda *_, **__: wrong)
+BY_HAND = """{
+    "workflow": "X",   "unknown": {"deep": [1, 2.5, {"x": null}]},
+    "phase": {"current": 1, "status": "é"},
+    "big": 123456789012345678901234567890
+}
+"""
 
-    after = document.replace(path, {"a": 1, "b": 3}, before.raw, like=before, limit=1000)
 
-    assert after.data == json.loads(path.read_bytes()) == {"a": 1, "b": 3}
+def test_a_changed_file_keeps_its_keys_their_order_and_its_indentation(tmp_path: Path) -> None:
+    """It is rendered anew: what was on one line gets a line for each entry."""
+    before = document.load(_file(tmp_path, BY_HAND.encode()))
+    data = {**before.data, "phase": {"current": 2, "status": "é"}, "new": []}
+
+    after = document.replace(before.path, data, before.raw, like=before)
+
+    assert after.raw == before.path.read_bytes() == json.dumps(data, indent=4, ensure_ascii=False).encode() + b"\n"
+    assert list(after.data) == ["workflow", "unknown", "phase", "big", "new"]
+
+
+@each_row("style", STYLES)
+def test_a_file_is_rendered_in_its_own_style(style: str) -> None:
+    """Indentation, colons, line ends, byte order mark, escapes, and what follows the last brace."""
+    raw = style.encode()
+    data = json.loads(raw.decode("utf-8-sig"))
+    assert document.render(data, raw) == raw
+
+
+def test_an_unchanged_file_keeps_every_byte(tmp_path: Path) -> None:
+    """Also if the keys are in another order; but 1 is neither 1.0 nor true."""
+    before = document.load(_file(tmp_path, BY_HAND.encode()))
+    stamp = before.path.stat()
+
+    shuffled = dict(reversed(before.data.items()))
+    assert document.replace(before.path, shuffled, before.raw, like=before) is before
+    assert (before.path.read_bytes(), before.path.stat()) == (BY_HAND.encode(), stamp)
+
+    for other in (1.0, True):
+        changed = {**before.data, "phase": {"current": other, "status": "é"}}
+        assert not document.same(changed, before.data)

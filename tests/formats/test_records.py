@@ -29,8 +29,7 @@ EXCEPTIONS = {
 OTHERS = {
     "compaction": {  # of a session: columns, fields, kinds of events and what is counted
         "checks/deliveries.py",
-        "report/cards.py",
-        "report/tables.py",
+        "report/page.py",
         "sessions/compactions.py",
         "sessions/reading/required_files.py",
         "sessions/reading/read_results.py",

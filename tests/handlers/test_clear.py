@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.process import liveness
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast

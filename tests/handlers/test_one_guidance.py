@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from tests.commandline import holdfast
 from tests.handmade import ME
 from tests.signals import Agent

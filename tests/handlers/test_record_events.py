@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import events
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.plugins import discovery
 from holdfast.sessions import recordings
 from holdfast.sessions.workspace import Workspace

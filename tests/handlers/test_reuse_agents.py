@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.sessions.agents import agent_relaunch
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin

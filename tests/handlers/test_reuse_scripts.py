@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import log, paths
-from holdfast.clients import claude
-from holdfast.clients.claude.workflow_runs import journals, scripts
+from holdfast.clients.claude import claude
+from holdfast.clients.claude.workflow_runs import NAME, WorkflowRuns
 from holdfast.testing import HoldfastProject
 from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
@@ -90,7 +90,7 @@ class Launches:
         if done is not None:
             finished(folder, text, done)
         response = {"status": "async_launched", "taskId": f"task-{run}", "taskType": "local_workflow", "runId": run}
-        response |= {"workflowName": scripts.script_name(text), "transcriptDir": str(folder), "summary": "x"}
+        response |= {"workflowName": WorkflowRuns().script_name(text), "transcriptDir": str(folder), "summary": "x"}
         response["scriptPath"] = str(self.transcript.with_suffix("") / f"{run}.js")
         (self.transcript.with_suffix("") / f"{run}.js").write_text(text, "utf-8")
         asked, call = {"script": text}, f"toolu_{self.calls}"
@@ -119,7 +119,7 @@ def finished(folder: Path, text: str, done: Sequence[str]) -> None:
         if prompt not in done:
             break
         lines.append({"type": "result", **about, "result": f"Result of {prompt}"})
-    (folder / journals.NAME).write_text("".join(json.dumps(each) + "\n" for each in lines), "utf-8")
+    (folder / NAME).write_text("".join(json.dumps(each) + "\n" for each in lines), "utf-8")
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_a_living_twin_is_refused_with_its_run_and_how_far_it_is(launches: Launc
 def test_an_interrupted_run_is_carried_and_resumed(launches: Launches) -> None:
     """In a new session the client itself serves the finished results, from a journal in that session."""
     source = launches.ran()
-    before = (source / journals.NAME).read_bytes()
+    before = (source / NAME).read_bytes()
     told = new_session(launches)
     assert RUN in told.context
     fired = launches.launch()
@@ -178,9 +178,9 @@ def test_an_interrupted_run_is_carried_and_resumed(launches: Launches) -> None:
     assert "changed" not in fired.context
     assert f"holdfast agents rerun {RUN}" in fired.context
     assert "Holdfast: 5 of 6 agents finished" in fired.reply["systemMessage"]
-    carried = launches.transcript.with_suffix("") / "subagents" / "workflows" / RUN / journals.NAME
+    carried = launches.transcript.with_suffix("") / "subagents" / "workflows" / RUN / NAME
     assert carried.read_text("utf-8").count('"result"') == 10  # type and value
-    assert (source / journals.NAME).read_bytes() == before
+    assert (source / NAME).read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -211,8 +211,8 @@ def test_a_changed_script_is_resumed_too(launches: Launches, given: dict[str, An
 def test_a_named_run_stands_for_the_newest_that_was_carried_from_it(launches: Launches) -> None:
     """Its journal had to be repaired, so it went on under another id. What that finished is used, in each session."""
     folder = launches.ran(done=PROMPTS[:3])
-    last = json.loads((folder / journals.NAME).read_text("utf-8").splitlines()[-1])
-    with (folder / journals.NAME).open("a") as file:
+    last = json.loads((folder / NAME).read_text("utf-8").splitlines()[-1])
+    with (folder / NAME).open("a") as file:
         file.write(json.dumps({"type": "failed", "key": last["key"], "agentId": last["agentId"]}) + "\n")
     launches.begin(process="999999998", source="resume")
     other = changed(launches.launch(script=SCRIPT, resumeFromRunId=RUN))["resumeFromRunId"]
@@ -222,7 +222,7 @@ def test_a_named_run_stands_for_the_newest_that_was_carried_from_it(launches: La
 
     launches.begin(SECOND, "999999997")
     launches.fire("UserPromptSubmit", prompt=f"Go on with {RUN}.", prompt_id="second")
-    found = journals.journal(journal(launches).parent)
+    found = WorkflowRuns().journal(journal(launches).parent)
     assert found
     assert found.done == 5
     fired = launches.launch(script=SCRIPT, resumeFromRunId=RUN)
@@ -236,7 +236,7 @@ def test_a_named_run_stands_for_the_newest_that_was_carried_from_it(launches: La
 def test_a_run_whose_script_the_client_hides_is_left_alone(launches: Launches) -> None:
     """The client refuses to resume it in another process. The user learns of it once; a call that names it passes."""
     folder = launches.ran()
-    file = folder / journals.NAME
+    file = folder / NAME
     file.write_text(file.read_text("utf-8").replace('"launched"', '"launched", "hiddenScriptSha256": "ab"'), "utf-8")
     told = new_session(launches)
     assert "was interrupted" not in told.stdout
@@ -267,8 +267,8 @@ def test_a_completed_run_is_used_under_the_same_prompt(launches: Launches) -> No
 def test_a_failed_run_is_named_and_left_to_the_person(launches: Launches) -> None:
     """Whether its other results still hold, nobody here can say. The same prompt says it."""
     folder = launches.ran(done=PROMPTS[:4])
-    with (folder / journals.NAME).open("a") as file:
-        line = json.loads((folder / journals.NAME).read_text("utf-8").splitlines()[-1])
+    with (folder / NAME).open("a") as file:
+        line = json.loads((folder / NAME).read_text("utf-8").splitlines()[-1])
         file.write(json.dumps({"type": "failed", "key": line["key"], "agentId": line["agentId"]}) + "\n")
     launches.ended()
     launches.fire("UserPromptSubmit", prompt="Review it again.", prompt_id="second")
@@ -301,7 +301,7 @@ def test_a_changed_call_gets_no_permission(launches: Launches, mode: str) -> Non
 def test_an_unknown_version_of_keys_is_said_once(launches: Launches) -> None:
     """And the journal is left alone."""
     folder = launches.ran()
-    file = folder / journals.NAME
+    file = folder / NAME
     file.write_text(file.read_text("utf-8").replace("v2:", "v3:"), "utf-8")
     before = file.read_bytes()
     new_session(launches)
@@ -390,10 +390,10 @@ def test_another_checkouts_run_is_not_this_ones(launches: Launches, tmp_path: Pa
 def test_what_a_runs_agents_returned_outlives_the_clients_files(launches: Launches) -> None:
     """What finished is there, what failed is said to have failed; of one that was at work no end is told."""
     folder = launches.ran(done=PROMPTS[:4])
-    lines = [json.loads(each) for each in (folder / journals.NAME).read_text("utf-8").splitlines()]
+    lines = [json.loads(each) for each in (folder / NAME).read_text("utf-8").splitlines()]
     failed = {"key": "v2:" + "f" * 64, "agentId": "a-failed", "label": "A broken one"}
     lines += [{"type": "started", **failed}, {"type": "failed", **failed}]
-    (folder / journals.NAME).write_text("".join(json.dumps(each) + "\n" for each in lines), "utf-8")
+    (folder / NAME).write_text("".join(json.dumps(each) + "\n" for each in lines), "utf-8")
     notification = (
         f"<task-notification>\n<task-id>task-{RUN}</task-id>\n<status>completed</status>\n</task-notification>"
     )
@@ -409,7 +409,7 @@ def test_what_a_runs_agents_returned_outlives_the_clients_files(launches: Launch
 
 def journal(launches: Launches, run: str = RUN) -> Path:
     """Return the place of a run's journal in the present session."""
-    return launches.transcript.with_suffix("") / "subagents" / "workflows" / run / journals.NAME
+    return launches.transcript.with_suffix("") / "subagents" / "workflows" / run / NAME
 
 
 def test_a_run_that_a_person_names_can_be_resumed(launches: Launches) -> None:
@@ -423,7 +423,7 @@ def test_a_run_that_a_person_names_can_be_resumed(launches: Launches) -> None:
     assert RUN not in new_session(launches).context
     assert not journal(launches).exists()
     launches.fire("UserPromptSubmit", prompt=f"Go on with {RUN}.", prompt_id="second")
-    found = journals.journal(journal(launches).parent)
+    found = WorkflowRuns().journal(journal(launches).parent)
     assert found
     assert (found.done, found.whole) == (6, True)
 

@@ -51,7 +51,7 @@ def found(project: HoldfastProject) -> list[Workflow]:
     return list(registry.all_found(opened(project)).workflows)
 
 
-def last_compaction(project: HoldfastProject) -> compactions.Report:
+def last_compaction(project: HoldfastProject) -> compactions.CompactionReport:
     return compactions.recent(opened(project), 1)[0]
 
 

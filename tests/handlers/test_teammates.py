@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from tests.handlers.conftest import begin
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.process import liveness
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast

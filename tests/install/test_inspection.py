@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.clients import claude
-from holdfast.clients.claude import versions
+from holdfast.clients.claude import claude, versions
 from holdfast.dispatch import notices
 from holdfast.files import trust
 from holdfast.install import inspection, register

@@ -14,8 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from holdfast import paths
-from holdfast.clients import claude
-from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude import claude, scopes, versions
 from holdfast.clients.claude.scopes import Scope, Target
 from holdfast.commands import install as install_command
 from holdfast.commands import uninstall as uninstall_command

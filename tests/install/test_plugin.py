@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.clients import claude
-from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude import claude, scopes, versions
 from holdfast.clients.claude.events import EVENTS
 from holdfast.install import install, launcher, plugin, register, uninstall, upkeep
 from holdfast.install.install import Options

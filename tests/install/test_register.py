@@ -9,7 +9,7 @@ from typing import Any, Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.clients.claude.matchers import matches
 from holdfast.clients.claude.replies import EXIT_CODE_EVENTS
 from holdfast.events import EVENTS

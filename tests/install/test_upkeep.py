@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast import log, paths
-from holdfast.clients import claude
-from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude import claude, scopes, versions
 from holdfast.clients.claude.matchers import matches
 from holdfast.clients.claude.scopes import Scope, Target
 from holdfast.errors import StateError

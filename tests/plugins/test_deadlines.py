@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.events import EVENTS
 from holdfast.plugins import deadlines
 from tests.tables import each_row

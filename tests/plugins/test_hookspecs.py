@@ -7,8 +7,7 @@ import inspect
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients import claude
-from holdfast.clients.claude import events
+from holdfast.clients.claude import claude, events
 from holdfast.events import EVENTS, HOOK_NAMES, Event, model, parse
 from holdfast.plugins.context import Context
 from holdfast.plugins.outcomes import check, flatten

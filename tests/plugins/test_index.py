@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.files import cache, trust
 from holdfast.plugins import discovery, index, scan
 from holdfast.sessions.workspace import Workspace

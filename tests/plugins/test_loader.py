@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.config import Config
 from holdfast.dispatch.calls import Caller, plugin_manager
 from holdfast.events import parse

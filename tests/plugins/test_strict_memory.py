@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from holdfast import log, paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.plugins import strict_memory
 from holdfast.plugins.scan import Route
+from tests.processes import ROOT
 from tests.tables import each_row
 
 GUARD = Route("PreToolUse", "on_pre_tool_use", "Bash", 2.0, strict=True, tryfirst=True, line=4)
@@ -144,7 +145,7 @@ def test_a_guard_of_a_project_at_the_top_is_known(monkeypatch: pytest.MonkeyPatc
     assert strict_memory.guarding(claude, "PreToolUse", "Bash", "/") == ["project/top.py: on_pre_tool_use"]
     monkeypatch.setenv("CLAUDECODE", "1")
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/")
-    script = Path(claude.__file__).parents[2] / "refuse.sh"
+    script = ROOT / "src" / "holdfast" / "refuse.sh"
     said = subprocess.run(["sh", script, "PreToolUse"], capture_output=True, text=True, check=True).stdout
     assert "the strict handler top.py" in said
 

@@ -3,52 +3,31 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
-from html.parser import HTMLParser
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from holdfast.report import page, story, tables
+from holdfast.memory.rows import Cost
+from holdfast.report.gather import gather
+from holdfast.report.page import brief, duration, moment, render
 from holdfast.workflow.model import Phase
-from tests.handmade import OTHER, workspace
+from tests.handmade import ME, OTHER, workspace
 from tests.played import SECRET, Days
-from tests.storied import compaction, delivery, run, session, told
-from tests.storied import story as story_of
+from tests.report.pages import Page, page
+from tests.storied import compaction, delivery, entry, happening, report, run, session
+from tests.tables import each_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from holdfast.testing import HoldfastProject
 
 STYLE = files("holdfast.report").joinpath("page.css").read_text("utf-8")
 LOADING = {"src", "srcset", "data", "action", "background", "poster", "formaction", "ping", "manifest"}
-VOID = {"meta", "input", "br", "hr", "img", "link"}
-
-
-class Read(HTMLParser):
-    """A page as a browser reads it: its elements with their attributes, its text, and what was never closed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
 
 
 @pytest.fixture
@@ -61,17 +40,17 @@ def played(
     return project
 
 
-def render(project: HoldfastProject) -> str:
+def written(project: HoldfastProject) -> str:
     there = workspace(project.root)
-    text = page.render(story.gather(there))
+    text = render(gather(there))
     there.close()
     return text
 
 
 def test_page_is_well_formed(played: HoldfastProject) -> None:
     """Every element is closed, every name is there once, every link leads to one."""
-    text = render(played)
-    read = Read(text)
+    text = written(played)
+    read = Page(text)
 
     assert text.startswith("<!doctype html>\n<html")
     assert read.open == []
@@ -80,13 +59,13 @@ def test_page_is_well_formed(played: HoldfastProject) -> None:
     links = [str(attributes["href"]) for name, attributes in read.elements if name == "a"]
     assert links
     assert {each.removeprefix("#") for each in links} <= set(ids)
-    sections = {each.id for each in page.SECTIONS}
+    sections = {"sessions", "compactions", "workflows", "agents", "context", "happened"}
     assert {name for name, attributes in read.elements if attributes.get("id") in sections} == {"section"}
 
 
 def test_page_loads_and_runs_nothing(played: HoldfastProject) -> None:
     """No element that could, and a policy that would not let one."""
-    read = Read(render(played))
+    read = Page(written(played))
 
     names = {name for name, _ in read.elements}
     assert not names & {"script", "img", "iframe", "object", "embed", "link", "base", "form", "svg", "video", "audio"}
@@ -95,17 +74,14 @@ def test_page_loads_and_runs_nothing(played: HoldfastProject) -> None:
     assert not any(key.startswith("on") for key in attributes)
     assert not re.search(r"url\(|@import|https?:", STYLE)
     policy = [given["content"] for name, given in read.elements if given.get("http-equiv")]
-    assert policy == [page.POLICY]
-    assert set(page.POLICY.split("; ")) == {
-        *("default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'")
-    }
+    assert policy == ["default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"]
     assert {str(given["href"])[0] for name, given in read.elements if name == "a"} == {"#"}
 
 
 def test_page_shows_foreign_markup_as_text(played: HoldfastProject) -> None:
     """Markup in a title is shown, what turns the direction of reading and secrets are not."""
-    text = render(played)
-    said = "".join(Read(text).text)
+    text = written(played)
+    said = "".join(Page(text).text)
 
     assert 'Say </title><script>document.title="owned"</script>' in said
     assert "<b>One</b>" in said
@@ -116,7 +92,7 @@ def test_page_shows_foreign_markup_as_text(played: HoldfastProject) -> None:
 
 def test_page_states_numbers_compactions_and_agents(played: HoldfastProject) -> None:
     """Numbers, compactions, agents, costs, and the log's own sentences."""
-    said = " ".join(" ".join(Read(render(played)).text).split())
+    said = Page(written(played)).words
 
     for wanted in (
         "3 sessions 2 live 3 compactions 3 of 3 restored 4/12 facts kept by summaries",
@@ -133,15 +109,20 @@ def test_page_states_numbers_compactions_and_agents(played: HoldfastProject) -> 
         assert wanted in said
 
 
-def test_every_kind_of_happening_has_a_box_and_a_rule_that_hides_it() -> None:
+def test_every_kind_of_event_has_a_box_and_a_rule_that_hides_it() -> None:
     """One that the log learns to tell has to be added here."""
-    for kind in tables.KINDS:
+    kinds = ["session", "compaction", "delivery", "phase", "agent"]
+    kinds += ["decision", "owner", "generation", "archive"]
+    drawn = page(report(events=tuple(happening(kind=kind) for kind in kinds)))
+    boxes = [attributes["id"] for name, attributes in drawn.elements if name == "input"]
+    assert boxes == [f"show-{kind}" for kind in kinds]
+    for kind in kinds:
         assert f".log:has(#show-{kind}:not(:checked)) .kind-{kind}" in STYLE
 
 
 def test_an_empty_project_has_a_page(holdfast_project: Callable[..., HoldfastProject]) -> None:
     """It says how to fill it, and leads to no section that is not there."""
-    read = Read(render(holdfast_project({})))
+    read = Page(written(holdfast_project({})))
     assert read.open == []
     said = "".join(read.text)
     assert "Nothing has happened here yet" in said
@@ -165,13 +146,13 @@ def test_the_numbers_count_what_was_owed_and_what_came_back() -> None:
     runs = tuple(run(outcome=each) for each in ("running", "failed", "failed", "completed", "left"))
     statuses: tuple[Literal["completed", "failed", "active"], ...] = ("completed", "failed", "active", "completed")
     phases = tuple(Phase(f"p{number}", number, "Build", each) for number, each in enumerate(statuses, 1))
-    drawn = story_of(
-        sessions=(session(standing="live", runs=runs), session(id=OTHER)),
+    drawn = report(
+        sessions=(session(status="live", runs=runs), session(id=OTHER)),
         compactions=compactions,
-        workflows=(told(workflow=replace(told().workflow, phases=phases)),),
-        unseen=1_200,
+        workflows=(entry(workflow=replace(entry().workflow, phases=phases)),),
+        omitted_sessions=1_200,
     )
-    said = " ".join(" ".join(Read(page.render(drawn)).text).split())
+    said = page(drawn).words
     for wanted in (
         "1,202 sessions 1 live",
         "5 compactions 2 of 4 restored",
@@ -181,8 +162,8 @@ def test_the_numbers_count_what_was_owed_and_what_came_back() -> None:
         "1,200 older sessions not shown. Made 1 Mar 2026 09:20:00 by Holdfast",
     ):
         assert wanted in said
-    idle = story_of(compactions=(compaction(workflows=()), compaction(workflows=())))
-    nothing = " ".join(" ".join(Read(page.render(idle)).text).split())
+    idle = report(compactions=(compaction(workflows=()), compaction(workflows=())))
+    nothing = page(idle).words
     assert "2 compactions nothing to restore Compactions" in nothing
     assert "not shown" not in nothing
 
@@ -213,3 +194,66 @@ def _luminance(colour: str) -> float:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_foreign_text_is_cleaned_wherever_it_appears() -> None:
+    """Secrets, control characters, half characters and markup: in titles, names, paths and attributes."""
+    odd = f"a\x1b[31m\u202e \udc80 <b class='x'>{SECRET}"
+    phases = (Phase("p", 1, odd, odd),)  # type: ignore[arg-type]
+    text = render(
+        report(
+            root=Path(f"/{odd}"),
+            sessions=(session(worktree=odd, runs=(run(words=odd, agent_type=odd, description=odd),)),),
+            compactions=(compaction(trigger=odd, deliveries=(delivery(title=odd),)),),
+            workflows=(entry(workflow=replace(entry().workflow, title=odd, phases=phases), worktree=odd),),
+            costs=(Cost(ME, odd, odd, agent=False, characters=1, replies=1, last_at=""),),
+            events=(happening(title=odd, detail=odd, worktree=odd),),
+        )
+    )
+    assert text.encode().count(b"[redacted]") >= 14
+    assert not [part for part in (SECRET, "\x1b", "\u202e", "\udc80", "<b class") if part in text]
+
+
+def test_words_of_others_keep_their_own_direction() -> None:
+    """So that an Arabic title does not turn the line it stands in."""
+    assert "<bdi>عنوان</bdi>" in render(report(compactions=(compaction(deliveries=(delivery(title="عنوان"),)),)))
+
+
+@pytest.fixture
+def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine nine hours ahead."""
+    with monkeypatch.context() as changed:
+        changed.setenv("TZ", "JST-9")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("far_east")
+def test_every_moment_is_utc() -> None:
+    """The page says so, wherever it was made."""
+    assert moment("2026-03-01T23:05:09.000000Z") == "1 Mar 2026 23:05:09"
+
+
+@each_row(
+    "end, expected",
+    [
+        ("01T09:00:00", "0 s"),
+        ("01T09:00:59", "59 s"),
+        ("01T09:01:00", "1 min"),
+        ("01T09:01:01", "1 min 1 s"),
+        ("01T10:00:00", "1 h"),
+        ("01T10:01:01", "1 h 1 min"),
+        ("02T09:00:00", "1 d"),
+        ("04T13:00:59", "3 d 4 h"),
+        ("01T08:00:00", "0 s"),
+    ],
+)
+def test_a_duration_is_said_in_its_two_largest_units(end: str, expected: str) -> None:
+    """Full hours are hours; what ends before it begins took no time."""
+    assert duration("2026-03-01T09:00:00.000000Z", f"2026-03-{end}.000000Z") == expected
+
+
+def test_a_secret_is_masked_before_its_words_are_cut() -> None:
+    """Half of it would look like none."""
+    assert "ghp_" not in brief(f"{'x' * 50} ghp_{'a1B2c3D4e5' * 4}", 60)

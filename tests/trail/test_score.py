@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from holdfast.clients.claude import transcripts
+from holdfast.clients.claude import claude
 from holdfast.trail import text as trail
 from holdfast.workflow import wording
 from tests.tables import each_row
@@ -35,7 +35,7 @@ def plant(written: Transcript, tool: Tool, between: Callable[[int], None] = lamb
 
 def given(path: Path, branch: str | None = None) -> str:
     """Return what the model would get for a transcript, and hold what always holds."""
-    text = trail.text(transcripts.trail(transcripts.tail(str(path))), branch=branch, root=Path(HOME))
+    text = trail.text(claude.reader().trail(str(path)), branch=branch, root=Path(HOME))
     assert wording.units(text) <= 3_000
     assert text.count("<session-trail>") == text.count("</session-trail>") == 1
     assert [word for word in FOREIGN if word in text] == []

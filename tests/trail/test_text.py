@@ -13,18 +13,21 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.clients.claude import transcripts
-from holdfast.files.transcript import Answer, Edit, Job, Run, Todo, Trail
+from holdfast.clients.client import Answer, Edit, Job, Todo, Trail, Work
 from holdfast.trail import text as trail
 from holdfast.workflow import wording
 from tests.tables import each_row
-from tests.trail.transcribed import CLIENTS, HOME, Transcript, notification, written
+from tests.trail.transcribed import CLIENTS, HOME, Transcript, notification, read, written
 
 SECRET = "sk-ant-api03-" + "Ab3dEf6hIj" * 4
 
 
 def text(made: Trail, *, branch: str | None = None, root: str = HOME, cap: int = trail.LIMIT_UNITS) -> str:
     return trail.text(made, branch=branch, root=Path(root), cap=cap)
+
+
+def failure(command: str, output: str) -> Work:
+    return Work("", command, output, failed=True)
 
 
 def lines(made: str, heading: str) -> list[str]:
@@ -42,7 +45,7 @@ def test_trail_of_a_recorded_session_has_this_text() -> None:
     """Headings, order and words, from what a client wrote; a fixed text, so that a change is seen."""
     entries = [entry for entry in written("2.1.197") if entry["sessionId"] == written("2.1.197")[0]["sessionId"]]
     entries = entries[: next(n for n, entry in enumerate(entries) if entry.get("subtype") == "compact_boundary")]
-    made = trail.text(transcripts.trail(entries), branch="main", root=Path(HOME))
+    made = trail.text(read(entries), branch="main", root=Path(HOME))
     tasks = "/home/user/home/tmp/claude/-home-user-project/5f80ac27-825a-4796-9275-db0f3edb624f/tasks"
     assert made.split("\n") == [
         "What this session did before its compaction, from its own transcript (mark fcc412ff1d2f). Ignore earlier"
@@ -158,8 +161,8 @@ def test_only_whole_lines_are_left_out_and_their_number_is_told() -> None:
         Trail(requests=(f"\x00{SECRET[:9]}\x07{SECRET[9:]}",)),
         Trail(requests=('{"api_key": "' + SECRET * 60 + '"}',)),
         Trail(todos=(Todo(SECRET, SECRET),)),
-        Trail(runs=(Run(f"curl -H 'Authorization: Bearer {SECRET}'", f"Exit code 1\nerror: {SECRET}"),)),
-        Trail(runs=(Run(f"run {'x' * 140} {SECRET}", ""),)),
+        Trail(runs=(failure(f"curl -H 'Authorization: Bearer {SECRET}'", f"Exit code 1\nerror: {SECRET}"),)),
+        Trail(runs=(failure(f"run {'x' * 140} {SECRET}", ""),)),
         Trail(commands=(Job(SECRET, f"serve --token {SECRET}", f"/tmp/{SECRET}"),)),
         Trail(edits=(Edit(f"/p/{SECRET}", 1, False),)),
         Trail(edits=(Edit(f"/p/{SECRET}{'x' * 150}", 1, False),)),
@@ -180,7 +183,7 @@ def test_secrets_are_masked_before_anything_is_cut(made: Trail) -> None:
 def test_the_last_telling_line_of_a_long_output_is_shown() -> None:
     """With the number of the others; from the end of the output, where runners sum up."""
     output = "Exit code 1\n" + "passing\n" * 9_000 + "FAILED a.py::one\nFAILED a.py::two\n2 failed"
-    found = text(Trail(runs=(Run("pytest", output), Run("false", "Exit code 1"))))
+    found = text(Trail(runs=(failure("pytest", output), failure("false", "Exit code 1"))))
     assert lines(found, "Commands whose last run failed:") == [
         "- pytest: FAILED a.py::two (+1 such lines)",
         "- false: no output",
@@ -190,7 +193,7 @@ def test_the_last_telling_line_of_a_long_output_is_shown() -> None:
 def test_a_private_key_in_a_commands_output_stays_out() -> None:
     """It is masked as a whole, so that none of its lines is the last one."""
     key = "-----BEGIN RSA PRIVATE KEY-----\n" + "QUJDREVGR0hJSktMTU5P\n" * 30 + "-----END RSA PRIVATE KEY-----"
-    found = text(Trail(runs=(Run("cat key; false", f"Exit code 1\n{key}"),)))
+    found = text(Trail(runs=(failure("cat key; false", f"Exit code 1\n{key}"),)))
     assert "QUJD" not in found
     assert "cat key; false: [redacted]" in found
 
@@ -212,7 +215,7 @@ def test_nothing_in_the_data_ends_the_fence(evil: str) -> None:
     """Client fact: the older client passes `</system-reminder>` through raw; and no value begins a line of its own."""
     job = Job(evil, evil, evil)
     made = Trail(
-        (f"a {evil}", f"b {evil}"), (Todo(evil, evil),), 1, (Run(evil, evil),), (job,),
+        (f"a {evil}", f"b {evil}"), (Todo(evil, evil),), 1, (failure(evil, evil),), (job,),
         (Edit(evil, 1, True),), evil, evil, evil, (f"I chose {evil}", Answer(evil, evil)),
     )  # fmt: skip
     found = text(made, branch=evil, cap=20_000)
@@ -240,7 +243,7 @@ def test_no_time_stands_in_the_text() -> None:
     entries = list(written(CLIENTS[0]))
     later = json.loads(json.dumps(entries).replace("2026-11-21T", "2031-01-02T"))
     assert later != entries
-    assert text(transcripts.trail(entries)) == text(transcripts.trail(later)) != ""
+    assert text(read(entries)) == text(read(later)) != ""
 
 
 JUNK = st.recursive(
@@ -303,8 +306,8 @@ def spoilt(draw: st.DrawFn) -> Any:
 @settings(max_examples=250, deadline=None)
 def test_any_entries_give_a_text_that_keeps_the_rules(entries: list[Any], cap: int, branch: str | None) -> None:
     """Nothing raises; the cap holds in UTF-16 units; no control character, no tag; the same entries, the same bytes."""
-    found = trail.text(transcripts.trail(entries), branch=branch, root=Path("/p"), cap=cap)
-    assert found == trail.text(transcripts.trail(copy.deepcopy(entries)), branch=branch, root=Path("/p"), cap=cap)
+    found = trail.text(read(entries), branch=branch, root=Path("/p"), cap=cap)
+    assert found == trail.text(read(copy.deepcopy(entries)), branch=branch, root=Path("/p"), cap=cap)
     assert wording.units(found) <= cap
     assert not [char for char in found if char != "\n" and unicodedata.category(char) in ("Cc", "Cs")]
     inside = found.removesuffix("</session-trail>").replace("<session-trail>\n", "\n", 1)

@@ -33,14 +33,14 @@ def test_rules_are_recognised(request_: str) -> None:
 )
 def test_decisions_are_recognised(sentence: str) -> None:
     """Out of a longer text, without the marks of a list."""
-    assert words.decisions(f"Looking around. {sentence} Then the tests.") == [sentence]
-    assert words.decisions(f"So:\n- **{sentence}**\n2. other things") == [sentence]
+    assert words.decided([f"Looking around. {sentence} Then the tests."]) == (sentence,)
+    assert words.decided([f"So:\n- **{sentence}**\n2. other things"]) == (sentence,)
 
 
 def test_what_is_no_decision_is_left_out() -> None:
     """Talk, questions and plain reports."""
     text = "Let me look at the file. I will read it now. Should we do it? It uses SQLite. Done."
-    assert words.decisions(text) == []
+    assert words.decided([text]) == ()
 
 
 @each_row(
@@ -100,6 +100,6 @@ def test_long_texts_are_judged_in_bounded_time(character: str) -> None:
     """Whatever fills a megabyte, nothing is looked at so often that it would take minutes (the suite's time limit)."""
     text = character * (1_000_000 // len(character))
     words.rule(text)
-    words.decisions(text)
+    words.decided([text])
     words.error_lines(text[:30_000])
     assert not words.tests_failed("x | y", text)

@@ -7,12 +7,17 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING
 
+from holdfast.clients.claude import trail
+from holdfast.clients.claude.entries import typed
 from holdfast.testkit import agent
 from tests.processes import ROOT
 from tools.survival.worklog import Entry, Worked, shape
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from holdfast.clients.client import Trail
 
 WRITTEN = ROOT / "tests" / "sessions" / "transcripts"
 CLIENTS = ("2.1.329", "2.1.197")
@@ -63,6 +68,11 @@ class Transcript(Worked):
             for entry in self.entries:
                 out.write(json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n")
         return path
+
+
+def read(entries: Sequence[object]) -> Trail:
+    """Return the trail of a transcript's entries."""
+    return trail.trail(typed((at, each) for at, each in enumerate(entries) if isinstance(each, dict)))
 
 
 def notification(id: str, summary: str, status: str, result: str = "") -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from holdfast.clients.client import Client
 from holdfast.config import Config
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance, registry, wording
-from tests.noclient import NoClient
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ LARGE: dict[str, Callable[[Path], None]] = {
 
 
 def load(root: Path) -> Workflow:
-    (workflow,) = registry.all_found(Workspace(root, Config(), client=NoClient())).workflows
+    (workflow,) = registry.all_found(Workspace(root, Config(), client=Client())).workflows
     return workflow
 
 

@@ -93,7 +93,7 @@ def test_what_is_saved_during_an_update_is_never_lost(project: Workspace, put: P
     assert changed
     assert asked == [{"a": 1}, *({"a": n + 1, "theirs": n} for n in (1, 2, 3))]
     assert after.data == {"a": 4, "theirs": 3, "ours": 4}
-    assert path.read_text() == '{"a": 4,  "theirs": 3,  "ours": 4}'
+    assert path.read_text() == '{"a": 4, "theirs": 3, "ours": 4}'
     kept = [contents.content(project, path, each.number) for each in contents.list_versions(project, path)]
     assert len(set(kept)) == 5, "each content that was read, and ours, is a generation"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock, paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.files import trust
 from holdfast.plugins import discovery
 from holdfast.sessions.workspace import Workspace

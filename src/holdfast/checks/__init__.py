@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -52,19 +53,12 @@ class Finding:
     check: str = ""
 
 
-def ok(text: str) -> Finding:
-    """Return a finding that all is well."""
-    return Finding("ok", text)
-
-
-def notice(text: str, remedy: str = "", fix: Callable[[], str] | None = None) -> Finding:
-    """Return a finding that the user should know about, but that may be intended."""
-    return Finding("notice", text, remedy, fix)
-
-
-def problem(text: str, remedy: str = "", fix: Callable[[], str] | None = None) -> Finding:
-    """Return a finding that keeps Holdfast from doing its work."""
-    return Finding("problem", text, remedy, fix)
+ok = partial(Finding, "ok")
+"""Return a finding that all is well."""
+notice = partial(Finding, "notice")
+"""Return a finding that the user should know about, but that may be intended."""
+problem = partial(Finding, "problem")
+"""Return a finding that keeps Holdfast from doing its work."""
 
 
 def module(name: str) -> str:
@@ -85,10 +79,10 @@ def run(project: Workspace, names: Iterable[str] = CHECKS) -> Iterator[Finding]:
                 for each in import_module(module(name)).findings(project):
                     found.append(replace(each, check=name))
         except (HoldfastError, OSError) as error:
-            found.append(Finding("problem", f"this couldn't be checked: {error}", _opening(error), check=name))
+            found.append(problem(f"this couldn't be checked: {error}", _opening(error), check=name))
         except Exception as error:  # noqa: BLE001 - doctor must work when things are broken
             text = f"the check failed because of a bug in Holdfast: {type(error).__name__}: {error}"
-            found.append(Finding("problem", text, "report it, with the output of `holdfast status`", check=name))
+            found.append(problem(text, "report it, with the output of `holdfast status`", check=name))
         yield from (replace(each, text=redact(each.text), remedy=redact(each.remedy)) for each in found)
 
 

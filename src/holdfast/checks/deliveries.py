@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from holdfast.checks import Finding
-    from holdfast.sessions.compactions import Report
+    from holdfast.sessions.compactions import CompactionReport
     from holdfast.sessions.workspace import Workspace
 
 LAST = 5  # compactions to look at
@@ -56,17 +56,17 @@ def findings(project: Workspace) -> Iterator[Finding]:
         )
 
 
-def _under_way(report: Report) -> bool:
+def _under_way(report: CompactionReport) -> bool:
     announced = clock.parse(report.row.announced_at)
     return report.row.restored_at is None and announced is not None and clock.now() - announced <= UNDER_WAY
 
 
-def _is_lost(report: Report, seen: dict[str, str]) -> bool:
+def _is_lost(report: CompactionReport, seen: dict[str, str]) -> bool:
     """Return whether nothing was restored after a PreCompact although the session had events since."""
     return report.row.restored_at is None and seen.get(report.row.conversation, "") > report.row.announced_at
 
 
-def _not_restored(recent: Sequence[Report], lost: Sequence[Report]) -> Iterator[Finding]:
+def _not_restored(recent: Sequence[CompactionReport], lost: Sequence[CompactionReport]) -> Iterator[Finding]:
     if not lost:
         return
     text = (
@@ -77,7 +77,7 @@ def _not_restored(recent: Sequence[Report], lost: Sequence[Report]) -> Iterator[
     yield (problem if newest > 1 else notice)(text, _REMEDY)
 
 
-def _not_announced(recent: Sequence[Report]) -> Iterator[Finding]:
+def _not_announced(recent: Sequence[CompactionReport]) -> Iterator[Finding]:
     newest = list(takewhile(lambda report: report.announced_at is None, recent))
     if newest:
         restores = f"{len(newest)} restores" if len(newest) > 1 else "restore"
@@ -88,5 +88,5 @@ def _not_announced(recent: Sequence[Report]) -> Iterator[Finding]:
         yield (problem if len(newest) > 1 else notice)(text, _REMEDY)
 
 
-def _where(report: Report) -> str:
+def _where(report: CompactionReport) -> str:
     return f"at {report.row.announced_at} in session {report.row.conversation[:8]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.checks import notice, ok
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.clients.claude.events import SINCE
 from holdfast.install import inspection, register
 from holdfast.plugins import discovery

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from holdfast.checks import notice, ok, problem
 from holdfast.clients.claude import events, matchers
 from holdfast.dispatch import background
-from holdfast.errors import StateError
 from holdfast.install import launcher, plugin, registrations
 from holdfast.testkit import place, recorded
 from holdfast.testkit.client import Client
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.clients.claude.scopes import Target
     from holdfast.install.plugin import Copy
+    from holdfast.install.registrations import Entry
     from holdfast.process.run_program import CompletedProgram
     from holdfast.sessions.workspace import Workspace
     from holdfast.testkit.place import Place
@@ -104,7 +104,7 @@ def canary(target: Target) -> Finding | None:
 
     Raises StateError if the file can't be read.
     """
-    found = list(_run(_ordered(_of_settings(target))[:1], {}))
+    found = list(_run(_ordered(_of_settings(registrations.entries(target)))[:1], {}))
     return found[0] if found else None
 
 
@@ -121,19 +121,16 @@ def _run(commands: Sequence[_Command], environ: Mapping[str, str]) -> Iterator[F
 def _registered(project: Workspace) -> list[_Command]:
     """Return the commands that settings files register, each once per event, in the order in which to run them."""
     found: dict[tuple[str, str], _Command] = {}
-    for target in registrations.targets(project, everywhere=True):
-        try:
-            for command in _of_settings(target):
-                found.setdefault((command.event, str(command.hook["command"])), command)
-        except StateError:
-            continue  # the registration check reports that
+    for *_, entries in registrations.readable(project, everywhere=True):
+        for command in _of_settings(entries):
+            found.setdefault((command.event, str(command.hook["command"])), command)
     return _ordered(found.values())
 
 
-def _of_settings(target: Target) -> list[_Command]:
+def _of_settings(entries: Sequence[Entry]) -> list[_Command]:
     return [
-        _Command(entry.event, entry.matcher, entry.hook, target.settings, target.redo)
-        for entry in registrations.entries(target)
+        _Command(entry.event, entry.matcher, entry.hook, entry.target.settings, entry.target.redo)
+        for entry in entries
         if entry.ours
     ]
 

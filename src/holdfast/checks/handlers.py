@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock, config, paths
 from holdfast.checks import notice, ok, problem
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.dispatch import faults
 from holdfast.errors import command_line
 from holdfast.files import access

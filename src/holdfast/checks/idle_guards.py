@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.checks import notice, ok
-from holdfast.clients import claude
-from holdfast.clients.claude import transcripts
+from holdfast.clients.claude import claude
 from holdfast.plugins import activity, discovery
 from holdfast.plugins.loader import Call
 
@@ -34,7 +33,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         if clock.now() - since < IDLE_LIMIT:
             continue
         if calls is None:
-            calls = transcripts.tool_calls(project.root)
+            calls = claude.reader().tool_calls(project.root)
         missed = [
             (tool, at) for tool, at in calls if at > since and claude.matches(call.route.match, tool, call.route.event)
         ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.checks import folders, ok, problem
@@ -25,7 +24,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         return  # the folders check reports that
     if lost := installs.lost():
         closed, name = access.remedy(file), shlex.quote(str(file))
-        fix = partial(access.open_up, file) if closed and access.can_open(file) else None
+        fix = access.opener(file) if closed else None
         text = f"{lost}, so `holdfast uninstall` can't restore your settings"
         targets = registrations.targets(project)
         named = [each for each in targets if any(entry.ours for entry in registrations.entries(each))]

@@ -69,7 +69,7 @@ def _closed(shut: list[Path]) -> Finding:
     names = " and ".join(map(str, shut))
     verb = "written" if all(os.access(each, os.R_OK) for each in shut) else "read"
     commands = list(dict.fromkeys(access.opening(each) for each in shut))
-    fix = partial(_open, shut) if all(map(access.can_open, shut)) else None
+    fix = partial(_open, shut) if all(map(access.opener, shut)) else None
     return problem(f"{names} can't be {verb}, so Holdfast can't remember anything", " && ".join(commands), fix)
 
 

@@ -31,14 +31,9 @@ _ANSWERED = "stdin is empty"  # what the engine logs when it is started without 
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Start the launchers that settings name and the model's command, and look at the fallback."""
-    entries = []
-    for target in registrations.targets(project, everywhere=True):
-        try:
-            entries += [entry for entry in registrations.entries(target) if entry.ours]
-        except StateError:
-            continue  # the registration check reports that
+    listed = [each for *_, entries in registrations.readable(project, everywhere=True) for each in entries]
     usual, command, fallback = launcher.programs()
-    named = {entry.program: entry for entry in reversed(entries) if entry.program}
+    named = {entry.program: entry for entry in reversed(listed) if entry.ours and entry.program}
     if not named and not usual.exists():
         yield ok("no settings file registers Holdfast")
         return

@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import folders, notice, ok, problem
-from holdfast.clients import claude
-from holdfast.clients.claude import settings_schema
+from holdfast.clients.claude import claude, settings_schema
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
 from holdfast.install import install, installs, plugin, register, registrations, settings, skill

@@ -104,8 +104,7 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
     if unlinking := access.unlinking(path):
         return problem(f"{path}: {trouble.reason}", unlinking)
     if closed := access.remedy(path):
-        fix = partial(access.open_up, path) if access.can_open(path) else None
-        return problem(f"{path}: {trouble.reason.split(statefile.KEPT_IS_USED)[0]}", closed, fix)
+        return problem(f"{path}: {trouble.reason.split(statefile.KEPT_IS_USED)[0]}", closed, access.opener(path))
     brought = (project.root / record.TOP for name, record in RECORDS.items() if name not in formats.OURS)
     if path in brought and access.is_folder(path):  # the package is at fault, not the folder
         said = f"{path}: {without_remedy(trouble.reason)}"

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.checks import Finding
-    from holdfast.clients.claude.scopes import Target
     from holdfast.sessions.workspace import Workspace
 
 _STRENGTH = ("user", "project", "local")  # of two scopes' settings, the later counts (client fact §4.3)
@@ -23,7 +22,9 @@ _REDO = "holdfast install --statusline"
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Look for a status line in the settings that a session here reads, and for the folder of what ours shows."""
-    found = sorted(_commands(project), key=lambda each: _STRENGTH.index(each[0].scope))
+    lines = [(target, settings.get("statusLine")) for target, settings, _ in registrations.readable(project)]
+    found = [(target, line.get("command")) for target, line in lines if isinstance(line, dict)]
+    found.sort(key=lambda each: _STRENGTH.index(each[0].scope))
     ours = [target for target, command in found if command == register.STATUS_LINE]
     asked = bool(ours) or any(each.status_line for each in installs.load().values())
     if not asked:
@@ -42,17 +43,6 @@ def findings(project: Workspace) -> Iterator[Finding]:
         yield notice(text, f'remove "statusLine" there, or from {ours[-1].settings}')
     else:
         yield ok(f"{ours[-1].settings} has Holdfast's status line")
-
-
-def _commands(project: Workspace) -> Iterator[tuple[Target, object]]:
-    """Yield each settings file that has a status line, with its command."""
-    for target in registrations.targets(project):
-        try:
-            line = registrations.read(target.settings).get("statusLine")
-        except StateError:
-            continue  # the registration check reports that
-        if isinstance(line, dict):
-            yield target, line.get("command")
 
 
 def _make() -> str:

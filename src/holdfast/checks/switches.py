@@ -54,11 +54,7 @@ def _settings(project: Workspace) -> Iterator[Finding]:
     """Yield what the settings switch off. A file overrides the keys of the files before it."""
     disabling: Path | None = None
     variables: dict[str, Path] = {}
-    for target in registrations.targets(project):
-        try:
-            settings = registrations.read(target.settings)
-        except StateError:
-            continue  # the registration check reports that
+    for target, settings, _ in registrations.readable(project):
         if "disableAllHooks" in settings:
             disabling = target.settings if settings["disableAllHooks"] is True else None
         env = settings.get("env")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast import paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.commands import options
 from holdfast.errors import StateError, because
 from holdfast.install import inspection, upkeep

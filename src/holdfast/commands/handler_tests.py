@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast import paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.commands import options
 from holdfast.commands.verb import Json, ProjectDir, verb
 from holdfast.errors import HoldfastError

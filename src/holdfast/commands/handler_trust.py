@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast import paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.commands import definition_trust, handler_registration, options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError, StateError, command_line

@@ -13,7 +13,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from holdfast import capture, paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.commands import definition_trust, handler_trust, options, terminal
 from holdfast.commands.verb import Json, Yes, verb
 from holdfast.dispatch import notices

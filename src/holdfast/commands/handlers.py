@@ -12,8 +12,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from holdfast import clock, paths
-from holdfast.clients import claude
-from holdfast.clients.claude import events
+from holdfast.clients.claude import claude, events
 from holdfast.commands import (
     handler_catalogue,
     handler_registration,

@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from holdfast import clock, paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.errors import HoldfastError
 from holdfast.files import trust
 from holdfast.formats import RECORDS

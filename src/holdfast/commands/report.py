@@ -12,7 +12,8 @@ from holdfast import paths
 from holdfast.commands.verb import Output, SessionId, Since, verb
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import atomic
-from holdfast.report import page, story
+from holdfast.report.gather import EVENT_LIMIT, gather
+from holdfast.report.page import render
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import ownfolder
@@ -28,7 +29,7 @@ def command(
     since: Since = None,
     limit: Annotated[
         int, click.IntRange(1, 100_000), {"metavar": "N", "show_default": True}, "List at most N events, the newest."
-    ] = story.LIMIT,
+    ] = EVENT_LIMIT,
 ) -> None:
     """Write what happened as one HTML page to FILE, or to .claude/holdfast/report.html in the project.
 
@@ -44,14 +45,14 @@ def command(
       holdfast report --since 2d report.html
     """
     session = sessions.resolve(project, session_id) if session_id else ""
-    told = story.gather(project, since=since, session=session, limit=limit)
-    text = page.render(told)
+    report = gather(project, since=since, session=session, limit=limit)
+    text = render(report)
     if output == Path("-"):
         click.echo(text, nl=False)
         return
     place = _write(project, output, text.encode())
     click.echo(f"Wrote {paths.shown(str(place))}.")
-    if told.empty and not (session or since):
+    if report.empty and not (session or since):
         click.echo("Nothing has happened in this project yet. The page says how to start.")
     if opens and click.launch(str(place)) != 0:
         click.echo("No browser could be started. Open the file in one.", err=True)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.commands import options
 from holdfast.commands.verb import Json, verb
 from holdfast.files.redact import redact, redact_value
@@ -22,7 +22,7 @@ from holdfast.workflow.wording import count, one_line, quoted
 
 if TYPE_CHECKING:
     from holdfast.memory.rows import Delivery
-    from holdfast.sessions.compactions import Report
+    from holdfast.sessions.compactions import CompactionReport
     from holdfast.workflow.model import Found, Phase, Workflow
 
 COMPACTIONS = 5
@@ -116,7 +116,7 @@ def _row(project: Workspace, workflow: Workflow) -> dict[str, Any]:
     }
 
 
-def _report(report: Report) -> dict[str, Any]:
+def _report(report: CompactionReport) -> dict[str, Any]:
     row = report.row
     restored = report.workflows and not report.not_restored
     return {

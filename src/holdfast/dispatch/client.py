@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast.plugins.hooks import Hooks
-from holdfast.process.client import SessionClient
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,8 +29,8 @@ class Event(Protocol):
         """Whether the reply reaches an agent, and not the main conversation."""
 
 
-class Client(Hooks, SessionClient, Protocol):
-    """A client whose hooks are answered. Its module is one (`holdfast.clients.claude`), so mypy checks each."""
+class Client(Hooks, Protocol):
+    """A client whose hooks are answered, as the class in its folder is (`holdfast.clients.claude`)."""
 
     EVENT_KEY: str
     """The key of a payload that names the event."""

@@ -5,10 +5,31 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+
+def read_own(path: Path, limit: int) -> bytes | None:
+    """Return the content of a regular file of the user's that nobody else can write; None if it is no such file.
+
+    `limit` is the largest size in bytes. Links aren't followed, and nobody waits for a pipe.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    try:
+        info = os.fstat(descriptor)
+        ours = stat.S_ISREG(info.st_mode) and info.st_uid == os.geteuid() and not info.st_mode & 0o022
+        return os.read(descriptor, info.st_size) if ours and info.st_size <= limit else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
 
 
 def closed(path: Path, *, write: bool = False) -> Path | None:
@@ -77,15 +98,16 @@ def unlinking(path: Path) -> str:
     return f"cp -p {name} {name}.real && mv {name}.real {name}"
 
 
-def can_open(place: Path) -> bool:
-    """Return whether a closed path's permissions are the reason, and the user may change them."""
-    return opening(place).startswith("chmod")
+def opener(place: Path) -> Callable[[], str] | None:
+    """Return a function that makes a closed path readable and writable, and says so. It raises OSError.
+
+    None if its permissions aren't the reason, or the user may not change them.
+    """
+    return partial(_open_up, place) if opening(place).startswith("chmod") else None
 
 
-def open_up(place: Path) -> str:
-    """Make a path of the user's readable and writable, and return a sentence that says so. Raises OSError."""
-    bits = 0o700 if place.is_dir() else 0o600
-    place.chmod(stat.S_IMODE(place.stat().st_mode) | bits)
+def _open_up(place: Path) -> str:
+    place.chmod(stat.S_IMODE(place.stat().st_mode) | (0o700 if place.is_dir() else 0o600))
     return f"made {place} readable and writable for you"
 
 

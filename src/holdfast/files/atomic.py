@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,8 @@ from holdfast.errors import ChangedError, StateError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ORPHAN_AGE_S = 60.0  # seconds; processes of another container or host look dead here, so the age must tell too
-_ABANDONED_AGE_S = 3600.0  # seconds; no write takes an hour, even if a process has that id by now
-_SWEPT_FILES = 1_024  # of a folder that a write looks at; with more of them, each write would take longer
-_UNIQUE_BYTES = 6  # random bytes in a temporary file's name
-_COMPARED_LIMIT_BYTES = 64 * 1024 * 1024  # bytes of a file that are compared
+_ABANDONED_AGE_S = 600.0  # no write takes ten minutes
+_TEMPORARY = re.compile(r"\.(?P<target>.+)\.[0-9]+\.[0-9a-f]{12}\.tmp", re.DOTALL)
 _CHANGED = "was saved by somebody else meanwhile; their content stands, try again"
 _REMOVED = "was removed by somebody else meanwhile"
 
@@ -34,13 +31,8 @@ def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False, d
     StateError for a link or anything but a regular file, or with the system's reason.
     """
     target = _target(path, follow)
-    try:
-        with _temporary(target, data, mode, durable=durable) as temporary:
-            temporary.replace(target)
-    except OSError as error:
-        raise StateError(path, f"cannot be written: {error.strerror or error}") from error
-    if durable:
-        sync_folder(target.parent)
+    with _temporary(target, data, mode, durable) as temporary:
+        temporary.replace(target)
 
 
 def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o644, durable: bool = True) -> float:
@@ -52,19 +44,14 @@ def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o64
     Raises ChangedError if the content differs, StateError as `write` does.
     """
     _target(path, follow=False)
-    try:
-        with _temporary(path, data, mode, durable=durable) as temporary:
-            written = temporary.lstat().st_mtime
-            if expected is None:
-                _create(temporary, path)
-            elif _content(path) != expected:
-                raise ChangedError(path, _CHANGED if os.path.lexists(path) else _REMOVED)
-            else:
-                temporary.replace(path)
-    except OSError as error:
-        raise StateError(path, f"cannot be written: {error.strerror or error}") from error
-    if durable:
-        sync_folder(path.parent)
+    with _temporary(path, data, mode, durable) as temporary:
+        written = temporary.lstat().st_mtime
+        if expected is None:
+            _create(temporary, path)
+        elif _content(path) != expected:
+            raise ChangedError(path, _CHANGED if os.path.lexists(path) else _REMOVED)
+        else:
+            temporary.replace(path)
     return written
 
 
@@ -82,10 +69,9 @@ def take(path: Path) -> bytes:
         except OSError:
             aside.rename(path)
             raise
-        aside.unlink()
     except OSError as error:
         raise StateError(path, f"cannot be removed: {error.strerror or error}") from error
-    sync_folder(path.parent)
+    remove(aside)
     return data
 
 
@@ -104,15 +90,15 @@ def undone_on_failure(path: Path) -> Iterator[None]:
 
     On a file system without hard links, a replaced file isn't restored.
     """
-    there, link = path.exists(), _temporary_name(path)
+    existed, link = path.exists(), _temporary_name(path)
     try:
         with suppress(OSError):
-            if there:
+            if existed:
                 os.link(path, link)
         yield
     except BaseException:
         with suppress(OSError):
-            if there:
+            if existed:
                 link.replace(path)
             else:
                 path.unlink()
@@ -129,23 +115,23 @@ def syncing_later() -> Iterator[None]:
     A file's content is synced before it gets its name all the same, and whoever reads sees the rename at once, also if
     this process is killed. Only a power failure before the end of the block may bring the old file back.
     """
-    global _later
-    before, _later = _later, set()
+    global _unsynced
+    before, _unsynced = _unsynced, set()
     try:
         yield
     finally:
-        folders, _later = _later, before
+        folders, _unsynced = _unsynced, before
         for folder in folders or ():
             sync_folder(folder)
 
 
-_later: set[Path] | None = None
+_unsynced: set[Path] | None = None
 
 
 def sync_folder(folder: Path) -> None:
     """Make renames and deletions in `folder` durable if the file system can. Never raises."""
-    if _later is not None:
-        _later.add(folder)
+    if _unsynced is not None:
+        _unsynced.add(folder)
         return
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -155,7 +141,26 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
+def abandoned(folder: Path, target: str = "") -> list[Path]:
+    """Return the temporary files that killed writers left in a folder, all of them or those of one target's name."""
+    found = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            name = _TEMPORARY.fullmatch(entry.name)
+            if name and target in ("", name["target"]):
+                with suppress(OSError):
+                    if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED_AGE_S:
+                        found.append(Path(entry.path))
+    return sorted(found)
+
+
+def is_temporary(name: str) -> bool:
+    """Return whether a file has the name of a temporary file."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
 def _target(path: Path, follow: bool) -> Path:
+    """Return the path to write to. Raises StateError if something that isn't a regular file is there."""
     target = Path(os.path.realpath(path)) if follow else path
     info = _stat(target)
     if info is None or stat.S_ISREG(info.st_mode):
@@ -185,35 +190,36 @@ def _create(temporary: Path, path: Path) -> None:
 
 
 def _content(path: Path) -> bytes | None:
-    """Return a file's content, up to a limit above any state file's; None if it is no readable file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        return path.read_bytes()
     except OSError:
         return None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(_COMPARED_LIMIT_BYTES)
-    finally:
-        os.close(descriptor)
 
 
 def _temporary_name(target: Path) -> Path:
-    return target.with_name(f"{_prefix(target)}{os.getpid()}.{os.urandom(_UNIQUE_BYTES).hex()}.tmp")
+    return target.with_name(f".{_short_name(target)}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
+
+
+def _short_name(target: Path) -> str:
+    """Return a target's name, cut so that its temporary files' names stay within the system's 255 bytes."""
+    return os.fsdecode(os.fsencode(target.name)[:180])
 
 
 @contextmanager
-def _temporary(target: Path, data: bytes, mode: int, *, durable: bool = True) -> Iterator[Path]:
-    """Yield a finished file beside `target`, synced if `durable`, with its mode and owner; if left, it is removed."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(target)
-    before = _stat(target)
-    wanted = stat.S_IMODE(before.st_mode) if before else mode
+def _temporary(target: Path, data: bytes, mode: int, durable: bool) -> Iterator[Path]:
+    """Yield a finished file beside `target`, synced if `durable`, with its mode and owner; if left, it is removed.
+
+    Deletes what killed writers of this target left. Raises StateError, also for an OSError in the block.
+    """
     temporary = _temporary_name(target)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(temporary, flags, wanted & 0o777)
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for path in abandoned(target.parent, _short_name(target)):
+            with suppress(OSError):
+                path.unlink()
+        before = _stat(target)
+        mode = stat.S_IMODE(before.st_mode) if before else mode
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode & 0o777)
         try:
             _fill(descriptor, data)
             if before:
@@ -223,9 +229,13 @@ def _temporary(target: Path, data: bytes, mode: int, *, durable: bool = True) ->
         finally:
             os.close(descriptor)
         yield temporary
+    except OSError as error:
+        raise StateError(target, f"cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):
             temporary.unlink()
+    if durable:
+        sync_folder(target.parent)
 
 
 def _fill(descriptor: int, data: bytes) -> None:
@@ -241,52 +251,3 @@ def _adopt(descriptor: int, before: os.stat_result) -> None:
         with suppress(OSError):
             os.fchown(descriptor, before.st_uid, before.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
-
-
-def _prefix(target: Path) -> str:
-    """Return the prefix of a target's temporary files; long names are cut to stay within the system's 255 bytes."""
-    return f".{os.fsdecode(os.fsencode(target.name)[:180])}."
-
-
-def abandoned(folder: Path, prefix: str = ".", most: int | None = None) -> list[Path]:
-    """Return the temporary files with a prefix that killed writers left in a folder, among `most` files or all."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        named = [each for each in islice(entries, most) if each.name.startswith(prefix) and each.name.endswith(".tmp")]
-        return sorted(Path(each.path) for each in named if _is_abandoned(each))
-    return []
-
-
-def is_temporary(name: str) -> bool:
-    """Return whether a file has the name of a temporary file (`_temporary_name`)."""
-    first, process, unique, last = ["", "", "", *name.rsplit(".", 3)][-4:]
-    return first[:1] == "." and process.isdecimal() and len(unique) == _UNIQUE_BYTES * 2 and last == "tmp"
-
-
-def _sweep(target: Path) -> None:
-    """Delete temporary files that killed writers of this target left behind; `holdfast doctor` finds all of them."""
-    prefix = _prefix(target)
-    for path in abandoned(target.parent, prefix, _SWEPT_FILES):
-        if path.name[len(prefix) :].count(".") == 2:  # else it belongs to a target with a longer name
-            with suppress(OSError):
-                path.unlink()
-
-
-def _is_abandoned(entry: os.DirEntry[str]) -> bool:
-    """Return whether a file is a temporary file whose writer is gone."""
-    if not is_temporary(entry.name):
-        return False
-    process = entry.name.rsplit(".", 3)[-3]
-    with suppress(OSError):
-        age = time.time() - entry.stat(follow_symlinks=False).st_mtime
-        return age > _ABANDONED_AGE_S or (age > _ORPHAN_AGE_S and not _alive(int(process)))
-    return False
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        return True
-    return True

@@ -1,32 +1,33 @@
-"""Read and rewrite the JSON documents that people, models and Holdfast edit side by side."""
+"""Read and write state files: JSON objects that people, models and Holdfast edit side by side.
+
+A state file is rendered anew, with its own keys, order and indentation. Settings are edited in place: see `jsonedit`.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, SchemaMismatch, StateError
-from holdfast.files import atomic, jsonkeep
-from holdfast.files.jsonvalue import DEPTH_LIMIT, measured, same
+from holdfast.files import atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-LIMIT_BYTES = 32 * 1024 * 1024  # bytes of a document
-_GROWTH_BYTES = 64 * 1024  # bytes a file may gain while it is being opened
+LIMIT_BYTES = 32 * 1024 * 1024
+DEPTH_LIMIT = 200
+"""The most levels of objects and lists in a document; Python can read more than it can copy and write."""
 _BOM = b"\xef\xbb\xbf"
-_FIRST_INDENT = re.compile(rb'\A\s*\{[ \t]*\r?\n([ \t]*)"')
-_FIRST_COLON = re.compile(rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"([ \t]*:[ \t]*)')
-_BLANK_COLON = re.compile(r":(?<=[ \t\r\n]:)")  # a search for the colon is several times as fast as one for the blank
+_FIRST_MEMBER = re.compile(rb'\s*\{(\s*)"(?:[^"\\]|\\.)*"([ \t]*:[ \t]*)')
 _ESCAPED_LETTER = re.compile(rb"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
+_KINDS = {list: "array", str: "string", bool: "boolean", type(None): "null"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,6 @@ class Document:
     data: dict[str, Any]
     raw: bytes
     mtime: float
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 of `raw` in hexadecimal."""
-        return hashlib.sha256(self.raw).hexdigest()
 
 
 def load(path: Path, limit: int = LIMIT_BYTES, *, within: Path | None = None) -> Document:
@@ -80,52 +76,45 @@ def head(path: Path, limit: int, *, within: Path | None = None, whole: bool = Fa
     try:
         _check_kind(path, path.stat())  # merely opening a device can have effects
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            info = os.fstat(descriptor)
+            _check_kind(path, info)
+            if whole and info.st_size > limit:
+                raise LargeError(path, f"is larger than {limit} bytes")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                raw = file.read(limit + whole) or b""
+        finally:
+            os.close(descriptor)
     except FileNotFoundError as error:
         raise MissingError(path, "no such file") from error
     except OSError as error:
         raise StateError(path, f"cannot be read: {error.strerror or error}") from error
-    try:
-        info = os.fstat(descriptor)
-        _check_kind(path, info)
-        large = whole and info.st_size > limit
-        raw = b"" if large else _content(descriptor, min(limit + whole, info.st_size + _GROWTH_BYTES))
-        if large or (whole and len(raw) > limit):
-            raise LargeError(path, f"is larger than {limit} bytes")
-        return raw, info
-    except BlockingIOError as error:  # a device that poses as a regular file, such as /proc/kmsg
-        raise StateError(path, "cannot be read: it holds nothing now, and is no file") from error
-    except OSError as error:
-        raise StateError(path, f"cannot be read: {error.strerror or error}") from error
-    finally:
-        os.close(descriptor)
-
-
-def _content(descriptor: int, size: int) -> bytes:
-    """Return a file's first `size` bytes. A file object would ask the system three times more, for each file."""
-    parts = [os.read(descriptor, size)]
-    while parts[-1] and (size := size - len(parts[-1])) > 0:
-        parts.append(os.read(descriptor, size))
-    return b"".join(parts)
+    if whole and len(raw) > limit:
+        raise LargeError(path, f"is larger than {limit} bytes")
+    return raw, info
 
 
 def leads_out(path: Path, within: Path) -> bool:
     """Return whether symbolic links lead a path below the folder `within` out of that folder."""
-    name, top = os.fspath(path), os.fspath(within)
-    if name.startswith(f"{top}/") and "/../" not in f"{name}/":
-        place, linked = top, False
-        for part in name[len(top) + 1 :].split("/"):  # cheaper than resolving: usually there is no link at all
-            place = f"{place}/{part}"
-            linked = linked or os.path.islink(place)  # noqa: PTH114 - called for each file that is read
-        if not linked:
-            return False
-    real, real_top = os.path.realpath(name), os.path.realpath(top)
-    return real != real_top and not real.startswith(f"{real_top.rstrip('/')}/")
+    real, top = os.path.realpath(path), os.path.realpath(within)
+    return real != top and not real.startswith(f"{top.rstrip('/')}/")
 
 
 def _check_kind(path: Path, info: os.stat_result) -> None:
     """Raise StateError unless a stat result is that of a regular file."""
     if not stat.S_ISREG(info.st_mode):
         raise StateError(path, "is a folder" if stat.S_ISDIR(info.st_mode) else "is not a regular file")
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two JSON values mean the same. Unlike `==`, it tells 1 from true and from 1.0.
+
+    The order of keys doesn't matter. Values nested too deeply to compare count as different.
+    """
+    try:
+        return bool(one == other) and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    except RecursionError:
+        return False
 
 
 def render(data: dict[str, Any], like: bytes | None = None) -> bytes:
@@ -135,30 +124,23 @@ def render(data: dict[str, Any], like: bytes | None = None) -> bytes:
     non-ASCII letters are escaped. Without `like`: indent 2, a final newline, letters unescaped (I001-19). A lone
     surrogate is escaped. Raises TypeError or ValueError for what JSON can't hold.
     """
-    style = _style(like) if like and like.strip() else _Style()
+    body = (like or b"").removeprefix(_BOM)
+    trimmed = body.strip() or b"{}\n"
+    first = _FIRST_MEMBER.match(body)
+    blank, colon = (part.decode() for part in first.groups()) if first else ("\n  ", ": ")
+    several = b"\n" in trimmed or trimmed == b"{}"
     text = json.dumps(
         data,
-        indent=style.indent,
-        separators=(style.comma, style.colon),
-        ensure_ascii=style.escaped,
+        indent=(blank.rpartition("\n")[2] if "\n" in blank else "  ") if several else None,
+        separators=("," if several or not colon.endswith(" ") else ", ", colon),
+        ensure_ascii=body.isascii() and _ESCAPED_LETTER.search(body) is not None,
         allow_nan=False,
     )
+    if b"\r\n" in body:
+        text = text.replace("\n", "\r\n")
+    mark = _BOM if like and like.startswith(_BOM) else b""
     # Surrogates occur only inside strings, where Python's escape for them is JSON's too.
-    body = text.replace("\n", style.newline).encode("utf-8", "backslashreplace")
-    return style.mark + body + style.tail
-
-
-def save(path: Path, data: dict[str, Any], *, mode: int = 0o644) -> bool:
-    """Write `data` to `path` in Holdfast's style, unless the file has these bytes; return whether it was written.
-
-    `mode` is for a new file. Raises StateError.
-    """
-    raw = _rendered(path, data, None)
-    with suppress(StateError):
-        if read(path)[0] == raw:
-            return False
-    atomic.write(path, raw, mode=mode)
-    return True
+    return mark + text.encode("utf-8", "backslashreplace") + (body[len(body.rstrip()) :] if body.strip() else b"\n")
 
 
 def replace(
@@ -173,12 +155,14 @@ def replace(
     """
     if like is not None and like.raw == expected and same(like.data, data):
         return like
-    new = (_kept(path, data, like) if like else None) or parse(path, _rendered(path, data, like), 0.0)
-    if like is not None and new.raw == expected:
-        return like
-    if len(new.raw) > limit:
+    try:
+        raw = render(data, like.raw if like else None)
+    except RecursionError as error:
+        raise StateError(path, "is nested too deeply to be written") from error
+    if len(raw) > limit:
         raise LargeError(path, f"would be larger than {limit} bytes, so it stays as it was")
-    return Document(path, new.data, new.raw, atomic.replace(path, new.raw, expected))
+    written = parse(path, raw, 0.0).data  # of which the caller's data shares nothing
+    return Document(path, written, raw, atomic.replace(path, raw, expected))
 
 
 def copy_aside(path: Path, raw: bytes, why: str = "corrupt") -> Path:
@@ -217,113 +201,38 @@ def _aside(path: Path, why: str = "corrupt") -> Path:
     return target
 
 
-def _kept(path: Path, data: dict[str, Any], like: Document) -> Document | None:
-    """Return `data` as a document whose unchanged parts have the exact characters of `like`; None if that fails.
-
-    What is written is read again to be sure. It needn't be looked through again for keys that are given twice or for
-    its depth, since `like` has none of the one, and `jsonkeep` sees to the other.
-    """
-    raw = jsonkeep.rewritten(like.raw, like.data, data, escaped=_escapes(like.raw))
-    if raw is None:
-        return None
-    with suppress(StateError, ValueError, RecursionError):
-        found = _json(_decode(path, raw))
-        if found == data:
-            return Document(path, found, raw, 0.0)
-    return None
-
-
-def _rendered(path: Path, data: dict[str, Any], like: Document | None) -> bytes:
-    """Return `data` as the file's new bytes. Raises StateError."""
-    try:
-        return render(data, like.raw if like else None)
-    except RecursionError as error:
-        raise StateError(path, "is nested too deeply to be written") from error
-
-
-class _Style(NamedTuple):
-    """The style of a JSON file."""
-
-    indent: str | None = "  "
-    comma: str = ","
-    colon: str = ": "
-    newline: str = "\n"
-    tail: bytes = b"\n"
-    mark: bytes = b""
-    escaped: bool = False
-
-
-def _style(like: bytes) -> _Style:
-    mark, body = (_BOM, like[len(_BOM) :]) if like.startswith(_BOM) else (b"", like)
-    indent, colon = _FIRST_INDENT.match(body), _FIRST_COLON.match(body)
-    trimmed = body.strip()
-    lines = b"\n" in trimmed or trimmed == b"{}"
-    spacing = colon[1].decode() if colon else ": "
-    return _Style(
-        indent=(indent[1].decode() if indent else "  ") if lines else None,
-        comma="," if lines or not spacing.endswith(" ") else ", ",
-        colon=spacing,
-        newline="\r\n" if b"\r\n" in body else "\n",
-        tail=body[len(body.rstrip()) :],
-        mark=mark,
-        escaped=_escapes(body),
-    )
-
-
-def _escapes(raw: bytes) -> bool:
-    """Return whether a JSON file writes letters beyond ASCII as escapes."""
-    body = raw.removeprefix(_BOM)
-    return b"\\u" in body and body.isascii() and _ESCAPED_LETTER.search(body) is not None
-
-
 def _parse(path: Path, raw: bytes) -> dict[str, Any]:
-    text = _decode(path, raw)
+    body = raw.removeprefix(_BOM)
+    if not body.strip():
+        raise BrokenError(path, "is empty")
     try:
-        data, levels = _loaded(text)
+        data = json.loads(
+            body.decode("utf-8"), object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite
+        )
+    except UnicodeDecodeError as error:
+        offset = error.start + len(raw) - len(body)
+        raise BrokenError(path, f"is not UTF-8: byte 0x{body[error.start]:02x} at offset {offset}") from error
     except json.JSONDecodeError as error:
-        said = error.msg.removesuffix(" at")  # as in "Invalid control character at"
-        raise BrokenError(path, f"is not JSON: {said}, line {error.lineno} column {error.colno}") from error
+        reason = error.msg.removesuffix(" at")  # as in "Invalid control character at"
+        raise BrokenError(path, f"is not JSON: {reason}, line {error.lineno} column {error.colno}") from error
     except RecursionError as error:
         raise BrokenError(path, "is nested too deeply to be read") from error
     except ValueError as error:
         raise BrokenError(path, f"is not JSON: {error}") from error
     if not isinstance(data, dict):
-        raise SchemaMismatch(path, f"holds a JSON {_kind(data)} where an object is expected")
-    if levels > DEPTH_LIMIT:
+        raise SchemaMismatch(path, f"holds a JSON {_KINDS.get(type(data), 'number')} where an object is expected")
+    if _too_deep(data):
         raise BrokenError(path, "is nested too deeply to be read")
     return data
 
 
-def _loaded(text: str) -> tuple[Any, int]:
-    """Return a JSON text's value and its levels of objects and lists. Raises ValueError, also for a key given twice.
-
-    Such keys are found by counting, since a call for each object doubles the time: if no blank stands before a colon,
-    each key has its own `":`. Where that count is another than that of the keys, each object is looked at.
-    """
-    if not _BLANK_COLON.search(text):
-        with suppress(ValueError, RecursionError):  # it is raised again below, where a key given twice goes first
-            data = _json(text)
-            keys, levels = measured(data)
-            if keys == text.count('":'):
-                return data, levels
-    data = _json(text, _object)
-    return data, measured(data)[1]
-
-
-def _json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """Return a JSON text's value; `pairs` makes an object of its keys and values. Raises ValueError, RecursionError."""
-    return json.loads(text, object_pairs_hook=pairs, parse_constant=_no_number, parse_float=_finite)
-
-
-def _decode(path: Path, raw: bytes) -> str:
-    body = raw.removeprefix(_BOM)
-    if not body.strip():
-        raise BrokenError(path, "is empty")
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        offset = error.start + len(raw) - len(body)
-        raise BrokenError(path, f"is not UTF-8: byte 0x{body[error.start]:02x} at offset {offset}") from error
+def _too_deep(data: dict[str, Any]) -> bool:
+    """Return whether a JSON value has more than `DEPTH_LIMIT` levels of objects and lists."""
+    level: list[Any] = [data]
+    for _ in range(DEPTH_LIMIT):
+        inner = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [child for children in inner for child in children if isinstance(child, dict | list)]
+    return bool(level)
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -344,8 +253,3 @@ def _finite(digits: str) -> float:
     if number in (float("inf"), float("-inf")):
         raise ValueError(f"the number {digits[:40]} is too large")
     return number
-
-
-def _kind(data: object) -> str:
-    names = {list: "array", str: "string", bool: "boolean", type(None): "null"}
-    return names.get(type(data), "number")

@@ -1,17 +1,210 @@
-"""Edit a JSON text in its own style, leaving every other character as it is."""
+"""Edit the text of a settings file in its own style, leaving every other character as it is.
+
+Settings belong to the user, so they are never rendered anew. State files are: see `document`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from holdfast.files import jsontext
-from holdfast.files.jsonstyle import blank_before, indent_at, style_of
+from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
-    from holdfast.files.jsontext import Node
+    from collections.abc import Iterator
 
+Kind = Literal["object", "array", "string", "number", "literal"]
 Steps = tuple[str | int, ...]
 """The path from the root to a value: member names and element numbers."""
+
+DEEPEST = 100
+"""The deepest nesting that is accepted: no settings file needs more, and recursion has a limit."""
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+_INDENT = re.compile(r"[ \t]*")
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
+_SCALARS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("string", _STRING),
+    ("number", re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.+-])")),
+    ("literal", re.compile(r"(?:true|false|null)(?!\w)")),
+)
+_CLOSERS = {"{": "}", "[": "]"}
+
+
+class Entry(NamedTuple):
+    """One element of an array or one member of an object; `start` is the key's opening quote for a member."""
+
+    start: int
+    key: str | None
+    key_end: int
+    value: Node
+
+    @property
+    def end(self) -> int:
+        """Return the offset just after the entry's value."""
+        return self.value.end
+
+
+class Node(NamedTuple):
+    """One JSON value as the half-open span `start`..`end` of the text; `entries` is empty for a scalar."""
+
+    kind: Kind
+    start: int
+    end: int
+    entries: tuple[Entry, ...] = ()
+
+    def position(self, step: str | int) -> int | None:
+        """Return the number of an array's element or an object's member, None if there is none."""
+        if isinstance(step, int):
+            return step if self.kind == "array" and 0 <= step < len(self.entries) else None
+        return next((index for index, entry in enumerate(self.entries) if entry.key == step), None)
+
+
+def parse(text: str) -> Node:
+    """Return the root of a strict JSON `text`, which may begin with a byte order mark.
+
+    Raises HoldfastError, with line and column, for anything else: comments, trailing commas, `NaN`, a key given twice.
+    """
+    start = _skip(text, 1 if text.startswith("\ufeff") else 0)
+    root = _value(text, start, 0)
+    end = _skip(text, root.end)
+    if end != len(text):
+        raise _error(text, end, "the document is complete before this")
+    return root
+
+
+def _value(text: str, at: int, depth: int) -> Node:
+    if depth > DEEPEST:
+        raise _error(text, at, f"nested deeper than {DEEPEST} levels")
+    opener = text[at : at + 1]
+    if opener in _CLOSERS:
+        return _container(text, at, depth)
+    for kind, pattern in _SCALARS:
+        if match := pattern.match(text, at):
+            return Node(kind, at, match.end())
+    raise _error(text, at, "a string that is not valid JSON" if opener == '"' else "no JSON value")
+
+
+def _container(text: str, start: int, depth: int) -> Node:
+    kind: Kind = "object" if text[start] == "{" else "array"
+    closer, entries, keys = _CLOSERS[text[start]], list[Entry](), set[str]()
+    at = _skip(text, start + 1)
+    while text[at : at + 1] != closer:
+        if entries:
+            at = _after_comma(text, at, closer)
+        entry = _member(text, at, depth, keys) if kind == "object" else Entry(at, None, at, _value(text, at, depth + 1))
+        entries.append(entry)
+        at = _skip(text, entry.end)
+    return Node(kind, start, at + 1, tuple(entries))
+
+
+def _after_comma(text: str, at: int, closer: str) -> int:
+    if text[at : at + 1] != ",":
+        raise _error(text, at, f"a comma or {closer!r} is missing")
+    after = _skip(text, at + 1)
+    if text[after : after + 1] == closer:
+        raise _error(text, at, "a trailing comma, which JSON does not allow")
+    return after
+
+
+def _member(text: str, at: int, depth: int, keys: set[str]) -> Entry:
+    """Return an object's member and add its key to `keys`, those before it."""
+    match = _STRING.match(text, at)
+    if not match:
+        raise _error(text, at, "a key in double quotes is missing")
+    key = json.loads(match[0])
+    if key in keys:
+        raise _error(text, at, f"the key {json.dumps(key)} is there twice; keep one of the two")
+    keys.add(key)
+    colon = _skip(text, match.end())
+    if text[colon : colon + 1] != ":":
+        raise _error(text, colon, f"the colon after {json.dumps(key)} is missing")
+    return Entry(at, key, match.end(), _value(text, _skip(text, colon + 1), depth + 1))
+
+
+def _skip(text: str, at: int) -> int:
+    """Return the offset of the first character at or after `at` that isn't white space."""
+    match = _BLANK.match(text, at)
+    return match.end() if match else at
+
+
+def _error(text: str, at: int, message: str) -> HoldfastError:
+    if text.startswith(("//", "/*", "#"), at):
+        message = "a comment, which JSON does not allow"
+    elif at >= len(text):
+        message = f"the text ends here: {message}"
+    before = text[:at].removeprefix("\ufeff")
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return HoldfastError(f"line {line}, column {column}: {message}")
+
+
+class _Style(NamedTuple):
+    """A layout: several lines or one, the line end, one step of indentation, the text of colons and after commas."""
+
+    multiline: bool
+    newline: str
+    unit: str
+    colon: str
+    gap: str
+
+    def render(self, value: object, key: str | None, outer: str | None) -> str:
+        """Return `value`, after its `key` if it has one, as JSON text.
+
+        With `outer` it takes several lines, all but the first indented by that text; with None it takes one.
+        """
+        if outer is None:
+            body = json.dumps(value, separators=("," + self.gap, self.colon))
+        else:
+            body = json.dumps(value, indent=self.unit, separators=(",", self.colon))
+            body = body.replace("\n", self.newline + outer)
+        return body if key is None else json.dumps(key) + self.colon + body
+
+
+def _style(text: str, root: Node) -> _Style:
+    """Return the style of a text: that of the first entries that show it, else two spaces, one entry per line."""
+    colons, gaps, units = list[str](), list[str](), list[str]()
+    for node in _containers(root):
+        outer = _indent_at(text, node.start)
+        for number, entry in enumerate(node.entries):
+            blank, inner = _blank_before(text, entry), _indent_at(text, entry.start)
+            if "\n" in blank:
+                if inner.startswith(outer) and inner != outer:
+                    units.append(inner[len(outer) :])
+            elif number:
+                gaps.append(blank)
+            between = text[entry.key_end : entry.value.start]
+            if entry.key is not None and "\n" not in between:
+                colons.append(between)
+    colon = next(iter(colons), ": ")
+    return _Style(
+        multiline=not root.entries or "\n" in text[root.start : root.end],
+        newline="\r\n" if text.partition("\n")[0].endswith("\r") else "\n",
+        unit=next(iter(units), "  "),
+        colon=colon,
+        gap=next(iter(gaps), " " if colon.endswith(" ") else ""),
+    )
+
+
+def _containers(root: Node) -> Iterator[Node]:
+    """Yield every container that has entries, outer ones first."""
+    if root.entries:
+        yield root
+    for entry in root.entries:
+        yield from _containers(entry.value)
+
+
+def _blank_before(text: str, entry: Entry) -> str:
+    """Return the white space between an entry and the comma or bracket before it."""
+    before = text[: entry.start]
+    return before[len(before.rstrip(" \t\r\n")) :]
+
+
+def _indent_at(text: str, at: int) -> str:
+    """Return the indentation of the line that holds offset `at`."""
+    line = max(text.rfind("\n", 0, at) + 1, 1 if text.startswith("\ufeff") else 0)
+    match = _INDENT.match(text, line, at)
+    return match[0] if match else ""
 
 
 class Editor:
@@ -21,24 +214,24 @@ class Editor:
     """
 
     def __init__(self, text: str) -> None:
-        """Parse a strict JSON text. Raises JSONTextError for any other."""
+        """Parse a strict JSON text. Raises HoldfastError for any other."""
         self.text = text
-        self.root = jsontext.parse(text)
+        self.root = parse(text)
 
     def node(self, steps: Steps) -> Node | None:
         """Return the node at `steps`, None if the text has none."""
-        node: Node | None = self.root
+        node = self.root
         for step in steps:
-            if node is None:
+            index = node.position(step)
+            if index is None:
                 return None
-            index = _index(node, step)
-            node = None if index is None else node.entries[index].value
+            node = node.entries[index].value
         return node
 
-    def value(self, steps: Steps) -> object:
+    def value(self, steps: Steps) -> Any:
         """Return the value at `steps` as Python data; None too if the text has none."""
         node = self.node(steps)
-        return None if node is None else node.value(self.text)
+        return None if node is None else json.loads(self.text[node.start : node.end])
 
     def keys(self, steps: Steps) -> list[str]:
         """Return the keys of the object at `steps` in their order; none for anything else."""
@@ -48,11 +241,11 @@ class Editor:
     def append(self, steps: Steps, value: object, key: str | None = None) -> None:
         """Make `value` the last entry of the array or, named `key`, of the object at `steps`. Raises KeyError."""
         container = self._existing(steps)
-        style = style_of(self.text, self.root)
+        style = _style(self.text, self.root)
         if container.entries:
             last = container.entries[-1]
-            blank = blank_before(self.text, last)
-            outer = indent_at(self.text, last.start)
+            blank = _blank_before(self.text, last)
+            outer = _indent_at(self.text, last.start)
             gap = blank if len(container.entries) > 1 else style.gap
             if "\n" in blank:
                 gap = style.newline + outer
@@ -60,7 +253,7 @@ class Editor:
             rendered = style.render(value, key, outer if several else None)
             self._splice(last.end, last.end, "," + gap + rendered)
             return
-        outer = indent_at(self.text, container.start)
+        outer = _indent_at(self.text, container.start)
         body = style.render(value, key, outer + style.unit if style.multiline else None)
         if style.multiline:
             body = style.newline + outer + style.unit + body + style.newline + outer
@@ -69,8 +262,7 @@ class Editor:
     def remove(self, steps: Steps) -> None:
         """Remove the entry at `steps` with its comma and white space. Raises KeyError."""
         container = self._existing(steps[:-1])
-        entries = container.entries
-        index = _index(container, steps[-1])
+        entries, index = container.entries, container.position(steps[-1])
         if index is None:
             raise KeyError(steps)
         if len(entries) == 1:
@@ -93,10 +285,4 @@ class Editor:
 
     def _splice(self, start: int, end: int, new: str) -> None:
         self.text = self.text[:start] + new + self.text[end:]
-        self.root = jsontext.parse(self.text)
-
-
-def _index(node: Node, step: str | int) -> int | None:
-    if isinstance(step, int):
-        return step if node.kind == "array" and 0 <= step < len(node.entries) else None
-    return next((index for index, entry in enumerate(node.entries) if entry.key == step), None)
+        self.root = parse(self.text)

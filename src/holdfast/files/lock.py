@@ -18,20 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_LONGEST_PAUSE_S = 0.02  # longest pause between two attempts, in seconds
+_LONGEST_PAUSE_S = 0.02  # between two attempts
 # Some network mounts lock only files that are open for writing, and a folder may not be readable.
 _REFUSED = frozenset({errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.EACCES})
-
-
-class _Held(threading.local):
-    """The folders whose locks this thread of this process holds."""
-
-    def __init__(self) -> None:
-        self.process = os.getpid()
-        self.folders: set[str] = set()
-
-
-_held = _Held()
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
+_FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+_thread = threading.local()  # `folders`: those whose locks this thread holds
+os.register_at_fork(after_in_child=vars(_thread).clear)  # a child holds none
 
 
 @contextmanager
@@ -42,7 +35,8 @@ def locked(folder: Path, *, timeout: float = 10.0) -> Iterator[None]:
     same thread may take it again inside the block; other threads and processes wait up to `timeout` seconds. Raises
     StateError if the folder stays locked or can't be created.
     """
-    folders, name = _folders(), os.path.realpath(folder)
+    folders: set[str] = vars(_thread).setdefault("folders", set())
+    name = os.path.realpath(folder)
     if name in folders:
         yield
         return
@@ -52,21 +46,22 @@ def locked(folder: Path, *, timeout: float = 10.0) -> Iterator[None]:
         yield
     finally:
         folders.discard(name)
-        _release(descriptor, owner)
-
-
-def _folders() -> set[str]:
-    """Return the folders whose locks this thread holds; a forked child starts with none."""
-    if _held.process != os.getpid():
-        _held.process, _held.folders = os.getpid(), set()
-    return _held.folders
+        if os.getpid() == owner:  # a child forked inside the block shares the lock, and must not end it
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # nor prolong it
+        os.close(descriptor)
 
 
 def _acquire(folder: Path, timeout: float) -> int:
+    """Return the descriptor that holds the lock. Raises StateError."""
     deadline, pause, place = time.monotonic() + timeout, 0.001, folder
     while True:
         try:
-            descriptor = _attempt(place, is_folder=place is folder)
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StateError(folder, f"can't be created: {because(error)}") from error
+        try:
+            descriptor = _attempt(place, _FOLDER if place is folder else _FILE)
         except OSError as error:
             if error.errno not in _REFUSED or place is not folder:
                 raise StateError(folder, f"cannot be locked: {error.strerror or error}") from error
@@ -80,35 +75,19 @@ def _acquire(folder: Path, timeout: float) -> int:
         pause = min(pause * 2, _LONGEST_PAUSE_S)
 
 
-def _attempt(place: Path, *, is_folder: bool) -> int | None:
-    """Return the descriptor that now holds the lock, None while somebody else holds it. Raises OSError, StateError."""
-    if is_folder:
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StateError(place, f"can't be created: {because(error)}") from error
-        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    else:
-        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+def _attempt(place: Path, flags: int) -> int | None:
+    """Return the descriptor that now holds the lock, None while somebody else holds it. Raises OSError."""
+    descriptor = os.open(place, flags | os.O_CLOEXEC, 0o600)
+    locked = False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is_at(descriptor, place):
-            kept, descriptor = descriptor, -1
-            return kept
-    except BlockingIOError:
+        locked = os.path.samestat(os.fstat(descriptor), place.stat())
+    except (BlockingIOError, FileNotFoundError):  # a folder may have been removed or renamed meanwhile
         pass
     finally:
-        if descriptor >= 0:
+        if not locked:
             os.close(descriptor)
-    return None
-
-
-def _is_at(descriptor: int, place: Path) -> bool:
-    """Return whether the locked path is still the same: a folder may have been removed or renamed meanwhile."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), place.stat())
-    except FileNotFoundError:
-        return False
+    return descriptor if locked else None
 
 
 def _lock_file(folder: Path) -> Path:
@@ -118,11 +97,3 @@ def _lock_file(folder: Path) -> Path:
         return ensure_private(state_dir() / "locks") / f"{name}.lock"
     except OSError as error:
         raise StateError(folder, f"takes no lock, and {state_dir() / 'locks'} cannot be created: {error}") from error
-
-
-def _release(descriptor: int, owner: int) -> None:
-    # A child forked inside the block shares the lock and must neither end nor prolong it.
-    if os.getpid() == owner:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-    os.close(descriptor)

@@ -49,22 +49,17 @@ _MIXED = re.compile(r"\d|\w[!$%^]++\w")  # unlike a word in any language
 
 
 class _Rule(NamedTuple):
-    """One of the rules in `secrets.toml`.
+    """One of the rules in `secrets.toml`, which explains the fields. `command` matches the whole rest of a line."""
 
-    Attributes:
-        keywords: words in lower case; a text without any of them doesn't match.
-        pattern: the secret, in group 1 if there is one.
-        edge: whether the match begins where a word does.
-        command: where the pattern is looked for; None for the whole text.
-    """
-
-    keywords: tuple[str, ...]
     pattern: re.Pattern[str]
-    edge: bool = False
-    command: re.Pattern[str] | None = None
+    edge: bool
+    command: re.Pattern[str] | None
+    requires: re.Pattern[str] | None
 
     def mask(self, text: str) -> str:
         """Return a text with the secrets that the rule finds masked."""
+        if self.requires and not self.requires.search(text):
+            return text
         if self.command:
             return self.command.sub(lambda line: self.pattern.sub(self._masked, line[0]), text)
         return self.pattern.sub(self._masked, text)
@@ -79,19 +74,15 @@ class _Rule(NamedTuple):
 
 
 class _Rules(NamedTuple):
-    """The content of `secrets.toml`.
-
-    Attributes:
-        all: the rules, in the order in which they are tried.
-        name: the names of secrets in a text in lower case.
-        plain: values that aren't secrets.
-        code: values without quotes that are code.
-    """
+    """The content of `secrets.toml`."""
 
     all: tuple[_Rule, ...]
     name: re.Pattern[str]
+    """The names of secrets in a text in lower case."""
     plain: re.Pattern[str]
+    """Values that aren't secrets."""
     code: re.Pattern[str]
+    """Values without quotes that are code."""
 
 
 @cache
@@ -99,15 +90,19 @@ def _rules() -> _Rules:
     data = tomllib.loads(Path(__file__).with_name("secrets.toml").read_text("utf-8"))
     rules = [_rule(**each) for each in data["rules"].values()]
     for kind, prefixes in data["prefixes"].items():
-        rules.append(_rule(prefixes, f"(?:{'|'.join(map(re.escape, prefixes))}){_TOKENS[kind]}", edge=True))
+        rules.append(_rule(f"(?:{'|'.join(map(re.escape, prefixes))}){_TOKENS[kind]}", edge=True))
     names = [*(f"{key}[_-]?key(?:[_-]base)?" for key in data["keys"]), *data["names"]]  # SECRET_KEY before SECRET
     plain, code = (re.compile("|".join(data[kind]), re.IGNORECASE | re.DOTALL) for kind in ("plain", "code"))
     return _Rules(tuple(rules), re.compile(rf"(?:{'|'.join(names)})(?:[_-]?[0-9]{{1,3}})?(?![a-z0-9])"), plain, code)
 
 
-def _rule(keywords: Sequence[str], pattern: Sequence[str], command: str = "", *, edge: bool = False) -> _Rule:
-    rest = re.compile(rf"(?:{command})[^\n|;]*+") if command else None
-    return _Rule(tuple(map(str.lower, keywords)), re.compile("".join(pattern)), edge, rest)
+def _rule(pattern: Sequence[str], *, edge: bool = False, command: str = "", requires: str = "") -> _Rule:
+    return _Rule(
+        pattern=re.compile("".join(pattern)),
+        edge=edge,
+        command=re.compile(rf"(?:{command})[^\n|;]*+") if command else None,
+        requires=re.compile(requires, re.IGNORECASE) if requires else None,
+    )
 
 
 def secret_name(name: str) -> bool:
@@ -122,10 +117,8 @@ def redact(text: str) -> str:
     values of secret-like names (`DB_PASSWORD=…`, `"api_key": "…"`, `--token …`). Prose, code, hashes, ids and token
     counts stay, and so does a plain word as a value, unless a variable or an option gets it: `DB_PASSWORD=word`.
     """
-    lower = _lower(text)
     for rule in _rules().all:
-        if any(keyword in lower for keyword in rule.keywords):
-            text = rule.mask(text)
+        text = rule.mask(text)
     return _with_values_masked(text)
 
 

@@ -9,23 +9,22 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.files import atomic
+from holdfast.files import access, atomic
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 ARGUMENT = "--status"
-"""What the relay's status line is asked for with."""
+"""The relay's argument for the status line."""
 LIMIT_BYTES = 512
-"""The longest file; a longer one isn't printed."""
+"""The largest file; a larger one isn't printed."""
 STALE_S = 7 * 86400.0
-"""How long the file of a session stays that never said it ended."""
+"""Age at which the file of a session that never ended is removed."""
 _HEAD = b"holdfast status 1\n"
 _SESSION = re.compile(r"[0-9A-Za-z_-]{1,64}", re.ASCII)
 # No control characters: C0, DEL, and C1, which is C2 80 to C2 9F in UTF-8.
@@ -34,7 +33,7 @@ _PAYLOAD_LIMIT_BYTES = 1 << 20
 
 
 def folder() -> Path:
-    """Return the folder of the files; it is there as long as somebody wants a status line."""
+    """Return the folder of the files; it exists as long as somebody wants a status line."""
     return paths.state_dir() / "status"
 
 
@@ -46,13 +45,8 @@ def path(session: str) -> Path | None:
 def write(session: str, line: str, saved_at_s: int) -> None:
     """Write what a session's status line shows, unless it is there already; an empty line removes the file.
 
-    Args:
-        session: the session's id.
-        line: one printable line. A longer one than fits is cut.
-        saved_at_s: when its workflow was saved last, in seconds since 1970; 0 for never.
-
-    Raises:
-        StateError: the file can't be written.
+    A line that is too long is cut. `saved_at_s` is when the workflow was saved last, in seconds since 1970, or 0.
+    Raises StateError.
     """
     place = path(session)
     if place is None:
@@ -69,7 +63,7 @@ def write(session: str, line: str, saved_at_s: int) -> None:
 
 
 def sweep() -> None:
-    """Remove the files of sessions that were not heard of for long. Never raises."""
+    """Remove the files of sessions that were silent for `STALE_S`. Never raises."""
     with suppress(OSError):
         for each in folder().iterdir():
             if each.lstat().st_mtime < time.time() - STALE_S:
@@ -77,15 +71,7 @@ def sweep() -> None:
 
 
 def main(argument: str | None = None, entry: str = "") -> int:
-    """Print the status line of the session that the client names on stdin, or nothing.
-
-    Args:
-        argument: not used; every program of the entrypoint gets it.
-        entry: not used.
-
-    Returns:
-        The exit code, 0.
-    """
+    """Print the status line that `text` returns, and return the exit code 0. The arguments are every program's."""
     os.write(1, text())
     return 0
 
@@ -106,32 +92,20 @@ def text() -> bytes:
 
 def _payload() -> bytes:
     """Return what the client sends, or nothing on a terminal, where nobody sends anything."""
-    data = b""
-    with suppress(OSError):
-        while not os.isatty(0) and len(data) < _PAYLOAD_LIMIT_BYTES:
-            part = os.read(0, _PAYLOAD_LIMIT_BYTES - len(data))
-            if not part:
-                break
-            data += part
-    return data
+    with suppress(OSError), os.fdopen(0, "rb", closefd=False) as stdin:
+        return b"" if stdin.isatty() else stdin.read(_PAYLOAD_LIMIT_BYTES)
+    return b""
 
 
 def _read(place: Path) -> bytes:
     """Return a file's content, or nothing if it isn't one of ours, in a folder that is ours alone."""
     try:
         above = place.parent.stat()
-        if above.st_uid != os.getuid() or above.st_mode & 0o077:
-            return b""
-        descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            info = os.fstat(descriptor)
-            data = os.read(descriptor, LIMIT_BYTES + 1)
-        finally:
-            os.close(descriptor)
     except OSError:
         return b""
-    ours = stat.S_ISREG(info.st_mode) and info.st_uid == os.getuid() and data.startswith(_HEAD)
-    return data if ours and len(data) <= LIMIT_BYTES else b""
+    private = above.st_uid == os.getuid() and not above.st_mode & 0o077
+    data = access.read_own(place, LIMIT_BYTES) if private else None
+    return data if data and data.startswith(_HEAD) else b""
 
 
 def age(seconds: int) -> str:

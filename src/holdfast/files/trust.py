@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.errors import HoldfastError, StateError, command_line
@@ -13,7 +13,7 @@ from holdfast.files import atomic, document, lock, tomlfile
 from holdfast.files.file_memo import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 _CONTENT_LIMIT_BYTES = 64 * 1024  # of a trusted file's copy, which is kept to show later changes
@@ -27,23 +27,21 @@ def digest(content: bytes) -> str:
 def trusted(root: Path, relative: str, content_digest: str) -> bool:
     """Return whether exactly this content has been trusted at this path of this project.
 
-    Args:
-        root: the project's root; links are resolved.
-        relative: the file's path inside the project, with forward slashes.
-        content_digest: SHA-256 of the bytes that would run.
+    `relative` is the file's path inside the project (`relative_name`), `content_digest` the SHA-256 of the bytes that
+    would run.
     """
-    return bool(granted(root).get(relative) == content_digest)
+    return granted(root).get(relative) == content_digest
 
 
 def granted(root: Path) -> Mapping[str, str]:
     """Return a project's trusted files: relative path → SHA-256 of the content."""
-    known = _kept.get(file())
+    known = _memo.get(file())
     return known.get(_key(root), {}) if known else {}
 
 
 def preload() -> None:
     """Read the trust file into memory, where it stays until the file changes."""
-    _kept.get(file())
+    _memo.get(file())
 
 
 def config_trusted(root: Path) -> bool:
@@ -70,15 +68,10 @@ def relative_name(root: Path, path: Path) -> str:
 
 
 def grant(root: Path, entries: dict[str, str], contents: Iterable[bytes] = ()) -> None:
-    """Trust files of a project.
+    """Trust files of a project: relative path → SHA-256 of the content that the user was shown.
 
-    Args:
-        root: the project's root.
-        entries: relative path → SHA-256 of the content that the user was shown.
-        contents: the contents themselves, kept so that a later change can be shown (`content`); none over 64 KiB.
-
-    Raises:
-        StateError: the trust file cannot be read or written.
+    The `contents` themselves are stored so that a later change can be shown (`content`), except those over 64 KiB.
+    Raises StateError if the trust file can't be read or written.
     """
     _change(root, lambda known: known | entries)
     with suppress(HoldfastError, OSError):  # without the copy a change is only named, not shown
@@ -90,48 +83,37 @@ def grant(root: Path, entries: dict[str, str], contents: Iterable[bytes] = ()) -
 
 
 def content(root: Path, relative: str) -> bytes | None:
-    """Return a file's trusted content, or None if the file isn't trusted or no copy was kept."""
+    """Return a file's trusted content, or None if the file isn't trusted or there is no copy."""
     name = granted(root).get(relative, "")
     try:
         with (_folder() / name).open("rb") as file:
-            kept = file.read(_CONTENT_LIMIT_BYTES + 1)
+            copy = file.read(_CONTENT_LIMIT_BYTES + 1)
     except (OSError, ValueError):
         return None
-    return kept if digest(kept) == name else None
+    return copy if digest(copy) == name else None
 
 
 def revoke(root: Path, relatives: set[str] | None = None) -> int:
-    """Revoke trust.
-
-    Args:
-        root: the project's root.
-        relatives: the files' relative paths; `None` means all of the project.
-
-    Returns:
-        How many files lost trust.
-    """
-    before = len(_load(file()).get(_key(root), {}))
+    """Revoke trust in files with these relative paths, or in all of a project, and return how many lost it."""
+    before = len(granted(root))
     _change(root, lambda known: {} if relatives is None else {k: v for k, v in known.items() if k not in relatives})
     _sweep()
-    return before - len(_load(file()).get(_key(root), {}))
+    return before - len(granted(root))
 
 
-def _change(root: Path, edit: Any) -> None:
-    folder = paths.ensure_private(paths.config_dir())
-    with lock.locked(folder):
+def _change(root: Path, edit: Callable[[dict[str, str]], dict[str, str]]) -> None:
+    with lock.locked(paths.ensure_private(paths.config_dir())):
         everything = _load(file(), strict=True)
         everything[_key(root)] = edit(everything.get(_key(root), {}))
-        if not everything[_key(root)]:
-            del everything[_key(root)]
-        text = json.dumps(everything, indent=2, sort_keys=True) + "\n"
+        remaining = {root: files for root, files in everything.items() if files}
+        text = json.dumps(remaining, indent=2, sort_keys=True) + "\n"
         atomic.write(file(), text.encode(), mode=0o600)
 
 
 def _load(file: Path, *, strict: bool = False) -> dict[str, dict[str, str]]:
     """Read the trust file: root → relative path → SHA-256. If it can't be read, nothing is trusted.
 
-    Raises:
-        StateError: it can't be read, and `strict` is set.
+    With `strict`, raises StateError instead.
     """
     try:
         content = json.loads(file.read_bytes())
@@ -169,4 +151,4 @@ def _key(root: Path) -> str:
     return str(root.resolve())
 
 
-_kept: Kept[dict[str, dict[str, str]]] = Kept(_load)
+_memo: Kept[dict[str, dict[str, str]]] = Kept(_load)

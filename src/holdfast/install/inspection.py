@@ -10,11 +10,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args
 
 from holdfast import clock, paths
-from holdfast.clients import claude
-from holdfast.clients.claude import events, settings_schema
+from holdfast.clients.claude import claude, events, settings_schema
 from holdfast.dispatch import background, faults, notices
 from holdfast.dispatch.run import Run
-from holdfast.errors import StateError, command_line
+from holdfast.errors import command_line
 from holdfast.install import plugin, register, registrations
 from holdfast.plugins import activity, executables, kinds, loader, packages, rules, statics
 from holdfast.plugins.context import Context
@@ -117,9 +116,8 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
 def _client_limits(project: Project) -> dict[str, float]:
     """Return event -> the shortest time in seconds that the client waits for one of Holdfast's registered commands."""
     hooks = [(event, hook) for copy in plugin.copies(project.root) for event, _, hook in copy.commands()]
-    for target in registrations.targets(project):
-        with suppress(StateError):
-            hooks += [(entry.name, entry.hook) for entry in registrations.entries(target) if entry.ours]
+    for *_, entries in registrations.readable(project):
+        hooks += [(entry.name, entry.hook) for entry in entries if entry.ours]
     found: dict[str, float] = {}
     for event, hook in hooks:
         if (plain := background.event(event)) in events.EVENTS:
@@ -248,9 +246,8 @@ def registered_events(project: Project) -> dict[str, list[str | None]]:
     """
     known: dict[str, list[str | None]] = {}
     pairs: list[tuple[str, str | None]] = []
-    for target in registrations.targets(project):
-        with suppress(StateError):
-            pairs += [(entry.name, entry.matcher) for entry in registrations.entries(target)]
+    for *_, entries in registrations.readable(project):
+        pairs += [(entry.name, entry.matcher) for entry in entries]
     for copy in plugin.copies(project.root):
         pairs += copy.registered().items()
     for event, matcher in pairs:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.clients import claude
-from holdfast.clients.claude import versions
+from holdfast.clients.claude import claude, versions
 from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.dispatch import background
 from holdfast.errors import StateError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
 from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
-from holdfast.files import document
+from holdfast.files import atomic, document
 from holdfast.files.lock import locked
 from holdfast.install.register import Wish
 
@@ -126,13 +126,14 @@ def _read() -> tuple[dict[str, Install], StateError | None]:
 
 def _save(installs: dict[str, Install]) -> None:
     """Replace the record. A broken one is set aside, for it may still be useful; one that's closed is left alone."""
-    fault = _read()[1]
+    known, fault = _read()
     if isinstance(fault, BrokenError | SchemaMismatch):
         document.set_aside(file())
     elif fault:
         raise fault
     rows = {name: _row(install) for name, install in installs.items()}
-    document.save(file(), {"version": 1, "installs": rows}, mode=0o600)
+    if fault or installs != known:
+        atomic.write(file(), document.render({"version": 1, "installs": rows}), mode=0o600)
 
 
 def _row(install: Install) -> dict[str, Any]:

@@ -10,8 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import config, paths
-from holdfast.clients import claude
-from holdfast.clients.claude import STRICT_EVENTS, versions
+from holdfast.clients.claude import claude, versions
 from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS, SINCE
 from holdfast.clients.claude.matchers import (
     NARROW_EVENTS,
@@ -333,7 +332,7 @@ def _command(event: str, program: str, test: str, start: str, refuse: str) -> st
     known = f'p="{program}"; [ {test} "$p" ] &&'
     if event in EXIT_CODE_EVENTS:
         return f"{known} {start} {event}; [ $? -eq 2 ] && exit 2; exit 0"
-    if event in STRICT_EVENTS:
+    if event in claude.STRICT_EVENTS:
         return f"{known} {{ {start} {event} || sh {refuse} {event}; }} 2>/dev/null; exit 0"
     return f"{known} {start} {event} 2>/dev/null; exit 0"
 

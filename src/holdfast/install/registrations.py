@@ -100,6 +100,19 @@ def targets(project: Project, *, everywhere: bool = False) -> list[Target]:
     return list(found.values())
 
 
+def readable(project: Project, *, everywhere: bool = False) -> list[tuple[Target, dict[str, Any], list[Entry]]]:
+    """Return those of the `targets` that can be read, each with its content and its entries that run Holdfast.
+
+    The doctor's registration check reports the others.
+    """
+    found = []
+    for target in targets(project, everywhere=everywhere):
+        with suppress(StateError):
+            content = read(target.settings)
+            found.append((target, content, list(_entries(target, content.get("hooks")))))
+    return found
+
+
 def read(path: Path) -> dict[str, Any]:
     """Return the JSON object in a settings file; empty if the file is missing or blank.
 

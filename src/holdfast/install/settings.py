@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from holdfast.files.jsonedit import Steps
-    from holdfast.files.jsontext import Kind
+    from holdfast.files.jsonedit import Kind, Steps
     from holdfast.install.register import Entry
 
 BLANK = "\ufeff \t\r\n"
@@ -145,7 +144,7 @@ class Settings:
     def __init__(self, text: str | None) -> None:
         """Begin with a file's text; None if there is no file.
 
-        Raises JSONTextError if it isn't strict JSON, HoldfastError if a part to edit has the wrong shape.
+        Raises HoldfastError if it isn't strict JSON, or if a part to edit has the wrong shape.
         """
         self.containers: dict[str, str | None] = {}
         self.changes: list[str] = []

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import log, paths
-from holdfast.clients import claude
-from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude import claude, scopes, versions
 from holdfast.config import Config, load
 from holdfast.dispatch import faults
 from holdfast.errors import HoldfastError, command_line

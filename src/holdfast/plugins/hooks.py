@@ -81,10 +81,10 @@ def hook(events: dict[str, Hook], *accepts: str, **facts: Any) -> Callable[[Func
 
 
 class Hooks(Protocol):
-    """The hooks of one client; the client's module implements this (`holdfast.clients.claude`)."""
+    """The hooks of one client; the client's class has them (`holdfast.clients.claude`)."""
 
     @property
-    def EVENTS(self) -> Mapping[str, Hook]:  # noqa: N802 - a constant of the client's module
+    def EVENTS(self) -> Mapping[str, Hook]:  # noqa: N802 - a constant of the client's class
         """Its events by name, in its own order."""
 
     @property

@@ -1,136 +1,105 @@
-"""A report's page: one file that loads nothing, runs no scripts and is readable on a phone."""
+"""Render a report as one HTML file that loads nothing, runs no scripts and is readable on a phone."""
 
 from __future__ import annotations
 
-from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from holdfast.report import cards, markup, tables, wording
-from holdfast.report.markup import foreign_text, tag
-from holdfast.report.wording import brief
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from holdfast import clock
+from holdfast.files.redact import beginning, redact
+from holdfast.memory import costs
+from holdfast.sessions import timeline
 from holdfast.version import version
-from holdfast.workflow.wording import count
+from holdfast.workflow.wording import LOOKED_AT_CHARS, VALUE_LIMIT_CHARS, clean, count, one_line, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from xml.etree.ElementTree import Element
+    from collections.abc import Iterator
 
-    from holdfast.report.story import Story
+    from holdfast.report.gather import Report
 
-# Nothing may be loaded or run, whatever a workflow's text contains; the style sheet is inside the page.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_STEPS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
-class Section(NamedTuple):
-    """A section: its id, its title, its name in the links on top, and what fills it, for a report that lacks it."""
-
-    id: str
-    title: str
-    link: str
-    draw: Callable[[Story], Element]
-    filled_by: tuple[str, ...]  # every second part is code
-
-
-SECTIONS = (
-    Section(
-        *("sessions", "Sessions", "Sessions", tables.sessions),
-        ("It grows as you work with Claude Code in this project.",),
-    ),
-    Section(
-        *("compactions", "Compactions", "Compactions", tables.compactions),
-        ("Claude Code compacts a session when its context is full, or when you type ", "/compact", "."),
-    ),
-    Section(
-        *("workflows", "Workflows", "Workflows", tables.workflows),
-        ("Start one with ", 'holdfast start "Title" --phase "First step"', "."),
-    ),
-    Section(
-        *("agents", "Agents", "Agents", tables.agents),
-        ("They appear when a session launches a subagent.",),
-    ),
-    Section(
-        *("context", "Added to the model's context", "Context", tables.costs),
-        ("This lists what Holdfast tells the model, such as the workflow after a compaction.",),
-    ),
-    Section(
-        *("happened", "Everything that happened", "Log", tables.happened),
-        ("Each event is listed here, newest first.",),
-    ),
-)
-_FIRST_STEPS = (
-    ("Register the hooks, once: ", "holdfast install", ". To check them: ", "holdfast doctor", "."),
-    ("Start a workflow: ", 'holdfast start "What you work on" --phase "First step" --phase "Second step"', "."),
-    ("Work with Claude Code in this project. Then run ", "holdfast report", " again."),
-)
-
-
-def render(story: Story) -> str:
-    """Return the page that tells a story."""
-    name = brief(story.root.name or str(story.root), 80)
-    bodies = [(section, section.draw(story)) for section in SECTIONS]
-    shown = [(section, body) for section, body in bodies if len(body)]
-    missing = [section for section, body in bodies if not len(body)]
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("title", f"Holdfast: {name}"),
-        markup.style(files("holdfast.report").joinpath("page.css").read_text("utf-8")),
+def render(report: Report) -> str:
+    """Return the page of a report. Foreign text in it is redacted, cleaned and escaped, wherever it appears."""
+    environment = Environment(
+        autoescape=True,
+        finalize=lambda value: value if hasattr(value, "__html__") else redact(clean(str(value))),
+        loader=FileSystemLoader(Path(__file__).parent),
+        lstrip_blocks=True,
+        trim_blocks=True,
+        undefined=StrictUndefined,
     )
-    links = tag("nav", [tag("a", each.link, href=f"#{each.id}") for each, _ in shown], aria_label="Sections")
-    parts: list[Element | str] = [links if shown else "", tag("main", *_main(story, shown, missing))]
-    body = tag("body", _header(story, name), parts, _footer(story))
-    return markup.html(tag("html", head, body, lang="en"))
-
-
-def _main(story: Story, shown: Sequence[tuple[Section, Element]], missing: Sequence[Section]) -> Iterator[Element]:
-    if story.empty:
-        yield _nothing(story)
-        return
-    if tiles := cards.tiles(story):
-        yield tag("ul", tiles, class_="numbers")
-    yield from (_section(each.id, each.title, body) for each, body in shown)
-    if missing:
-        lines = [tag("li", tag("b", each.title), ": ", _with_code(each.filled_by)) for each in missing]
-        yield _section("missing", "Not in this report", tag("ul", lines, class_="note"))
-
-
-def _section(name: str, title: str, *body: Element) -> Element:
-    return tag("section", tag("h2", title, id=f"{name}-title"), *body, id=name, aria_labelledby=f"{name}-title")
-
-
-def _nothing(story: Story) -> Element:
-    """Return what an empty report says instead: how to fill it, or how to see more than was asked for."""
-    if story.session or story.since:
-        more = ("Without ", "--session", " and ", "--since", ", ", "holdfast report", " shows everything.")
-        return _section("nothing", "Nothing was found", tag("p", _with_code(more)))
-    steps = tag("ol", [tag("li", _with_code(each)) for each in _FIRST_STEPS])
-    later = (
-        "This page then shows your sessions, what each compaction lost and what Holdfast restored, "
-        "your workflows and agents, and what was added to the model's context."
+    environment.filters |= {"brief": brief, "count": count, "moment": moment, "plural": plural}
+    names = timeline.names_of(each.workflow for each in reversed(report.workflows))
+    runs = [run for session in report.sessions for run in session.runs]
+    return environment.get_template("page.html.j2").render(
+        report=report,
+        numbers=list(_numbers(report)),
+        runs=sorted(runs, key=lambda run: run.began_at, reverse=True),
+        phases={
+            (each.workflow.key, phase.id): phase.title
+            for each in reversed(report.workflows)
+            for phase in each.workflow.phases
+        },
+        costs=[(session, list(parts)) for session, parts in groupby(report.costs, key=lambda cost: cost.conversation)],
+        kinds={each.kind for each in report.events},
+        sentence=lambda event: timeline.sentence(event, names),
+        duration=duration,
+        tokens=costs.tokens,
+        token_rule=costs.RULE,
+        version=version(),
     )
-    return _section("nothing", "Nothing has happened here yet", steps, tag("p", later))
 
 
-def _with_code(parts: Sequence[str]) -> list[Element | str]:
-    """Return text in which every second part is code, whose words aren't broken."""
-    return [markup.code(part) if number % 2 else part for number, part in enumerate(parts)]
+def _numbers(report: Report) -> Iterator[tuple[str, str, str]]:
+    """Yield the numbers on top of the page, each with what it counts and a detail; none for what there is none of."""
+    if sessions := len(report.sessions) + report.omitted_sessions:
+        live = sum(each.status == "live" for each in report.sessions)
+        yield f"{sessions:,}", plural(sessions, "session"), f"{live} live" if live else "none live"
+    if happened := [each for each in report.compactions if each.came_at or each.missed]:
+        due = [each for each in happened if each.ending != "nothing"]
+        restored = sum(each.ending in ("confirmed", "given") for each in due)
+        more = f"{restored} of {len(due)} restored" if due else "nothing to restore"
+        yield f"{len(happened):,}", plural(len(happened), "compaction"), more
+    if total := sum(each.row.facts for each in happened):
+        kept = sum(each.row.facts_kept for each in happened)
+        yield f"{kept}/{total}", f"{plural(total, 'fact')} kept by summaries", "word for word"
+    if report.workflows:
+        done = sum(phase.status == "completed" for each in report.workflows for phase in each.workflow.phases)
+        yield f"{done:,}", f"{plural(done, 'phase')} completed", count(len(report.workflows), "workflow")
+    if outcomes := [run.outcome for session in report.sessions for run in session.runs]:
+        words = (("running", "running"), ("failed", "failed"), ("left", "unfinished"))
+        counts = [f"{outcomes.count(outcome)}\u00a0{word}" for outcome, word in words if outcome in outcomes]
+        yield f"{len(outcomes):,}", plural(len(outcomes), "agent"), ", ".join(counts) or "completed"
+    if characters := sum(each.characters for each in report.costs):
+        tokens = count(costs.tokens(characters), "token")
+        yield f"{characters:,}", f"{plural(characters, 'character')} added to the context", f"about {tokens}"
 
 
-def _header(story: Story, name: str) -> Element:
-    asked = [
-        f"session {wording.session(story.session)}" if story.session else "",
-        f"since {wording.moment(story.since)}" if story.since else "",
-    ]
-    about = ", ".join(filter(None, asked))
-    parts: list[Element | str] = [foreign_text(str(story.root)), f", {about}" if about else ""]
-    return tag("header", tag("h1", "What happened in ", foreign_text(name)), tag("p", parts))
+def moment(stamp: str | None) -> str:
+    """Return a stamp as `21 Nov 2026 14:05:09`; a dash if there is none."""
+    at = clock.parse(stamp) if stamp else None
+    return f"{at.day} {at:%b %Y %H:%M:%S}" if at else "–"
 
 
-def _footer(story: Story) -> Element:
-    left = f"{count(story.unseen, 'older session')} not shown. " if story.unseen else ""
-    made = f"Made {wording.moment(story.made_at)} by Holdfast {version()}. All times are UTC. "
-    return tag("footer", tag("p", f"{left}{made}Secrets are masked. This page loads nothing and sends nothing."))
+def duration(begin: str, end: str) -> str:
+    """Return the time between two stamps in its two largest units: `3 d 4 h`, `5 min`, `12 s`."""
+    first, last = clock.parse(begin), clock.parse(end)
+    length = max((last - first).total_seconds(), 0.0) if first and last else 0.0
+    for (size, unit), (smaller, its_unit) in pairwise(_STEPS):
+        if length >= size:
+            rest = int(length % size // smaller)
+            return f"{int(length // size)} {unit}" + (f" {rest} {its_unit}" if rest else "")
+    return f"{int(length)} s"
+
+
+def brief(text: str, limit: int = VALUE_LIMIT_CHARS) -> str:
+    """Return foreign text on one line, cut to `limit` characters.
+
+    Secrets are masked before it is cut, because half a secret isn't recognised as one.
+    """
+    return one_line(beginning(text, LOOKED_AT_CHARS), limit)

@@ -43,7 +43,7 @@ class SavedWorkflow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CompactionReport:
     """A compaction from end to end.
 
     Attributes:
@@ -238,18 +238,18 @@ def saved_at(project: OpenProject, conversation: str) -> str:
     return "" if last is None or last.trigger == UNANNOUNCED else last.announced_at
 
 
-def recent(project: OpenProject, most: int = MOST) -> list[Report]:
+def recent(project: OpenProject, most: int = MOST) -> list[CompactionReport]:
     """Return up to `most` compactions, of all worktrees, the last announced first. Raises LedgerError."""
     return _reports(project, project.ledger.table(Compaction).where(order=_NEWEST, limit=most))
 
 
-def naming(project: OpenProject, workflow: str) -> list[Report]:
+def naming(project: OpenProject, workflow: str) -> list[CompactionReport]:
     """Return the compactions of this worktree that name the workflow with this key, the last announced first."""
     found = project.ledger.table(Compaction).where(worktree=project.worktree, order=_NEWEST)
     return _reports(project, [each for each in found if workflow in {one.key for one in saved(each)}])
 
 
-def by_id(project: OpenProject, ids: Iterable[str]) -> dict[str, Report]:
+def by_id(project: OpenProject, ids: Iterable[str]) -> dict[str, CompactionReport]:
     """Return the compactions with these ids that the ledger still holds. Raises LedgerError."""
     found = project.ledger.table(Compaction).by("id", ids)
     return {each.row.id: each for each in _reports(project, list(found.values()))}
@@ -296,7 +296,7 @@ def _last(project: OpenProject, conversation: str) -> Compaction | None:
     return project.ledger.table(Compaction).one(where, conversation, conversation, order=_NEWEST)
 
 
-def _reports(project: OpenProject, found: Sequence[Compaction]) -> list[Report]:
+def _reports(project: OpenProject, found: Sequence[Compaction]) -> list[CompactionReport]:
     marks, ids = ", ".join("?" * len(found)), [each.id for each in found]
     answers: dict[str, list[Delivery]] = {each: [] for each in ids}
     for delivery in project.ledger.table(Delivery).where(f"compaction IN ({marks})", *ids, order="made_at, id"):
@@ -304,16 +304,16 @@ def _reports(project: OpenProject, found: Sequence[Compaction]) -> list[Report]:
     return [_report(project, each, tuple(answers[each.id])) for each in found]
 
 
-def _report(project: OpenProject, row: Compaction, given: tuple[Delivery, ...]) -> Report:
+def _report(project: OpenProject, row: Compaction, given: tuple[Delivery, ...]) -> CompactionReport:
     came_unanswered = False
     if row.restored_at is None:
         last = missed(project, row.conversation)
         came_unanswered = last is not None and last.id == row.id
-    return Report(row, saved(row), given, came_unanswered, _not_restored(project, row, given))
+    return CompactionReport(row, saved(row), given, came_unanswered, _not_restored(project, row, given))
 
 
 def _not_restored(project: OpenProject, row: Compaction, given: Sequence[Delivery]) -> str:
-    """Return why the conversation that came back was given no workflow (`Report.not_restored`)."""
+    """Return why the conversation that came back was given no workflow (`CompactionReport.not_restored`)."""
     if row.restored_at is None or row.superseded or not saved(row) or row.trigger == UNANNOUNCED:
         return ""
     if any(each.workflow and each.state != "refused" for each in given):

@@ -16,7 +16,7 @@ from holdfast.workflow.wording import clean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.files.transcript import Reached
+    from holdfast.clients.client import Reached
     from holdfast.project import OpenProject
     from holdfast.workflow.model import Workflow
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast import clock
+from holdfast.clients.client import Work
 from holdfast.errors import HoldfastError
-from holdfast.files.transcript import Work
 from holdfast.sessions.compaction import hints
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, wording
@@ -38,8 +38,7 @@ def take_evidence(event: Event, context: Context) -> list[Message]:
     found = registry.taking_evidence(project, session)
     if not found:
         return []
-    transcripts = project.transcripts
-    work = [*transcripts.work(transcripts.tail(event.transcript_path or "")), *_now(event)]
+    work = [*project.transcripts.work(event.transcript_path or ""), *_now(event)]
     told: list[Message] = []
     for adapter, workflow in found:
         try:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
-    from holdfast.sessions.compactions import Report
+    from holdfast.sessions.compactions import CompactionReport
     from holdfast.workflow.model import Found, Problem, Workflow
 
 
@@ -238,7 +238,7 @@ def _recipients(project: OpenProject, workflow: Workflow) -> tuple[Recipient, ..
     return tuple(Recipient(row["session"], row["told_at"], row["digest"] == present) for row in rows)
 
 
-def _last_save(project: OpenProject, workflow: Workflow, reports: Sequence[Report]) -> Save | None:
+def _last_save(project: OpenProject, workflow: Workflow, reports: Sequence[CompactionReport]) -> Save | None:
     present = hashlib.sha256(workflow.raw).hexdigest()
     saves = [
         Save(each.announced_at, each.row.trigger, each.row.conversation, current=saved.digest == present)
@@ -255,7 +255,7 @@ def _last_save(project: OpenProject, workflow: Workflow, reports: Sequence[Repor
     return max(saves, key=lambda save: save.at, default=None)
 
 
-def _last_restore(reports: Sequence[Report]) -> Restore | None:
+def _last_restore(reports: Sequence[CompactionReport]) -> Restore | None:
     restores = [
         Restore(each.came_at, each.row.restored_in, each.announced_at)
         for each in reports

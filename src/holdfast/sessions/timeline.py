@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from holdfast.sessions.compactions import Report
+    from holdfast.sessions.compactions import CompactionReport
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
@@ -179,7 +179,7 @@ def _with_outcomes(project: Workspace, found: list[TimelineEvent]) -> list[Timel
     return [_with_outcome(each, reports) if "compaction" in each.data else each for each in found]
 
 
-def _with_outcome(event: TimelineEvent, reports: Mapping[str, Report]) -> TimelineEvent:
+def _with_outcome(event: TimelineEvent, reports: Mapping[str, CompactionReport]) -> TimelineEvent:
     data = dict(event.data)
     report, announced_by = reports.get(data.pop("compaction")), data["announced_by"]
     had = ", ".join(f"{quoted(each['title'])} {each['phase']}".strip() for each in data["workflows"]) or "no workflow"
@@ -193,7 +193,7 @@ def _with_outcome(event: TimelineEvent, reports: Mapping[str, Report]) -> Timeli
     return replace(event, detail="; ".join(filter(None, (had, _outcome(report)))), data=data)
 
 
-def _outcome(report: Report | None) -> str:
+def _outcome(report: CompactionReport | None) -> str:
     """Return whether an announced compaction came; empty if it did and something answered it, or nobody knows."""
     if report is None or report.came_at:
         return ""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.errors import EventError
 from holdfast.testkit import firing, payloads
 

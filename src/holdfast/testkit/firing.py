@@ -10,7 +10,7 @@ from contextlib import chdir, closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.dispatch import notices, strict
 from holdfast.dispatch.reply import conclude
 from holdfast.dispatch.run import Run

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock, paths
-from holdfast.clients import claude
-from holdfast.clients.claude import events, matchers
+from holdfast.clients.claude import claude, events, matchers
 from holdfast.process.run_program import run_program
 
 if TYPE_CHECKING:

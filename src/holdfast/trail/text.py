@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.files.redact import beginning, ending, redact
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from holdfast.files.transcript import Edit, Job, Run, Todo, Trail
+    from holdfast.clients.client import Edit, Job, Todo, Trail, Work
 
 LIMIT_UNITS = 3_000  # UTF-16 units of the whole text
 
@@ -36,12 +37,7 @@ def text(trail: Trail, *, branch: str | None, root: Path, cap: int = LIMIT_UNITS
 
     Secrets are masked before anything is cut, only whole lines are left out, and their number is told. The same trail
     gives the same bytes. What matters most comes first, and each kind of fact gets some lines before any gets more.
-
-    Args:
-        trail: what the client's transcript tells (`Transcripts.trail`).
-        branch: the branch the worktree is on now; None or "" where it is not known.
-        root: the project's root; paths below it are shown relative to it.
-        cap: the most UTF-16 units.
+    `branch` is the one that is checked out now. Paths below the project's root are shown relative to it.
     """
     sections = [section for section in _sections(trail, branch or "", f"{root}/") if section.items]
     if not trail.plan and all(section.heading == _PLACE for section in sections):
@@ -60,26 +56,22 @@ def mark(text: str) -> str:
     return text.partition("(mark ")[2][: len(_UNMARKED)]
 
 
+@dataclass(eq=False)
 class _Section:
     """Facts of a kind, the most important first; as many as there is room for get a line each, in `order`."""
 
-    def __init__(
-        self,
-        heading: str,
-        share: int,
-        items: Sequence[Any],
-        line: Callable[[Any], str],
-        order: Callable[[int], int] = lambda number: number,
-    ) -> None:
-        self.heading, self.share, self.items = heading, share, items
-        self.shown: list[str] = []
-        self._line, self._order = line, order
+    heading: str
+    share: int  # how many lines it gets at a time
+    items: Sequence[Any]
+    line: Callable[[Any], str]
+    order: Callable[[int], int] = int
+    shown: list[str] = field(default_factory=list)
 
     def grow(self, room: int) -> bool:
         """Show one fact more, if there is one and the section fits into `room` units with it; tell whether."""
         if len(self.shown) == len(self.items):
             return False
-        self.shown.append(f"- {self._line(self.items[len(self.shown)])}")
+        self.shown.append(f"- {self.line(self.items[len(self.shown)])}")
         if wording.size(self.lines()) <= room:
             return True
         self.shown.pop()
@@ -88,7 +80,7 @@ class _Section:
     def lines(self) -> list[str]:
         """Return the lines as they stand now, with the number of those that are left out."""
         left = len(self.items) - len(self.shown)
-        shown = [self.shown[number] for number in sorted(range(len(self.shown)), key=self._order)]
+        shown = [self.shown[number] for number in sorted(range(len(self.shown)), key=self.order)]
         return [self.heading, *shown, *([f"- +{left} more"] if left else [])] if shown else []
 
 
@@ -107,12 +99,12 @@ def _fill(sections: Sequence[_Section], room: int) -> None:
 
 
 def _sections(trail: Trail, branch: str, root: str) -> list[_Section]:
-    """Return all kinds of facts, the most important first; the number is how many lines a kind gets at a time."""
+    """Return all kinds of facts, the most important first."""
     earlier = trail.requests[:-1]
     picked = _picked(earlier)
     completed = f" ({trail.completed} completed)" if trail.completed else ""
     return [
-        _Section("Last request (not a new one):", 1, trail.requests[-1:], _request),
+        _Section("Last request (not a new one):", 1, trail.requests[-1:], lambda request: _say(request, _REQUEST)),
         _Section(f"Open to-dos{completed}:", 4, trail.todos or ["none"] * bool(completed), _todo),
         _Section("Commands whose last run failed:", 2, words.failures(trail.runs), _failure),
         _Section("Running background commands:", 2, trail.commands, _job),
@@ -123,7 +115,7 @@ def _sections(trail: Trail, branch: str, root: str) -> list[_Section]:
             3,
             picked,
             lambda number: _earlier(earlier[number]),
-            order=lambda number: picked[number],
+            order=picked.__getitem__,
         ),
         _Section("Decided on the way, newest first:", 2, words.decided(trail.statements), _say),
     ]
@@ -134,10 +126,6 @@ def _picked(requests: Sequence[str]) -> list[int]:
     newest = range(len(requests) - 1, -1, -1)
     rules = [number for number in newest if words.rule(requests[number])]
     return list(dict.fromkeys([*range(min(1, len(requests))), *newest[:1], *rules, *newest]))
-
-
-def _request(request: str) -> str:
-    return _say(request, _REQUEST)
 
 
 def _earlier(request: str) -> str:
@@ -154,7 +142,7 @@ def _todo(todo: Todo | str) -> str:
     return f"[ ] {_say(todo.text)}{status}"
 
 
-def _failure(failure: Run) -> str:
+def _failure(failure: Work) -> str:
     output = words.unescaped(ending(failure.output, 2 * _OUTPUT))
     lines = words.error_lines(redact(wording.clean(output))[-_OUTPUT:])
     more = f" (+{len(lines) - 1} such lines)" if len(lines) > 1 else ""
@@ -167,7 +155,7 @@ def _job(job: Job) -> str:
 
 
 def _edit(edit: Edit, root: str) -> str:
-    times = f"{edit.count} times" if edit.count > 1 else "once"
+    times = f"{edit.writes} times" if edit.writes > 1 else "once"
     return f"{_path(edit.path, root)} ({'created, ' if edit.created else ''}written {times})"
 
 

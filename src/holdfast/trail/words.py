@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from holdfast.clients.client import Answer
 
-    from holdfast.files.transcript import Answer, Run
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from holdfast.clients.client import Work
 
 TEXT_LIMIT_CHARS = 20_000  # characters of a text that are looked at; what is shown of it is far shorter
 _DECISIONS = 20  # the newest ones; looking for more costs time, and no text has room for them
@@ -29,7 +31,7 @@ _DECISION = re.compile(
 _SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n+")
 _LIST_MARK = re.compile(r"(?:[-*+•>#]+|\d{1,3}[.)])\s+")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
-# From the most to the least telling: a test's name, an error, and last whatever stands there last.
+# From the most to the least telling: a test's name, an error.
 _TELLING = (
     re.compile(
         r"^\s*(?:FAILED\b(?! \()|FAIL:?\s|ERROR (?!collecting)\S+::|--- FAIL:|not ok \d|✗|✕|✖|×|test \S+ \.\.\. FAILED"
@@ -39,7 +41,6 @@ _TELLING = (
         r"^\s*(?:E\s{2,}\S|error\b|fatal\b|panic\b|FAILED\b|npm ERR!|make: \*\*\*)|\b\w*(?:Error|Exception)\b\s*[:(]"
         r"|\berror(?: \w+|\[\w+\])?:|command not found|[Nn]o such file|[Pp]ermission denied"
     ),
-    re.compile(r"\S"),
 )
 _FAILURES = re.compile(
     r"^(?:=+ .*\b[1-9]\d* (?:failed|errors?)\b.* in [\d.]+s|[1-9]\d* failed\b.* in [\d.]+s"
@@ -56,43 +57,34 @@ def rule(request: str) -> str:
     return next((sentence for sentence in _sentences(request) if _RULE.search(sentence)), "")
 
 
-def decisions(text: str) -> list[str]:
-    """Return the sentences of a text that say what was decided, in their order."""
-    if not _DECISION.search(text[:TEXT_LIMIT_CHARS]):
-        return []
-    return [sentence for sentence in _sentences(text) if _DECISION.search(sentence)]
-
-
 def error_lines(output: str) -> tuple[str, ...]:
     """Return the lines of a failed command's output that tell most of why: names of failed tests before errors.
 
-    The client's own first line ("Exit code 1") tells nothing. Of no kind of line but the last one only.
+    The client's own first line ("Exit code 1") tells nothing. If none matches, return only the last line.
     """
     lines = [line.strip() for line in unescaped(output).splitlines()]
     lines = [line for line in lines if line and not line.startswith(("Exit code ", "Error: Exit code "))]
-    for pattern in _TELLING[:-1]:
+    for pattern in _TELLING:
         found = [line for line in lines if pattern.search(line)]
         if found:
             return tuple(found)
     return tuple(lines[-1:])
 
 
-def decided(said: Iterable[str | Answer]) -> tuple[str, ...]:
-    """Return the newest decisions, newest first; stop looking once there are enough.
-
-    Args:
-        said: what the model said and the person answered, newest first.
-    """
+def decided(statements: Iterable[str | Answer]) -> tuple[str, ...]:
+    """Return the newest decisions, newest first, of what the model said and the person answered, newest first."""
     found: dict[str, None] = {}
-    for each in said:
-        new = decisions(each) if isinstance(each, str) else [f"{each.question} → {each.answer} (the person's answer)"]
-        found.update(dict.fromkeys(reversed(new)))
+    for each in statements:
+        if isinstance(each, Answer):
+            found[f"{each.question} → {each.answer} (the person's answer)"] = None
+        elif _DECISION.search(each[:TEXT_LIMIT_CHARS]):
+            found.update((sentence, None) for sentence in reversed(_sentences(each)) if _DECISION.search(sentence))
         if len(found) >= _DECISIONS:
             break
     return tuple(found)[:_DECISIONS]
 
 
-def failures(runs: Iterable[Run]) -> list[Run]:
+def failures(runs: Iterable[Work]) -> list[Work]:
     """Return the runs that failed, according to their exit code or their output."""
     return [run for run in runs if run.failed or tests_failed(run.command, run.output)]
 
@@ -108,8 +100,6 @@ def unescaped(output: str) -> str:
     return _ESCAPES.sub("", output) if "\x1b" in output else output
 
 
-def _sentences(text: str) -> Iterator[str]:
-    for part in _SENTENCES.split(text[:TEXT_LIMIT_CHARS]):
-        sentence = _LIST_MARK.sub("", part.strip(), count=1).replace("**", "").strip()
-        if sentence:
-            yield sentence
+def _sentences(text: str) -> list[str]:
+    parts = (_LIST_MARK.sub("", part.strip(), count=1) for part in _SENTENCES.split(text[:TEXT_LIMIT_CHARS]))
+    return [sentence for part in parts if (sentence := part.replace("**", "").strip())]

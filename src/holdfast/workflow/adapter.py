@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from re import Pattern
 
-    from holdfast.files.transcript import Run, Work
+    from holdfast.clients.client import Work
     from holdfast.workflow.draft import Draft
     from holdfast.workflow.model import (
         AgentWork,
@@ -212,7 +212,7 @@ class CreditsWork(Protocol):
     def credit(self, project: Records, workflow: Workflow, phase_id: str, work: AgentWork) -> None:
         """Note what an agent of a phase did; it is judged right afterwards."""
 
-    def ran(self, project: Records, workflow: Workflow, runs: Sequence[Run]) -> None:
+    def ran(self, project: Records, workflow: Workflow, runs: Sequence[Work]) -> None:
         """Note what the main conversation ran, oldest first; the same run may come again."""
 
 

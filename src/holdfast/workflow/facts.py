@@ -13,7 +13,7 @@ from holdfast.workflow.outside_reading import OUTSIDE, outside
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from holdfast.files.transcript import Todo
+    from holdfast.clients.client import Todo
     from holdfast.workflow.model import Phase, Workflow
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from holdfast.files.transcript import Todo
+    from holdfast.clients.client import Todo
     from holdfast.workflow.facts import Section
     from holdfast.workflow.model import Phase, Step, Workflow
 

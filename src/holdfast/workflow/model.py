@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from holdfast.clients.client import Tokens, Work
     from holdfast.files.document import Document
-    from holdfast.files.transcript import Run, Tokens
 
 Status = Literal["pending", "active", "completed", "failed", "blocked"]
 Origin = Literal["agent", "plan"]
@@ -438,7 +438,7 @@ class AgentWork(NamedTuple):
 
     files: tuple[str, ...] = ()
     usage: Mapping[str, Tokens] | None = None
-    runs: tuple[Run, ...] = ()
+    runs: tuple[Work, ...] = ()
 
 
 class Judged(NamedTuple):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from holdfast import log
 from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
-from holdfast.files.jsonvalue import same
 from holdfast.workflow import manyfiles, places
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ def rewrite(
     def attempt() -> tuple[StateFile, bool]:
         before = _readable(project, path)
         data = edit(before)
-        if same(data, before.data) and not (repair and before.broken):
+        if document.same(data, before.data) and not (repair and before.broken):
             return before, False
         return write(project, path, data, before, why=why), True
 

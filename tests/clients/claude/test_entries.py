@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.clients.claude.entries import queued, request_text
+from holdfast.clients.claude.entries import Prompt, typed
 from tests.tables import each_row
 from tests.trail.transcribed import CLIENTS, notification, written
 
@@ -15,12 +15,26 @@ def user(content: Any, **more: Any) -> dict[str, Any]:
     return {"type": "user", "message": {"role": "user", "content": content}, **more}
 
 
+def requests(*values: dict[str, Any]) -> list[str]:
+    """Return a person's words in entries."""
+    return [each.request for each in typed(enumerate(values)) if isinstance(each, Prompt) and each.request]
+
+
+def request_text(value: dict[str, Any]) -> str:
+    return "".join(requests(value))
+
+
+def queued(attachment: dict[str, Any]) -> str:
+    return request_text({"type": "attachment", "attachment": {"type": "queued_command", **attachment}})
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_of_what_the_clients_wrote_exactly_the_prompts_are_requests(client: str) -> None:
     """No result, notification, summary, caveat, command, or command's output is taken for a person's words."""
-    found = [text for entry in written(client) if entry["type"] == "user" if (text := request_text(entry))]
     said = ["Build the parser, please.", "Always use tabs, never spaces.", "Go on after compaction.", "After resume."]
-    assert found == said * 2  # with TodoWrite, then with the Task tools
+    assert (
+        requests(*(each for each in written(client) if each["type"] == "user")) == said * 2
+    )  # with TodoWrite, then with the Task tools
 
 
 @each_row(

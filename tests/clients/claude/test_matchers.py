@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients import claude
-from holdfast.clients.claude import matchers
+from holdfast.clients.claude import claude, matchers
 from holdfast.testkit import recorded
 from tests.tables import each_row
 

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.clients import claude
+from holdfast.clients import claude as module
+from holdfast.clients.claude import claude
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def test_the_clients_process_is_named_or_found(tmp_path: Path, name: str, *, mea
     client = tmp_path / name
     client.write_text('#!/bin/sh\n"$@"\nexit 0\n')
     client.chmod(0o755)
-    script = "from holdfast.clients import claude; print(claude.process({}))"
+    script = "from holdfast.clients.claude import claude; print(claude.process({}))"
     shell = ["/bin/sh", "-c", '"$@"; exit 0', "sh"]
 
     command = [str(client), *(shell * 3), sys.executable, "-c", script]
@@ -51,7 +52,7 @@ def test_the_client_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return read(file, *given)
 
     monkeypatch.setattr(Path, "read_text", reading)
-    claude._claude_above.cache_clear()
+    module._claude_above.cache_clear()
 
     assert claude.process({}) == claude.process({})
     assert len(opened) == len(set(opened))

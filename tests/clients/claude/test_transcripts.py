@@ -8,11 +8,17 @@ import os
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast.clients.claude import transcripts
+from holdfast.clients.claude.entries import Attachment, Prompt
+from holdfast.clients.claude.transcripts import read
+from holdfast.clients.client import Trail
 from tests.tables import each_row
+
+reader = transcripts.Transcripts()
 
 WRITTEN = Path(__file__).parents[2] / "sessions" / "transcripts"
 CLIENTS = ("2.1.329", "2.1.197")
@@ -40,68 +46,71 @@ def put(tmp_path: Path, data: bytes) -> str:
     return str(path)
 
 
+def said(path: str, **bounds: Any) -> list[str]:
+    """Return the prompts that are read."""
+    return [entry.text for entry in read(path, **bounds) if isinstance(entry, Prompt)]
+
+
+def prompts(*words: str) -> list[bytes]:
+    """Return a line for each prompt."""
+    return [json.dumps({"type": "user", "message": {"content": each}}).encode() for each in words]
+
+
 @each_row("client", CLIENTS)
 @each_row("name", ["guided", "worked", "clear", "fork"])
 def test_entries_are_read_and_the_clients_own_notes_are_not(client: str, name: str) -> None:
     """Prompts, answers, results and attachments are there; requests as they were sent are left out."""
     name = f"{name}-{client}{'-tasks' if name == 'worked' else ''}"
-    entries = transcripts.tail(str(WRITTEN / f"{name}.jsonl"))
-    kinds = {entry["type"] for entry in entries}
-    assert {"user", "assistant", "system"} <= kinds
-    assert not [kind for kind in kinds if kind.startswith(("api-request", "atis", "queue", "cost"))]
-    attached = {entry["attachment"]["type"] for entry in entries if entry["type"] == "attachment"}
-    assert "prompt_snapshot" not in attached
+    entries = list(read(str(WRITTEN / f"{name}.jsonl")))
+    assert "prompt_snapshot" not in {entry.kind for entry in entries if isinstance(entry, Attachment)}
     everything = [json.loads(line) for line in written(name).splitlines()]
-    assert [entry for entry in everything if entry["type"] == "user"] == [e for e in entries if e["type"] == "user"]
+    own = {each["uuid"] for each in everything if each["type"] in ("user", "assistant") and not each["isSidechain"]}
+    assert own <= {entry.line.uuid for entry in entries}
 
 
 @each_row("most", [1, 500, 5_000, 20_000])
 def test_only_the_end_is_read(tmp_path: Path, most: int) -> None:
     """So many bytes and no more, whole lines of them, oldest first."""
     data = written("worked-2.1.197-todo")
-    entries = transcripts.tail(put(tmp_path, data), most=most)
-    everything = transcripts.tail(put(tmp_path, data))
+    path = put(tmp_path, data)
+    entries, everything = list(read(path, most=most)), list(read(path))
     assert len(entries) < len(everything)
-    assert entries == everything[len(everything) - len(entries) :]
-    first = json.dumps(entries[0], ensure_ascii=False, separators=(",", ":")).encode() if entries else b""
-    assert not first or data.index(first) >= len(data) - most
+    expected = everything[len(everything) - len(entries) :]
+    assert [entry.line for entry in entries] == [entry.line for entry in expected]
+    assert all(entry.line.offset >= len(data) - most for entry in entries)
+    assert all(data[entry.line.offset :].startswith(b"{") for entry in entries)
 
 
-@each_row("most", [2_000, 20_000, transcripts.TAIL_BYTES])
-def test_the_end_is_divided_where_one_says(tmp_path: Path, most: int) -> None:
-    """A line that begins before the place belongs to what is before; nothing is lost or doubled."""
+def test_the_result_is_divided_at_a_byte(tmp_path: Path) -> None:
+    """What begins before it and what begins from there on; nothing is lost or doubled."""
     data = written("worked-2.1.197-todo")
-    place = put(tmp_path, data)
-    everything = transcripts.tail(place, most=most)
-    for at in (0, 1, len(data) - 3_000, len(data) - 1, len(data), len(data) + 9, *places(data, b"\n")[-9:]):
-        before, after, end = transcripts._divided(place, at, 0, most, None)
-        assert before + after == everything
+    path = put(tmp_path, data)
+    everything = reader.reading(path, 0)[1]
+    assert {each.kind for each in everything} >= {"shown", "boundary"}
+    place = places(data, b"compact_boundary")[0]
+    for at in (0, 1, place - 1, place, place + 1, len(data), len(data) + 9):
+        before, after, end = reader.reading(path, at)
+        assert [*before, *after] == everything
         assert end == len(data)
-        begins = data[at:] if at == 0 or data[at - 1 : at] == b"\n" else data[at:].partition(b"\n")[2]
-        assert after == transcripts.tail(put(tmp_path / "rest", begins), most=most)
-        put(tmp_path, data)
+        assert ("boundary" in {each.kind for each in after}) is (at <= place)
 
 
 def test_only_lines_that_hold_what_is_looked_for_are_parsed(tmp_path: Path) -> None:
     """In their order, each once, the last one without a line break too; what lies before a place is not even read."""
-    words = ["a b b", "c", "b", "a", "cb"]
-    lines = [json.dumps({"n": number, "words": each}).encode() for number, each in enumerate(words)]
-    place, pattern = put(tmp_path, b"\n".join(lines)), re.compile(b"b")
-    assert [each["n"] for each in transcripts.tail(place, only=pattern)] == [0, 2, 4]
-    cut = sum(map(len, lines[:2])) + 2
-    _, found, end = transcripts._divided(place, 0, cut - 1, transcripts.TAIL_BYTES, pattern)
-    assert ([each["n"] for each in found], end) == ([2, 4], sum(map(len, lines[:4])) + 4)
-    put(tmp_path, b"\n".join([*lines, b""]))
-    _, found, _ = transcripts._divided(place, 0, end - 1, transcripts.TAIL_BYTES, pattern)
-    assert [each["n"] for each in found] == [4]
+    lines, pattern = prompts("x b b", "x", "b", "y", "xb"), re.compile(b"b")
+    path = put(tmp_path, b"\n".join(lines))
+    assert said(path, only=pattern) == ["x b b", "b", "xb"]
+    assert said(path, only=pattern, since=len(lines[0]) + 1) == ["b", "xb"]
+    assert said(path, since=len(lines[0]) + 5) == ["b", "y", "xb"], "half a line is none"
+    assert said(path, newest=False, most=sum(map(len, lines[:2])) + 5) == ["x b b", "x"]
+    assert reader.reading(path, 0)[2] == sum(map(len, lines[:4])) + 4, "the last line may grow"
 
 
 def test_of_far_too_many_lines_the_newest_are_read(tmp_path: Path) -> None:
     """A client that writes ordinary lines never comes near the limit; a file of tiny ones does."""
     many = transcripts.TAIL_LINES + 100
-    lines = [b'{"n":%d}' % number for number in range(many)]
-    found = [entry["n"] for entry in transcripts.tail(put(tmp_path, b"\n".join(lines)))]
-    assert found == list(range(100, many))
+    lines = [b'{"type":"user","message":{"content":"%d"}}' % number for number in range(many)]
+    assert said(put(tmp_path, b"\n".join(lines))) == [str(number) for number in range(100, many)]
 
 
 def test_a_machine_that_stalls_costs_a_session_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,8 +119,7 @@ def test_a_machine_that_stalls_costs_a_session_nothing(tmp_path: Path, monkeypat
     monkeypatch.setattr(time, "thread_time", lambda: next(ticks))
     monkeypatch.setattr(time, "monotonic", lambda: next(ticks))
     monkeypatch.setattr(time, "process_time", lambda: next(ticks))
-    lines = [b'{"type":"user","n":%d}' % number for number in range(200)]
-    assert len(transcripts.tail(put(tmp_path, b"\n".join(lines)))) == 200
+    assert len(said(put(tmp_path, b"\n".join(prompts(*["x"] * 200))))) == 200
 
 
 def test_images_hide_no_request(tmp_path: Path) -> None:
@@ -119,8 +127,8 @@ def test_images_hide_no_request(tmp_path: Path) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 2_000_000}}
     contents = ["first", *([image, {"type": "text", "text": f"shot {number}"}] for number in range(9)), "x " * 900_000]
     lines = [json.dumps({"type": "user", "message": {"role": "user", "content": each}}) for each in contents]
-    entries = transcripts.tail(put(tmp_path, "\n".join(lines).encode() + b"\n"))
-    assert transcripts.trail(entries).requests == ("first", *(f"shot {number}" for number in range(9)))
+    path = put(tmp_path, "\n".join(lines).encode() + b"\n")
+    assert reader.trail(path).requests == ("first", *(f"shot {number}" for number in range(9)))
 
 
 def test_a_missing_transcript_is_found_in_a_sibling_folder(tmp_path: Path) -> None:
@@ -129,10 +137,10 @@ def test_a_missing_transcript_is_found_in_a_sibling_folder(tmp_path: Path) -> No
         place = put(tmp_path / name, written("worked-2.1.197-todo"))
         os.utime(place, (1_000 - age, 1_000 - age))
     gone = str(tmp_path / "gone" / Path(place).name)
-    assert transcripts.find(gone) == str(tmp_path / "new" / Path(place).name)
-    assert transcripts.find(place) == place
-    assert transcripts.tail(gone) == transcripts.tail(place) != []
-    assert transcripts.find(str(tmp_path / "gone" / "other.jsonl")) == transcripts.find("") == ""
+    assert reader.find(gone) == str(tmp_path / "new" / Path(place).name)
+    assert reader.find(place) == place
+    assert list(read(gone)) == list(read(place)) != []
+    assert reader.find(str(tmp_path / "gone" / "other.jsonl")) == reader.find("") == ""
 
 
 def test_what_is_no_entry_is_left_out(tmp_path: Path) -> None:
@@ -141,7 +149,7 @@ def test_what_is_no_entry_is_left_out(tmp_path: Path) -> None:
     bad = [b"", b"[1]", b'"text"', b"{broken", b"\xff\xfe\x00", b'{"type":"user","x":"' + b"x " * (1 << 19) + b'"}']
     deep = b'{"a":' + b"[" * 100_000
     data = b"\n".join([*bad, good, deep, good, b'{"type":"us'])
-    assert transcripts.tail(put(tmp_path, data)) == [json.loads(good)] * 2
+    assert said(put(tmp_path, data)) == ["hi"] * 2
 
 
 @each_row("path", ["", "missing", "folder", "pipe", "link", "a\0b"])
@@ -151,11 +159,13 @@ def test_what_is_no_transcript_is_empty(tmp_path: Path, path: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(WRITTEN / "guided-2.1.329.jsonl")
     place = str(tmp_path / path) if path else ""
-    assert transcripts.size(place) == 0
-    assert transcripts.tail(place) == []
-    assert transcripts.reached(place, MARK, 0) == "unknown"
-    assert not transcripts.shares(place, str(WRITTEN / "guided-2.1.329.jsonl"))
-    assert not transcripts.shares(str(WRITTEN / "guided-2.1.329.jsonl"), place)
+    assert reader.size(place) == 0
+    assert list(read(place)) == []
+    assert reader.trail(place) == Trail()
+    assert reader.usage(place) is None
+    assert reader.reached(place, MARK, 0) == "unknown"
+    assert not reader.shares(place, str(WRITTEN / "guided-2.1.329.jsonl"))
+    assert not reader.shares(str(WRITTEN / "guided-2.1.329.jsonl"), place)
 
 
 @each_row("client", CLIENTS)
@@ -168,11 +178,11 @@ def test_guidance_is_confirmed_where_the_client_notes_it_as_context(
     begins = places(data, b"compact_boundary")[compaction]
     noted = places(data, b'"type":"hook_additional_context"')[compaction]
     ends = noted + data[noted:].index(b"\n") + 1
-    assert transcripts.reached(put(tmp_path, data[:begins]), MARK, begins) == "unknown"
-    assert transcripts.reached(put(tmp_path, data[:noted]), MARK, begins) == "unknown"
-    assert transcripts.reached(put(tmp_path, data[: ends - 10]), MARK, begins) == "unknown"
-    assert transcripts.reached(put(tmp_path, data[:ends]), MARK, begins) == "confirmed"
-    assert transcripts.reached(put(tmp_path, data), MARK, begins) == "confirmed"
+    assert reader.reached(put(tmp_path, data[:begins]), MARK, begins) == "unknown"
+    assert reader.reached(put(tmp_path, data[:noted]), MARK, begins) == "unknown"
+    assert reader.reached(put(tmp_path, data[: ends - 10]), MARK, begins) == "unknown"
+    assert reader.reached(put(tmp_path, data[:ends]), MARK, begins) == "confirmed"
+    assert reader.reached(put(tmp_path, data), MARK, begins) == "confirmed"
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -183,12 +193,11 @@ def test_absence_is_proven_by_an_answer_after_the_compaction(tmp_path: Path, cli
     silent = b"".join(line for line in lines if b'"type":"hook_additional_context"' not in line)
     begins = places(silent, b"compact_boundary")[0]
     answer = next(place for place in places(silent, b'"type":"assistant"') if place > begins)
-    assert transcripts.reached(put(tmp_path, silent[:answer]), MARK, begins) == "unknown"
-    assert transcripts.reached(put(tmp_path, silent), MARK, begins) == "absent"
-    assert transcripts.reached(put(tmp_path, silent[:begins]), MARK, 0) == "unknown"  # an answer, and no compaction
-    assert transcripts.reached(put(tmp_path, silent), MARK, len(silent)) == "unknown"
-    assert transcripts.reached(put(tmp_path, silent), MARK, len(silent) + 1) == "unknown"
-    assert transcripts.reached(put(tmp_path, silent), MARK, begins, most=answer - begins) == "unknown"
+    assert reader.reached(put(tmp_path, silent[:answer]), MARK, begins) == "unknown"
+    assert reader.reached(put(tmp_path, silent), MARK, begins) == "absent"
+    assert reader.reached(put(tmp_path, silent[:begins]), MARK, 0) == "unknown"  # an answer, and no compaction
+    assert reader.reached(put(tmp_path, silent), MARK, len(silent)) == "unknown"
+    assert reader.reached(put(tmp_path, silent), MARK, len(silent) + 1) == "unknown"
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -209,12 +218,12 @@ def test_absence_is_proven_by_a_compaction_after_which_nothing_is_written(
         (data[: data.index(b"\n", places(data, b'"type":"hook_additional_context"')[0])], begins, "confirmed", True),
     ):
         place = put(tmp_path, content)
-        assert transcripts.reached(place, MARK, since) in ("unknown", "confirmed")
+        assert reader.reached(place, MARK, since) in ("unknown", "confirmed")
         os.utime(place, (1, now - transcripts.REST_S / 2))
-        assert transcripts.compacted(place, since) is False
+        assert reader.compacted(place, since) is False
         os.utime(place, (1, now - transcripts.REST_S * 2))
-        assert transcripts.reached(place, MARK, since) == proven
-        assert transcripts.compacted(place, since) is of_compaction
+        assert reader.reached(place, MARK, since) == proven
+        assert reader.compacted(place, since) is of_compaction
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -224,11 +233,11 @@ def test_a_fork_shares_entries_with_the_session_it_came_from(client: str) -> Non
         str(WRITTEN / f"{name}.jsonl")
         for name in (f"fork-{client}", f"worked-{client}-tasks", f"clear-{client}", f"worked-{client}-todo")
     )
-    assert transcripts.shares(fork, parent)
-    assert not transcripts.shares(fork, other)
-    assert not transcripts.shares(clear, parent)
-    assert not transcripts.shares(clear, fork)
-    assert not transcripts.shares(fork, clear)
+    assert reader.shares(fork, parent)
+    assert not reader.shares(fork, other)
+    assert not reader.shares(clear, parent)
+    assert not reader.shares(clear, fork)
+    assert not reader.shares(fork, clear)
 
 
 def test_a_boundary_names_the_entry_it_goes_on_from(tmp_path: Path) -> None:
@@ -237,7 +246,7 @@ def test_a_boundary_names_the_entry_it_goes_on_from(tmp_path: Path) -> None:
     boundary = next(line for line in data.splitlines() if b"compact_boundary" in line)
     before = data[: data.index(boundary)]
     (tmp_path / "old.jsonl").write_bytes(before)
-    assert transcripts.shares(put(tmp_path, boundary + b"\n"), str(tmp_path / "old.jsonl"))
+    assert reader.shares(put(tmp_path, boundary + b"\n"), str(tmp_path / "old.jsonl"))
 
 
 def test_a_read_that_was_asked_for_before_a_compaction_is_not_refused_after_it(tmp_path: Path) -> None:
@@ -253,10 +262,42 @@ def test_a_read_that_was_asked_for_before_a_compaction_is_not_refused_after_it(t
     def kinds(*chosen: dict[str, object]) -> list[str]:
         lines = [json.dumps(each, separators=(",", ":")) for each in chosen]
         path = put(tmp_path, ("\n".join(lines) + "\n").encode())
-        return [each.kind for each in transcripts.reading(path, 0)[1]]
+        return [each.kind for each in reader.reading(path, 0)[1]]
 
     assert kinds(*entries) == ["boundary"]
     assert kinds(entries[0], entries[2]) == ["refused"]
+
+
+@each_row("client", CLIENTS)
+def test_runs_of_commands_are_the_main_conversations_or_an_agents(client: str) -> None:
+    """Each with its output, and only those of the commands that are asked for."""
+    main, agent = (str(WRITTEN / f"{name}.jsonl") for name in (f"worked-{client}-todo", f"agent-{client}"))
+    failing = reader.runs(main, re.compile("FAILED"))
+    assert [(each.command, each.output, each.failed) for each in failing] == [
+        ("echo FAILED test_parser; exit 1", "Exit code 1\nFAILED test_parser", True)
+    ]
+    assert reader.runs(main, re.compile("sleep 60")) == [], "it runs in the background"
+    assert reader.runs(agent, re.compile(".")) == []
+    assert len(reader.runs(agent, re.compile("."), aside=True)) == 1
+
+
+def test_a_mask_hides_what_an_entry_says(tmp_path: Path) -> None:
+    """It gets each JSON value, before anything is read from it."""
+    path = put(tmp_path, b"\n".join(prompts("plain", "secret")))
+    masked = reader.trail(path, mask=lambda value: value | {"message": {"content": value["message"]["content"][:3]}})
+    assert masked.requests == ("pla", "sec")
+
+
+@each_row("at, known", [("2026-01-01T00:00:01.000Z", False), ("2026-01-01T00:00:03.000Z", True)])
+def test_what_was_edited_before_the_part_that_is_read_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str, *, known: bool
+) -> None:
+    """Then it counts as an edit, unless the part reaches back to the moment."""
+    lines = [{"type": "user", "timestamp": f"2026-01-01T00:00:0{n}.000Z", "message": {"content": "x"}} for n in (2, 4)]
+    path = put(tmp_path, b"\n".join(json.dumps(each).encode() for each in lines))
+    assert not reader.edited_since(path, at)
+    monkeypatch.setattr(transcripts, "TAIL_BYTES", 10)
+    assert reader.edited_since(path, at) is not known
 
 
 def spent(output: int, *kinds: str) -> str:
@@ -279,7 +320,7 @@ def test_an_agents_last_answer_is_waited_for(tmp_path: Path, monkeypatch: pytest
             file.write_text(file.read_text() + spent(5, "text"))
 
     monkeypatch.setattr(time, "sleep", write_late)
-    found = transcripts.usage(str(file))
+    found = reader.usage(str(file))
     assert found is not None
     assert found["m"][1] == 15
     assert len(pauses) == 2
@@ -292,7 +333,7 @@ def test_an_agent_that_was_cut_off_is_not_waited_for_long(tmp_path: Path, monkey
     file.write_text(spent(10, "tool_use"))
     pauses: list[float] = []
     monkeypatch.setattr(time, "sleep", pauses.append)
-    found = transcripts.usage(str(file))
+    found = reader.usage(str(file))
     assert found is not None
     assert found["m"][1] == 10
     assert sum(pauses) < 0.25
@@ -304,4 +345,37 @@ def test_nothing_else_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     file = tmp_path / "agent.jsonl"
     file.write_text(text)
     monkeypatch.setattr(time, "sleep", None)
-    transcripts.usage(str(file))
+    reader.usage(str(file))
+
+
+def message(id: str, output: int, **usage: Any) -> dict[str, Any]:
+    """Return an entry of a message that took so many tokens, at a second that is its number."""
+    said = {"id": f"m{id}", "model": "m", "usage": {"output_tokens": output, **usage}, "content": [{"type": "text"}]}
+    return {"type": "assistant", "timestamp": f"2026-01-01T00:00:0{id}.000Z", "isSidechain": True, "message": said}
+
+
+@each_row(
+    "more, since, output",
+    [
+        ([], "", 15),  # of a message that has several lines, the last one counts
+        ([], "2026-01-01T00:00:02.000Z", 5),
+        ([message("3", 1, service_tier="priority")], "", None),
+        ([message("3", 1, cache_creation={"ephemeral_1h_input_tokens": 9})], "", None),  # more than were written
+        (
+            [{"type": "user", "toolUseResult": {"agentId": "a"}, "message": {"content": [{"type": "tool_result"}]}}],
+            "",
+            None,
+        ),
+    ],
+)
+def test_tokens_are_counted_exactly_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[dict[str, Any]], since: str, output: int | None
+) -> None:
+    """Those before the run began aren't its own; another price, or an agent of its own, leaves the cost unknown."""
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    lines = [
+        json.dumps(each, separators=(",", ":")) for each in (message("1", 7), message("1", 10), message("2", 5), *more)
+    ]
+    found = reader.usage(put(tmp_path, "\n".join(lines).encode()), since)
+    assert (found and found["m"].output) == output
+    assert reader.usage(put(tmp_path, "\n".join([*lines, '{"usage":{']).encode()), since) is None, "half a line"

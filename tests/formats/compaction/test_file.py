@@ -39,11 +39,11 @@ def test_no_content_of_known_keys_ever_crashes_the_view(data: dict[str, Any]) ->
     """Whatever is kept under our keys, the view is well formed."""
     from pathlib import Path
 
+    from holdfast.clients.client import Client
     from holdfast.config import Config
     from holdfast.sessions.workspace import Workspace
-    from tests.noclient import NoClient
 
-    project = Workspace(Path("/p"), Config(), client=NoClient())
+    project = Workspace(Path("/p"), Config(), client=Client())
     file = StateFile(Document(Path("/p/state-x.json"), {"workflow": "X", **data}, b"{}", 1.0))
     workflow = files.view(project, file)
     assert workflow.current is not None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.clients.claude.events.agents import AgentResult, Returned
 from holdfast.sessions.agents import agent_status, lifecycle, notices
 from tests.agentry import CALL, RUN, begin, launch, report
 from tests.handmade import ME, workspace
@@ -91,26 +91,35 @@ def test_an_ending_without_a_word_for_it_is_no_failure(project: Workspace, statu
     assert [each.failed for each in agent_status.of_session(project, ME)] == [failed]
 
 
+def answer(call: str, response: object, *, is_error: bool = False, **more: object) -> str:
+    """Return a line that notes what a call returned."""
+    block = {"type": "tool_result", "tool_use_id": call, "is_error": is_error, "content": "x"}
+    entry = {"type": "user", "message": {"content": [block]}, "toolUseResult": response, **more}
+    return json.dumps(entry, separators=(",", ":")) + "\n"
+
+
+def completed(call: str, text: str) -> dict[str, object]:
+    return {"status": "completed", "agentId": f"run of {call}", "content": [{"type": "text", "text": text}]}
+
+
 def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_lost(
-    project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, tmp_path: Path
 ) -> None:
     """A result, a launch into the background and an error; nothing of a call that nobody waits for."""
     path = tmp_path / "transcript.jsonl"
     calls = ("done", "beside", "broke", "open", "judged")
-    path.write_text("".join(f'{{"tool_use_id":"{call}"}}\n' for call in calls) + '{"tool_use_id":"done","n":2}\n')
+    path.write_text(
+        answer("judged", completed("judged", "Late."))
+        + answer("broke", "Error: Agent type 'builder' not found", is_error=True)
+        + answer("beside", {"status": "async_launched", "agentId": "run of beside", "outputFile": "/tasks/beside"})
+        + answer("done", completed("done", "All done."))
+        + answer("nobody's", completed("nobody's", "Lost."))
+        + answer("open", "The user rejected it", is_error=True)
+        + answer("open", completed("open", "A subagent's"), isSidechain=True)
+    )
     for call in calls:
         launch(project, call, f"phase of {call}")
     lifecycle.judged(project, ME, "judged", "completed")
-    answers = iter(
-        (
-            None,
-            Returned("judged", AgentResult("completed", "run of judged", text="Late.")),
-            Returned("broke", AgentResult("other"), "Agent type 'builder' not found"),
-            Returned("beside", AgentResult("async_launched", "run of beside", output_file="/tasks/beside.output")),
-            Returned("done", AgentResult("completed", "run of done", "builder", "All done.")),
-        )
-    )
-    monkeypatch.setattr(Returned, "noted", lambda entry: next(answers))
 
     notices.catch_up_calls(project, ME, str(path))
 
@@ -124,5 +133,5 @@ def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_l
         "broke": "consumed",
         "beside": "running",
     }
-    assert agents["beside"].output == "/tasks/beside.output"
+    assert agents["beside"].output == "/tasks/beside"
     assert [each.tool_use_id for each in agent_status.unanswered(project, ME)] == ["open"]

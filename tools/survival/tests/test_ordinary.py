@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.clients.claude import transcripts
+from holdfast.clients.claude import trail as reader
+from holdfast.clients.claude.entries import typed
 from holdfast.testkit import recorded
 from holdfast.trail import text as trail
 from tests.trail.transcribed import CLIENTS, WRITTEN, Transcript, written
@@ -116,7 +117,7 @@ def test_what_is_told_apart_by_its_words_is_the_trail(planted: Ordinary, tmp_pat
     """The judge knows a trail by words that `workflow.trail` really says, and its cap."""
     made = Transcript()
     ordinary.plant(made, "TodoWrite", mark="canary-1", branch="feature/one")
-    said = trail.text(transcripts.trail(made.entries), branch=None, root=tmp_path)
+    said = trail.text(reader.trail(typed(enumerate(made.entries))), branch=None, root=tmp_path)
     assert TRAIL in said
     assert score.guidance(f"before\n\n{said}\n\nafter", TRAIL) == said
     assert TRAIL_LIMIT_UNITS == trail.LIMIT_UNITS
@@ -131,7 +132,7 @@ def test_the_facts_move_with_the_work() -> None:
     assert len(planted.facts) == PLANTED
     assert planted.stale >= set(before["failing"])
     assert not {fact.needle for fact in planted.facts} & {*before["failing"], before["asked"]}
-    said = trail.text(transcripts.trail(made.entries), branch=made.branch, root=WRITTEN)
+    said = trail.text(reader.trail(typed(enumerate(made.entries))), branch=made.branch, root=WRITTEN)
     found = read(replace(planted, facts=[fact for fact in planted.facts if fact.kind != "file"]), said)
     assert (found.lost, found.false) == ((), ())
 

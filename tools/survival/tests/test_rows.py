@@ -137,12 +137,12 @@ def test_the_row_without_a_workflow_does_not_hold_where_the_newest_transcript_wi
     own(
         "restore_workflow",
         "from pathlib import Path\n\nfrom holdfast import advise, hookimpl\n"
-        "from holdfast.clients.claude import transcripts\n"
+        "from holdfast.clients.claude import claude\n"
         "from holdfast.trail import text as trail\n\n\n@hookimpl\ndef on_session_start(event, context):\n"
         '    """Restore the newest."""\n    if event.source == "compact":\n'
         '        files = Path(event.transcript_path).parent.glob("*.jsonl")\n'
         "        newest = max(files, key=lambda file: file.stat().st_mtime_ns)\n"
-        "        done = transcripts.trail(transcripts.tail(str(newest)))\n"
+        "        done = claude.reader().trail(str(newest))\n"
         "        return advise(trail.text(done, branch=context.project.branch, root=context.root))\n",
     )
     found = play("no workflow", job=Job(adverse=1, here=tmp_path))

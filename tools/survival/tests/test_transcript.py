@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from holdfast.clients.claude import transcripts
+from holdfast.clients.claude.entries import Prompt
+from holdfast.clients.claude.transcripts import Transcripts, read
 from tools.survival.conversation import LIMIT_UNITS, as_delivered
 from tools.survival.transcript import Transcript, summary_of
 
@@ -18,7 +19,7 @@ def test_there_is_no_file_before_the_first_entry(tmp_path: Path) -> None:
     transcript = Transcript(tmp_path / "deep" / "a.jsonl", "a", "/project")
     assert not transcript.path.exists()
     transcript.asked("Hello.")
-    assert [entry["type"] for entry in transcripts.tail(str(transcript.path))] == ["user"]
+    assert [type(entry) for entry in read(str(transcript.path))] == [Prompt]
 
 
 def test_guidance_is_confirmed_by_what_hooks_said_and_absent_without(tmp_path: Path) -> None:
@@ -26,15 +27,15 @@ def test_guidance_is_confirmed_by_what_hooks_said_and_absent_without(tmp_path: P
     transcript = Transcript(tmp_path / "a.jsonl", "a", "/project")
     path = str(transcript.path)
     transcript.asked("Hello.")
-    since = transcripts.size(path)
+    since = Transcripts().size(path)
     transcript.compacted("auto", summary_of(["fact"]), transcript.last)
-    assert transcripts.reached(path, "abcdef", since) == "unknown"
+    assert Transcripts().reached(path, "abcdef", since) == "unknown"
     transcript.told("SessionStart", "compact", ["a mark: abcdef"])
     transcript.answered("Yes.")
-    assert transcripts.reached(path, "abcdef", since) == "confirmed"
-    assert transcripts.reached(path, "fedcba", since) == "absent"
-    assert transcripts.compacted(path, since)
-    assert not transcripts.compacted(path, transcripts.size(path))
+    assert Transcripts().reached(path, "abcdef", since) == "confirmed"
+    assert Transcripts().reached(path, "fedcba", since) == "absent"
+    assert Transcripts().compacted(path, since)
+    assert not Transcripts().compacted(path, Transcripts().size(path))
 
 
 def test_entries_follow_one_another_and_a_boundary_names_the_last_one_before_it(tmp_path: Path) -> None:
@@ -57,13 +58,13 @@ def test_a_fork_shares_its_beginning(tmp_path: Path) -> None:
     transcript.asked("Hello.")
     heir = transcript.forked(tmp_path / "b.jsonl", "b")
     heir.answered("Yes.")
-    assert transcripts.shares(str(heir.path), str(transcript.path))
+    assert Transcripts().shares(str(heir.path), str(transcript.path))
     entries = [json.loads(line) for line in heir.path.read_text().splitlines()]
     assert [entry["sessionId"] for entry in entries] == ["b", "b"]
     assert entries[1]["parentUuid"] == entries[0]["uuid"]
     stranger = Transcript(tmp_path / "c.jsonl", "c", "/project")
     stranger.asked("Hello.")
-    assert not transcripts.shares(str(stranger.path), str(transcript.path))
+    assert not Transcripts().shares(str(stranger.path), str(transcript.path))
 
 
 def test_the_client_cuts_what_is_too_long() -> None:

@@ -1,4 +1,4 @@
-"""Claude Code as a client: this module implements the protocol `dispatch.client.Client`."""
+"""Claude Code as a client: the object `claude`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,8 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.claude import events, hookspecs, matchable, matchers, tools
-from holdfast.clients.claude.events import EVENTS as EVENTS
-from holdfast.clients.claude.events import HOOK_NAMES as HOOK_NAMES
-from holdfast.clients.claude.events import parse as parse
-from holdfast.clients.claude.matchable import doubt as doubt
-from holdfast.clients.claude.matchable import never as never
-from holdfast.clients.claude.matchers import matches as matches
-from holdfast.clients.claude.matchers import valid as valid
-from holdfast.clients.claude.replies import as_said as as_said
-from holdfast.clients.claude.replies import changed as changed
-from holdfast.clients.claude.replies import merge as merge
+from holdfast.clients.claude import events, hookspecs, matchable, matchers, replies, tools
+from holdfast.clients.client import Client
 from holdfast.plugins.outcomes import block, deny
 from holdfast.process import caller, liveness
 
@@ -25,21 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from holdfast.clients.claude.events.event import Event
-    from holdfast.files.agent_runs import AgentRuns
-    from holdfast.files.transcript import Transcripts
+    from holdfast.clients.client import ScriptRuns, Transcripts
+    from holdfast.dispatch.client import Event as DispatchedEvent
     from holdfast.plugins.outcomes import Outcome
-
-NAME = "claude-code"
-EVENT_KEY = "hook_event_name"
-SESSION_KEY = "session_id"
-START_EVENT = "SessionStart"
-PROMPT_EVENT = "UserPromptSubmit"
-CALL_EVENT = "PreToolUse"
-ROOT_VARIABLE = "CLAUDE_PROJECT_DIR"
-PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
-ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"
-STRICT_EVENTS = frozenset(name for name, each in EVENTS.items() if each.strict)
-SOURCES = (__file__, events.__file__, hookspecs.__file__, matchers.__file__, matchable.__file__, tools.__file__)
 
 # Cursor and Copilot run Claude Code's settings too. These are keys of theirs, with Claude Code's name for the same.
 _FOREIGN_KEYS = {"cursor_version": "", "sessionId": "session_id", "hookEventName": "hook_event_name"}
@@ -49,115 +28,161 @@ _ENTRYPOINT_VARIABLE = "CLAUDE_CODE_ENTRYPOINT"
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
 
 
-def longest_limit_s(event: str) -> float:
-    """Return the timeout (seconds) to register for an event whose handlers need more than the client's default.
+class ClaudeCode(Client):
+    """Claude Code: its hooks, and what sessions ask of it."""
 
-    It only bounds how long the client waits; the handlers' own deadline comes long before.
-    """
-    return EVENTS[event].longest_timeout_s
+    NAME = "claude-code"
+    EVENT_KEY = "hook_event_name"
+    SESSION_KEY = "session_id"
+    START_EVENT = "SessionStart"
+    PROMPT_EVENT = "UserPromptSubmit"
+    CALL_EVENT = "PreToolUse"
+    ROOT_VARIABLE = "CLAUDE_PROJECT_DIR"
+    PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
+    ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"
+    STRICT_EVENTS = frozenset(name for name, each in events.EVENTS.items() if each.strict)
+    SOURCES = (__file__, events.__file__, hookspecs.__file__, matchers.__file__, matchable.__file__, tools.__file__)
 
+    EVENTS = events.EVENTS
+    HOOK_NAMES = events.HOOK_NAMES
 
-def foreign(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str:
-    """Return why an event isn't Claude Code's, or an empty string if it is.
+    parse = staticmethod(events.parse)
+    matches = staticmethod(matchers.matches)
+    valid = staticmethod(matchers.valid)
+    never = staticmethod(matchable.never)
+    doubt = staticmethod(matchable.doubt)
+    changed = staticmethod(replies.changed)
+    as_said = staticmethod(replies.as_said)
+    merge = staticmethod(replies.merge)
 
-    Other clients run the hooks in Claude Code's settings too, with the same or nearly the same payloads. They get no
-    answer and exit code 0. `refuse.sh` has the same rule for the environment.
+    def longest_limit_s(self, event: str) -> float:
+        """Return the timeout (seconds) to register for an event whose handlers need more than the client's default.
 
-    Args:
-        payload: what came on stdin, as far as it could be read.
-        environ: the hook's environment.
-    """
-    theirs = [key for key, ours in _FOREIGN_KEYS.items() if key in payload and ours not in payload]
-    if theirs:
-        return f"the payload has {theirs[0]!r}, which Claude Code does not send"
-    if not environ.get("CLAUDECODE") and not environ.get("AI_AGENT", "").startswith("claude-code"):
-        return "the environment has neither CLAUDECODE nor AI_AGENT=claude-code…, which Claude Code sets for every hook"
-    if not environ.get(ROOT_VARIABLE):
-        return f"the environment has no {ROOT_VARIABLE}, which Claude Code sets for every hook"
-    return ""
+        It only bounds how long the client waits; the handlers' own deadline comes long before.
+        """
+        return self.EVENTS[event].longest_timeout_s
 
+    def foreign(self, payload: Mapping[str, Any], environ: Mapping[str, str]) -> str:
+        """Return why an event isn't Claude Code's, or an empty string if it is.
 
-def matched(event: str, payload: Mapping[str, Any]) -> str | None:
-    """Return the name of the tool or slash command, by which handlers are chosen before the event is parsed."""
-    field = EVENTS[event].matcher if event in EVENTS else None
-    value = payload.get(field) if field in ("tool_name", "command_name") else None
-    return value if isinstance(value, str) else None
+        Other clients run the hooks in Claude Code's settings too, with the same or nearly the same payloads. They get
+        no answer and exit code 0. `refuse.sh` has the same rule for the environment.
 
-
-def matcher_value(event: Event) -> str | None:
-    """Return the value that a matcher is compared with; None if the event has no such field or it was absent.
-
-    Of a file that changed it is the name without folders.
-    """
-    field = EVENTS[event.hook_event_name].matcher
-    value: str | None = getattr(event, field) if field else None
-    return PurePath(value).name if value is not None and event.hook_event_name == "FileChanged" else value
-
-
-def given_input(event: Event) -> object:
-    """Return a tool call's input, or None for an event without one."""
-    return getattr(event, "tool_input", None)
-
-
-def edited_file(event: Event) -> str:
-    """Return the path of the file that a call of one of the client's own tools edits; empty for any other event."""
-    asked = given_input(event)
-    if not (isinstance(asked, dict) and getattr(event, "tool_name", "") in tools.EDITORS):
+        Args:
+            payload: what came on stdin, as far as it could be read.
+            environ: the hook's environment.
+        """
+        theirs = [key for key, ours in _FOREIGN_KEYS.items() if key in payload and ours not in payload]
+        if theirs:
+            return f"the payload has {theirs[0]!r}, which Claude Code does not send"
+        if not environ.get("CLAUDECODE") and not environ.get("AI_AGENT", "").startswith("claude-code"):
+            missing = "neither CLAUDECODE nor AI_AGENT=claude-code…"
+            return f"the environment has {missing}, which Claude Code sets for every hook"
+        if not environ.get(self.ROOT_VARIABLE):
+            return f"the environment has no {self.ROOT_VARIABLE}, which Claude Code sets for every hook"
         return ""
-    return str(asked.get("file_path") or asked.get("notebook_path") or "")
 
+    def matched(self, event: str, payload: Mapping[str, Any]) -> str | None:
+        """Return the name of the tool or slash command, by which handlers are chosen before the event is parsed."""
+        field = self.EVENTS[event].matcher if event in self.EVENTS else None
+        value = payload.get(field) if field in ("tool_name", "command_name") else None
+        return value if isinstance(value, str) else None
 
-def also_answers(event: str, matcher: str | None) -> str:
-    """Return the other event that handlers of an event get, if their matcher selects it; else an empty string.
+    def matcher_value(self, event: DispatchedEvent) -> str | None:
+        """Return the value that a matcher is compared with; None if the event has no such field or it was absent.
 
-    No PreToolUse fires for an inline shell command of a skill, so handlers of it get the event that does.
-    """
-    other = "PreSkillShellCommand"
-    shell = any(matches(matcher, name, other) for name in ("Bash", "PowerShell"))
-    return other if event == "PreToolUse" and shell else ""
+        Of a file that changed it is the name without folders.
+        """
+        field = self.EVENTS[event.hook_event_name].matcher
+        value: str | None = getattr(event, field) if field else None
+        return PurePath(value).name if value is not None and event.hook_event_name == "FileChanged" else value
 
+    def given_input(self, event: DispatchedEvent) -> object:
+        """Return a tool call's input, or None for an event without one."""
+        return getattr(event, "tool_input", None)
 
-def as_called(event: Event, matcher: str | None) -> Event:
-    """Return an event as the client would hand it to a hook with this matcher (`matchers.called_as`)."""
-    name, value = event.hook_event_name, matcher_value(event)
-    if value != "Monitor" or matchers.called_as(matcher, value, name) == value:
-        return event
-    asked = getattr(event, "tool_input", {})  # one that watches a WebSocket has no command
-    fields = {key: asked.get(key, "") for key in ("command", "description")}
-    return event.model_copy(update={"tool_name": "Bash", "tool_input": fields})
+    def edited_file(self, event: DispatchedEvent) -> str:
+        """Return the path of the file that a call of one of the client's own tools edits; empty for any other event."""
+        asked = self.given_input(event)
+        if not (isinstance(asked, dict) and getattr(event, "tool_name", "") in tools.EDITORS):
+            return ""
+        return str(asked.get("file_path") or asked.get("notebook_path") or "")
 
+    def also_answers(self, event: str, matcher: str | None) -> str:
+        """Return the other event that handlers of an event get, if their matcher selects it; else an empty string.
 
-def to_json(event: Event) -> str:
-    """Return an event as the client sends it to a hook, with what handlers have changed, as JSON text."""
-    fields = event.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return json.dumps({**fields, **event.unreadable}, ensure_ascii=False)
+        No PreToolUse fires for an inline shell command of a skill, so handlers of it get the event that does.
+        """
+        other = "PreSkillShellCommand"
+        shell = any(self.matches(matcher, name, other) for name in ("Bash", "PowerShell"))
+        return other if event == "PreToolUse" and shell else ""
 
+    def as_called(self, event: Event, matcher: str | None) -> Event:
+        """Return an event as the client would hand it to a hook with this matcher (`matchers.called_as`)."""
+        name, value = event.hook_event_name, self.matcher_value(event)
+        if value != "Monitor" or matchers.called_as(matcher, value, name) == value:
+            return event
+        asked = getattr(event, "tool_input", {})  # one that watches a WebSocket has no command
+        fields = {key: asked.get(key, "") for key in ("command", "description")}
+        return event.model_copy(update={"tool_name": "Bash", "tool_input": fields})
 
-def hook_outcomes(event: str, exit_code: int, stdout: str, stderr: str) -> Sequence[Outcome]:
-    """Return the outcomes of a hook's process, read as the client reads them (`hook_output.read`)."""
-    from holdfast.clients.claude import hook_output
+    def to_json(self, event: Event) -> str:
+        """Return an event as the client sends it to a hook, with what handlers have changed, as JSON text."""
+        fields = event.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        return json.dumps({**fields, **event.unreadable}, ensure_ascii=False)
 
-    return hook_output.read(event, exit_code, stdout, stderr)
+    def hook_outcomes(self, event: str, exit_code: int, stdout: str, stderr: str) -> Sequence[Outcome]:
+        """Return the outcomes of a hook's process, read as the client reads them (`hook_output.read`)."""
+        from holdfast.clients.claude import hook_output
 
+        return hook_output.read(event, exit_code, stdout, stderr)
 
-def refusal(event: str, reason: str) -> Outcome:
-    """Return the outcome that refuses what an event announces."""
-    return deny(reason) if "deny" in EVENTS[event].accepts else block(reason)
+    def refusal(self, event: str, reason: str) -> Outcome:
+        """Return the outcome that refuses what an event announces."""
+        return deny(reason) if "deny" in self.EVENTS[event].accepts else block(reason)
 
+    def unanswered(self, event: str) -> str:
+        """Return what a WorktreeCreate handler failed to do, because there the client takes silence for a failure."""
+        return "named no folder; it has to return worktree(path)" if event == "WorktreeCreate" else ""
 
-def unanswered(event: str) -> str:
-    """Return what a WorktreeCreate handler failed to do, because there the client takes silence for a failure."""
-    return "named no folder; it has to return worktree(path)" if event == "WorktreeCreate" else ""
+    def process(self, environ: Mapping[str, str]) -> str | None:
+        """Return the client's process id: `CLAUDE_PID`, or from older clients the ancestor that is called `claude`.
 
+        None if neither exists. Then a crashed session counts as live until it has been silent for long enough.
+        """
+        if environ.get(_PROCESS_VARIABLE):
+            return environ[_PROCESS_VARIABLE]
+        return _claude_above(caller())
 
-def process(environ: Mapping[str, str]) -> str | None:
-    """Return the client's process id: `CLAUDE_PID`, or from older clients the ancestor that is called `claude`.
+    def attended(self, environ: Mapping[str, str]) -> bool:
+        """Return whether a person sits at the session: in a terminal or an app, not `claude -p` or the SDK.
 
-    None if neither exists. Then a crashed session counts as live until it has been silent for long enough.
-    """
-    if environ.get(_PROCESS_VARIABLE):
-        return environ[_PROCESS_VARIABLE]
-    return _claude_above(caller())
+        `CLAUDE_CODE_SESSION_ATTENDED` says so. Older clients set only the entrypoint, `sdk-…` where nobody does.
+        """
+        told = environ.get(_ATTENDED_VARIABLE)
+        return told != "0" if told else not environ.get(_ENTRYPOINT_VARIABLE, "").startswith("sdk")
+
+    def marks_agents(self, environ: Mapping[str, str]) -> bool:
+        """Return whether the client marks a subagent's compaction (`agent_id`), as those that name their process do."""
+        return bool(environ.get(_PROCESS_VARIABLE))
+
+    def reader(self) -> Transcripts:
+        """Return the reader of its transcripts, loaded on first use."""
+        from holdfast.clients.claude.transcripts import Transcripts as Reader
+
+        return Reader()
+
+    def agent_runs(self) -> ScriptRuns:
+        """Return the reader of what the Workflow tool's agents returned, loaded on first use."""
+        from holdfast.clients.claude.workflow_runs import WorkflowRuns
+
+        return WorkflowRuns()
+
+    def samples(self) -> Sequence[Mapping[str, Any]]:
+        """Return sample events, which an idle child of the server answers before a real one comes."""
+        from holdfast.clients.claude import sample
+
+        return sample.PAYLOADS
 
 
 @cache  # an event asks several times
@@ -173,36 +198,4 @@ def _claude_above(process: int) -> str | None:
     return None
 
 
-def attended(environ: Mapping[str, str]) -> bool:
-    """Return whether a person sits at the session: in a terminal or an app, not `claude -p` or the SDK.
-
-    `CLAUDE_CODE_SESSION_ATTENDED` says so. Older clients set only the entrypoint, which is `sdk-…` where nobody does.
-    """
-    told = environ.get(_ATTENDED_VARIABLE)
-    return told != "0" if told else not environ.get(_ENTRYPOINT_VARIABLE, "").startswith("sdk")
-
-
-def marks_agents(environ: Mapping[str, str]) -> bool:
-    """Return whether the client marks a subagent's compaction (`agent_id`), as those that name their process do."""
-    return bool(environ.get(_PROCESS_VARIABLE))
-
-
-def reader() -> Transcripts:
-    """Return the reader of this client's transcripts."""
-    from holdfast.clients.claude import transcripts
-
-    return transcripts
-
-
-def agent_runs() -> AgentRuns:
-    """Return the reader of what the Workflow tool's agents returned."""
-    from holdfast.clients.claude import workflow_runs
-
-    return workflow_runs
-
-
-def samples() -> Sequence[Mapping[str, Any]]:
-    """Return sample events, which an idle child of the server answers before a real one comes."""
-    from holdfast.clients.claude import sample
-
-    return sample.PAYLOADS
+claude = ClaudeCode()

@@ -1,14 +1,22 @@
-"""What an entry of a transcript holds: a person's request, or fields. A field of another type is as good as missing."""
+"""Typed entries of a transcript, made from the JSON values that the client writes, one a line.
+
+The shapes are those both supported clients write (tests/sessions/transcripts). What has another shape is passed over,
+and a field of another type is as good as missing.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+
+from holdfast.clients.claude.events.agents import NOTIFICATION, task_notification
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-_TEXT_LIMIT_CHARS = 20_000  # characters of a text that are looked at; what is shown of it is far shorter
+    from holdfast.clients.client import TaskNotification
+
+_TEXT_LIMIT_CHARS = 20_000  # characters of a request that are looked at; what is shown of it is far shorter
 
 # What the client and not the person wrote begins with a tag of the client's (`<task-notification>`, `<command-name>`,
 # `<local-command-stdout>`, `<bash-input>`, `<ide_opened_file>`, …): their names are compounds, those of HTML are not.
@@ -19,6 +27,188 @@ _SUMMARY = "This session is being continued from a previous conversation"
 # A command of the person's own, in the form it has where its expansion follows; local ones begin with command-name.
 _COMMAND = re.compile(r"\s*<command-message>.*?<command-name>/?(.{1,200}?)</command-name>", re.DOTALL)
 _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_KIND = "task-notification"
+_CLIENTS_OWN = (
+    *("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isVirtual", "repeatsCompactSummary"),
+    "toolUseResult",
+)
+
+
+class Line(NamedTuple):
+    """The line that an entry stands in: its first byte, the client's id and UTC stamp of it, and the git branch."""
+
+    offset: int = 0
+    uuid: str = ""
+    at: str = ""
+    branch: str = ""
+
+
+class Prompt(NamedTuple):
+    """A message to the model. `request` is what a person wrote of it; empty for the client's own."""
+
+    line: Line
+    text: str
+    request: str
+
+
+class Notice(NamedTuple):
+    """A notification that a task has ended. `genuine` means that the client made it: a person may paste one."""
+
+    line: Line
+    notification: TaskNotification
+    genuine: bool
+
+
+class Statement(NamedTuple):
+    """What the model said."""
+
+    line: Line
+    text: str
+
+
+class Call(NamedTuple):
+    """A call of a tool; `tool` is empty if only its result is known."""
+
+    line: Line
+    id: str
+    tool: str = ""
+    input: Mapping[str, Any] = {}
+
+
+class Result(NamedTuple):
+    """What a call returned: the text that the model got, and the tool's response, None if several share a line."""
+
+    line: Line
+    call: Call
+    text: str
+    failed: bool
+    response: Any
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The response if it is an object, else an empty one."""
+        return self.response if isinstance(self.response, dict) else {}
+
+
+class Usage(NamedTuple):
+    """What a message of the model took. A message has a line for each block; its last line has the final numbers."""
+
+    line: Line
+    message: str
+    model: str
+    counts: dict[str, Any]
+
+
+class Attachment(NamedTuple):
+    """What the client or a hook added to the model's context."""
+
+    line: Line
+    kind: str
+    fields: dict[str, Any]
+
+
+class Boundary(NamedTuple):
+    """A compaction. `parent` is the last entry before it."""
+
+    line: Line
+    parent: str
+
+
+_Kind = TypeVar("_Kind")
+Entry: TypeAlias = Prompt | Notice | Statement | Call | Result | Usage | Attachment | Boundary
+
+
+def of(kind: type[_Kind], entries: Iterable[Entry]) -> Iterator[_Kind]:
+    """Yield the entries of one kind."""
+    return (each for each in entries if isinstance(each, kind))
+
+
+def typed(lines: Iterable[tuple[int, Mapping[str, Any]]], *, agents: bool = False) -> Iterator[Entry]:
+    """Yield the entries of a transcript.
+
+    Args:
+        lines: its lines as JSON values, oldest first, each with its first byte.
+        agents: whether entries of subagents count, as in an agent's own transcript, where there are no others.
+    """
+    calls: dict[str, Call] = {}
+    for offset, value in lines:
+        if value.get("isSidechain") and not agents:
+            continue
+        line = Line(offset, text(value, "uuid"), text(value, "timestamp"), text(value, "gitBranch"))
+        attachment = mapping(value, "attachment")
+        if value.get("subtype") == "compact_boundary":
+            yield Boundary(line, text(value, "logicalParentUuid"))
+        elif attachment.get("type") == "queued_command":
+            content, mode = attachment.get("prompt"), attachment.get("commandMode", "prompt")
+            yield from _message(line, content, attachment if mode == "prompt" else None, genuine=mode == _KIND)
+        elif attachment:
+            yield Attachment(line, text(attachment, "type"), attachment)
+        elif value.get("type") == "assistant":
+            for entry in _answer(line, value):
+                if isinstance(entry, Call):
+                    calls[entry.id] = entry
+                yield entry
+        elif value.get("type") == "user":
+            yield from _user(line, value, calls)
+
+
+def _answer(line: Line, value: Mapping[str, Any]) -> Iterator[Statement | Call | Usage]:
+    message = mapping(value, "message")
+    if counts := mapping(message, "usage"):
+        yield Usage(line, text(message, "id"), text(message, "model"), counts)
+    for block in () if value.get("isApiErrorMessage") else _blocks(message.get("content")):
+        if block.get("type") == "tool_use":
+            yield Call(line, text(block, "id"), text(block, "name"), mapping(block, "input"))
+        elif words := text(block, "text"):
+            yield Statement(line, words)
+
+
+def _user(line: Line, value: Mapping[str, Any], calls: dict[str, Call]) -> Iterator[Prompt | Notice | Result]:
+    content = mapping(value, "message").get("content")
+    results = [block for block in _blocks(content) if block.get("type") == "tool_result"]
+    response = value.get("toolUseResult") if len(results) == 1 else None
+    for block in results:
+        id = text(block, "tool_use_id")
+        call = calls.pop(id, Call(line, id))
+        yield Result(line, call, "\n".join(_texts(block.get("content"))), block.get("is_error") is True, response)
+    if not results:
+        yield from _message(line, content, value, genuine=mapping(value, "origin").get("kind") == _KIND)
+
+
+def _message(
+    line: Line, content: object, source: Mapping[str, Any] | None, *, genuine: bool
+) -> Iterator[Prompt | Notice]:
+    """Yield a message to the model; `source` has the marks that show whose it is, None if it is not a person's."""
+    words = "\n".join(_texts(content))
+    request = _request(content, source) if source is not None else ""
+    if not request and words.lstrip().startswith(NOTIFICATION) and (notice := task_notification(words)):
+        yield Notice(line, notice, genuine and isinstance(content, str))
+    elif words:
+        yield Prompt(line, words, request)
+
+
+def _request(content: object, source: Mapping[str, Any]) -> str:
+    """Return what a person wrote; empty if a message isn't a person's.
+
+    These aren't prompts: tool results, client notes, output of local commands, expansions of slash commands, summaries
+    of compactions, marks of an interruption, and what another agent or a hook said.
+    """
+    origin = source.get("origin")
+    human = origin is None or (isinstance(origin, dict) and origin.get("kind") == "human")
+    if not human or source.get("promptSource") == "system" or any(source.get(mark) for mark in _CLIENTS_OWN):
+        return ""
+    return "\n".join(words for words in map(_persons, _texts(content)) if words)
+
+
+def _persons(words: str) -> str:
+    """Return what of a text block is a person's: nothing, all of it, or a slash command as it was typed."""
+    words = words[:_TEXT_LIMIT_CHARS]
+    if command := _COMMAND.match(words):
+        arguments = _ARGUMENTS.search(words)
+        return f"/{command[1]} {arguments[1] if arguments else ''}".strip()
+    if _TAG.match(words) or _MARKER.match(words) or words.startswith(_SUMMARY):
+        return ""
+    return _REMINDER.sub("", words).strip()
 
 
 def text(value: Mapping[str, Any], key: str) -> str:
@@ -39,82 +229,10 @@ def mappings(value: object) -> Iterator[dict[str, Any]]:
         yield from (item for item in value if isinstance(item, dict))
 
 
-def blocks(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the blocks of an entry's message; a plain text is one block."""
-    content = mapping(entry, "message").get("content")
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(mappings(content))
+def _texts(content: object) -> list[str]:
+    return [text(block, "text") for block in _blocks(content) if block.get("type") == "text"]
 
 
-def plain(content: object) -> str:
-    """Return the text of a message's or a result's content, which is a text or a list of blocks."""
-    return "\n".join(texts(content))
-
-
-def texts(content: object) -> Iterator[str]:
-    """Yield the texts in a content, block by block."""
-    if isinstance(content, str):
-        yield content
-    for block in mappings(content):
-        if block.get("type") == "text" and isinstance(block.get("text"), str):
-            yield block["text"]
-
-
-def tag(value: str, name: str) -> str:
-    """Return what stands between the first tags of a name in a text of the client's, "" without them.
-
-    A result may hold any words, tags too: it stands last and reaches to the last closing tag of its own.
-    """
-    start = value.find(f"<{name}>")
-    if start < 0:
-        return ""
-    start += len(name) + 2
-    end = value.rfind(f"</{name}>", start) if name == "result" else value.find(f"</{name}>", start)
-    return value[start : end if end >= 0 else len(value)].strip()
-
-
-def request_text(entry: Mapping[str, Any]) -> str:
-    """Return what a person asked in an entry, "" if it is none of a person's.
-
-    No request are results of tools, notes of the client, output of local commands, expansions of slash commands,
-    summaries of compactions, marks of an interruption, and what another agent or a hook said.
-    """
-    message = entry.get("message")
-    if not isinstance(message, dict) or "toolUseResult" in entry or not _of_a_person(entry):
-        return ""
-    return _without_tags(message.get("content"))
-
-
-def queued(attachment: Mapping[str, Any]) -> str:
-    """Return what a person asked while the model was at work, "" if an attachment is nothing of the kind."""
-    if attachment.get("commandMode", "prompt") != "prompt" or not _of_a_person(attachment):
-        return ""
-    return _without_tags(attachment.get("prompt"))
-
-
-def _of_a_person(entry: Mapping[str, Any]) -> bool:
-    marks = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isVirtual", "repeatsCompactSummary")
-    if any(entry.get(mark) for mark in marks) or entry.get("promptSource") == "system":
-        return False
-    origin = entry.get("origin")
-    return origin is None or (isinstance(origin, dict) and origin.get("kind") == "human")
-
-
-def edited_path(given: dict[str, Any], data: dict[str, Any]) -> str:
-    """Return the path of the file that a call of an editing tool is about, from its input or else its result."""
-    return text(given, "file_path") or text(given, "notebook_path") or text(data, "filePath")
-
-
-def _without_tags(content: object) -> str:
-    kept = [text for text in map(_own, texts(content)) if text]
-    return "\n".join(kept)
-
-
-def _own(text: str) -> str:
-    """Return what of a text block is a person's: nothing, all of it, or a slash command as it was typed."""
-    text = text[:_TEXT_LIMIT_CHARS]
-    if command := _COMMAND.match(text):
-        arguments = _ARGUMENTS.search(text)
-        return f"/{command[1]} {arguments[1] if arguments else ''}".strip()
-    if _TAG.match(text) or _MARKER.match(text) or text.startswith(_SUMMARY):
-        return ""
-    return _REMINDER.sub("", text).strip()
+def _blocks(content: object) -> Iterator[dict[str, Any]]:
+    """Yield the blocks of a content; a plain text is one block."""
+    return iter([{"type": "text", "text": content}]) if isinstance(content, str) else mappings(content)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import StateError
-from holdfast.files import document
+from holdfast.files import document, git
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,12 +37,11 @@ def is_sha(text: str) -> bool:
 
 def moves(root: Path) -> list[Move]:
     """Return the latest moves of HEAD, oldest first; none outside git, or without a log."""
-    at = next((each for each in (root, *root.parents) if (each / ".git").exists()), None)
-    if at is None:
+    folder = git.folder(root)
+    if folder is None:
         return []
-    path = _folder(at / ".git") / "logs/HEAD"
     try:
-        with path.open("rb") as file:
+        with (folder / "logs/HEAD").open("rb") as file:
             file.seek(max(file.seek(0, 2) - _LOG_BYTES, 0))
             text = file.read().decode("utf-8", "replace")
     except OSError:
@@ -56,42 +55,21 @@ def is_known(root: Path, sha: str) -> bool:
 
 
 def head(root: Path) -> str:
-    """Return the sha that HEAD stands for, `NONE` if there is none or it can't be read.
-
-    Args:
-        root: the project's root, which may be a folder inside the repository or a linked worktree.
-    """
-    at = next((each for each in (root, *root.parents) if (each / ".git").exists()), None)
-    if at is None:
+    """Return the sha that HEAD stands for in a project, `NONE` if there is none or it can't be read."""
+    folder = git.folder(root)
+    if folder is None:
         return NONE
-    folder = _folder(at / ".git")
-    said = _line(folder / "HEAD")
-    if _SHA.fullmatch(said):
-        return said
-    name = said.removeprefix("ref:").strip()
-    if not said.startswith("ref:") or ".." in name or name.startswith("/"):
+    head = git.line(folder / "HEAD")
+    if _SHA.fullmatch(head):
+        return head
+    name = head.removeprefix("ref:").strip()
+    if not head.startswith("ref:") or ".." in name or name.startswith("/"):
         return NONE
-    shared = _line(folder / "commondir")
-    homes = [folder, *([(folder / shared).resolve()] if shared else [])]
+    homes = (folder, git.shared(folder))
     for home in homes:
-        if _SHA.fullmatch(found := _line(home / name)):
+        if _SHA.fullmatch(found := git.line(home / name)):
             return found
     return next((found for home in homes if (found := _packed(home / "packed-refs", name))), NONE)
-
-
-def _folder(git: Path) -> Path:
-    """Return git's folder; that of a linked worktree or submodule is named in a file."""
-    if git.is_dir():
-        return git
-    named = _line(git).removeprefix("gitdir:").strip()
-    return (git.parent / named).resolve() if named and "\0" not in named else git
-
-
-def _line(path: Path) -> str:
-    try:
-        return document.head(path, 4096)[0].decode("utf-8", "replace").strip()
-    except (StateError, ValueError):
-        return ""
 
 
 def _packed(path: Path, name: str) -> str:

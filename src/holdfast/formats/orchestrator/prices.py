@@ -14,8 +14,8 @@ from holdfast.formats.orchestrator import amounts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from holdfast.clients.client import Tokens
     from holdfast.config import Config, Price
-    from holdfast.files.transcript import Tokens
 
 TAKEN = "2026-11-25"
 """When PRICES were taken from https://platform.claude.com/docs/en/about-claude/pricing."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
-from holdfast.files.jsonvalue import copied
 from holdfast.formats.orchestrator import schema
 from holdfast.workflow import values
 from holdfast.workflow.model import Phase
@@ -57,7 +57,7 @@ class Run:
         """
         shared = self.data.get(_SHARED)
         data = {**self.data, _SHARED: None} if isinstance(shared, list) else self.data
-        made = Run(copied(data), copied(self.notes))
+        made = Run(deepcopy(data), deepcopy(self.notes))
         if isinstance(shared, list):
             made.data[_SHARED] = list(shared)
         return made

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast import clock
 from holdfast.errors import BrokenError, HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import atomic, document
-from holdfast.files.jsonvalue import same
 from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import bounds, learnings, plan, schema, snapshots, taskdoc, view
 from holdfast.formats.orchestrator import repair as repairs
@@ -111,9 +110,9 @@ def change(
         run.said += [*recovered, *values.texts(run.notes.pop(_UNTOLD, None), "", []), *plan.follow(project, run)]
         edit(run)
         run.said += bounds.warn(run)
-        if run.unlisted() or not same(run.data, file.data):
+        if run.unlisted() or not document.same(run.data, file.data):
             repairs.settle(run)
-        still = run.checkpoint is None and same(run.data, file.data)
+        still = run.checkpoint is None and document.same(run.data, file.data)
         if still and not (repair and file.broken):
             if silent and run.said:
                 run.notes[_UNTOLD] = run.said

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import StateError
-from holdfast.files.jsonvalue import copied
 from holdfast.formats.orchestrator import amounts, check, plan, schema
 from holdfast.formats.orchestrator.run import EXECUTOR, Run
 from holdfast.workflow import extras, values
@@ -45,7 +45,7 @@ def opened(project: Records, file: StateFile) -> Run:
     """
     run = Run(file.data, extras.notes(project, schema.state_path(project.root), schema.run_id(file.data)))
     if not run.notes or run.unlisted():
-        run.notes = copied(run.notes)  # which an event shares
+        run.notes = deepcopy(run.notes)  # which an event shares
         with suppress(StateError):
             doc, mtime = plan.load(project, run)
             if doc.tasks:

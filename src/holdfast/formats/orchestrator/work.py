@@ -12,7 +12,7 @@ from holdfast.workflow import values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from holdfast.files.transcript import Run as Ran
+    from holdfast.clients.client import Work
     from holdfast.formats.orchestrator.run import Run
     from holdfast.workflow.model import AgentWork, Workflow
     from holdfast.workflow.records import Records
@@ -55,7 +55,7 @@ def credit(project: Records, workflow: Workflow, phase_id: str, work: AgentWork)
     store.change(project, edit, why=f"{phase_id} work", run_id=workflow.id, silent=True)
 
 
-def ran(project: Records, workflow: Workflow, runs: Sequence[Ran]) -> None:
+def ran(project: Records, workflow: Workflow, runs: Sequence[Work]) -> None:
     """Note commits and test results of the main conversation, if exactly one task is at work: else nobody knows whose
     they are."""
 
@@ -67,7 +67,7 @@ def ran(project: Records, workflow: Workflow, runs: Sequence[Ran]) -> None:
     store.change(project, edit, why="commits and tests", run_id=workflow.id, silent=True)
 
 
-def _note(run: Run, task: str, runs: Iterable[Ran]) -> None:
+def _note(run: Run, task: str, runs: Iterable[Work]) -> None:
     """Note the runs since a task's attempt began."""
     begun = clock.parse(values.text((run.executor(task) or {}).get("started")))
     for each in runs:
@@ -84,7 +84,7 @@ def _note(run: Run, task: str, runs: Iterable[Ran]) -> None:
             note["criteria"] = {view.TESTS: passed}
 
 
-def _passed(run: Ran) -> bool | None:
+def _passed(run: Work) -> bool | None:
     """Return whether tests passed; None if neither their output nor an exit code of their own says so."""
     if run.failed or _FAILED.search(run.output):
         return False

@@ -19,7 +19,7 @@ from holdfast.workflow.model import Brief, Changes, Found, Judged, Problem, Star
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from holdfast.files.transcript import Work
+    from holdfast.clients.client import Work
     from holdfast.formats.skills.machine import Machine
     from holdfast.workflow.model import Phase, Status
     from holdfast.workflow.records import Records

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError, TransitionError
-from holdfast.files import commits
+from holdfast.files import git
 from holdfast.formats.skills import display, featurefile, results, shell, store, testoutput, transitions, view
 from holdfast.formats.skills import file as files
 from holdfast.workflow import values, wording
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.files.transcript import Work
+    from holdfast.clients.client import Work
     from holdfast.formats.skills.machine import Machine
     from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
@@ -97,7 +97,7 @@ def _taken(project: Records, data: dict[str, Any], rules: Machine, work: Work) -
 def _committed(root: Path, data: dict[str, Any], work: Work, at: str) -> None:
     """Note a commit that git knows, once, with the task that is in progress."""
     for short, subject in _MADE.findall(work.output):
-        sha = commits.resolved(root, short)
+        sha = git.recent_commit(root, short)
         number = view.current_task(data)
         known = [values.text(each.get("commit_sha")) for each in files.tasks(data)]
         known += [values.text(each.get("commit")) for each in display.events(data, "commit_seen")]

@@ -19,7 +19,7 @@ from holdfast.sessions.ownership import sessions
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from holdfast.files.transcript import Result
+    from holdfast.clients.client import AgentResult
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
 
@@ -213,7 +213,7 @@ def _continue(project: OpenProject, session: str, agent_id: str) -> None:
         )
 
 
-def returned(project: OpenProject, session: str, call: str, result: Result) -> None:
+def returned(project: OpenProject, session: str, call: str, result: AgentResult) -> None:
     """Store what a call of the Agent tool returned: the result of a foreground agent.
 
     A background launch returns at once and has no result yet. Any sign of a failure beats the status (I000-14).

@@ -8,7 +8,7 @@ from holdfast import clock
 from holdfast.sessions.agents import agent_status, lifecycle
 
 if TYPE_CHECKING:
-    from holdfast.files.transcript import Notice
+    from holdfast.clients.client import TaskNotification
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.agents.lifecycle import State
@@ -80,7 +80,7 @@ def catch_up(project: OpenProject, session: str, transcript: str, *, most: int |
                 notified(project, session, *told)
 
 
-def _about(notice: Notice, agent: Agent) -> bool:
+def _about(notice: TaskNotification, agent: Agent) -> bool:
     if notice.task_id:
         return notice.task_id == agent.agent_id
     return notice.tool_use_id == agent.tool_use_id

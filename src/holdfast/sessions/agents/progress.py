@@ -17,7 +17,7 @@ from holdfast.workflow.model import AgentWork
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.files.transcript import Result
+    from holdfast.clients.client import AgentResult
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.hook import Call, Context, Event
@@ -93,7 +93,7 @@ def launch_agent(event: Call, context: Context) -> list[Moved]:
     return [moved] if moved else []
 
 
-def finish_agent(event: Call, context: Context, result: Result | None) -> list[Moved]:
+def finish_agent(event: Call, context: Context, result: AgentResult | None) -> list[Moved]:
     """Note which agent a call launched, and move the phases whose agents have ended.
 
     Args:

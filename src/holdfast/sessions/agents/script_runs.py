@@ -16,8 +16,7 @@ from holdfast.sessions.ownership import sessions
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from holdfast.files.agent_runs import Journal
-    from holdfast.files.transcript import Notice
+    from holdfast.clients.client import Journal, TaskNotification
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.askings import Asking
     from holdfast.sessions.hook import Call, Context, Event, Returned
@@ -148,7 +147,7 @@ def note_agent(project: OpenProject, session: str, agent: str, transcript: str) 
         _agent(project, session, agent, run)
 
 
-def note_notice(event: Event, project: OpenProject, notice: Notice) -> bool:
+def note_notice(event: Event, project: OpenProject, notice: TaskNotification) -> bool:
     """Note that the main conversation was told how a run ended, and store its agents' results; False for no run."""
     row = project.ledger.one(
         "SELECT * FROM script_runs WHERE project = ? AND session = ? AND task = ? AND task <> ''",

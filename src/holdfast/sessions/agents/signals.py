@@ -23,7 +23,7 @@ from holdfast.workflow.wording import Message
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from holdfast.files.transcript import Notice, Result
+    from holdfast.clients.client import AgentResult, TaskNotification
     from holdfast.sessions.agents.lifecycle import State
     from holdfast.sessions.hook import Call, Context, Event, Returned
     from holdfast.workflow.model import Phase, Workflow
@@ -116,7 +116,7 @@ def note_script_run(event: Returned, context: Context) -> None:
     script_runs.launched(event, context)
 
 
-def note_result(event: Returned, context: Context, result: Result) -> None:
+def note_result(event: Returned, context: Context, result: AgentResult) -> None:
     """Note what a foreground agent returned. A background launch returns at once and has no result yet.
 
     Args:
@@ -141,7 +141,7 @@ def note_failure(event: Call, context: Context, error: str) -> None:
     lifecycle.failed(context.project, event.session_id, lifecycle.call_id(event.tool_use_id, event.tool_input), error)
 
 
-def note_notice(event: Event, context: Context, notice: Notice) -> None:
+def note_notice(event: Event, context: Context, notice: TaskNotification) -> None:
     """Note how a background agent ended; the notification brought its result.
 
     Args:

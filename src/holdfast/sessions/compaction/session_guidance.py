@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import capture
@@ -20,7 +20,7 @@ from holdfast.workflow.wording import Message, units
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from holdfast.files.transcript import Todo, Trail
+    from holdfast.clients.client import Todo, Trail
     from holdfast.memory.rows import Compaction
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
@@ -72,7 +72,7 @@ def compile(
         workflow,
         root=project.root,
         others=others,
-        own_todos=[replace(each, text=redact(each.text)) for each in todos if each.text not in titles],
+        own_todos=[each._replace(text=redact(each.text)) for each in todos if each.text not in titles],
         agents=agent_lines(agents),
         notes=notes,
         files=required_files.files(known),
@@ -92,12 +92,9 @@ def trail(project: OpenProject, event: Event, compaction: Compaction | None) -> 
     """
     own = event.transcript_path or sessions.transcript(project, event.session_id)
     before = compaction.transcript if compaction else ""
-    entries = project.transcripts.tail(own)
-    if before and before != own:
-        entries = project.transcripts.tail(before) + entries
-    if project.config.exclude or project.config.exclude_patterns:
-        entries = [capture.event(project.config, entry) for entry in entries]
-    return project.transcripts.trail(entries)
+    config = project.config
+    mask = partial(capture.event, config) if config.exclude or config.exclude_patterns else None
+    return project.transcripts.trail(*dict.fromkeys(each for each in (before, own) if each), mask=mask)
 
 
 def give(

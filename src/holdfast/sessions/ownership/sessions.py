@@ -32,7 +32,7 @@ def note_event(project: OpenProject, session: str, process: str | None = None, t
     Args:
         project: where.
         session: the client's session id.
-        process: the client's process id, if it is known (`SessionClient.process`).
+        process: the client's process id, if it is known (`Client.process`).
         transcript: where its transcript lies; empty if the event does not say.
     """
     _note_event(project, session, None if _stays(project, session) else _number(process), transcript)
@@ -169,7 +169,7 @@ def live_others(project: OpenProject, session: str) -> set[str]:
 
 
 def attended(project: OpenProject, among: Collection[str]) -> set[str]:
-    """Return those of some sessions at which a person sits, as far as Holdfast knows (`SessionClient.attended`)."""
+    """Return those of some sessions at which a person sits, as far as Holdfast knows (`Client.attended`)."""
     sql = "SELECT id, attended FROM sessions WHERE project = ? AND id IN (*)"
     rows = project.ledger.by_value("id", among, sql, project.key)
     return {each for each in among if each not in rows or rows[each]["attended"] != 0}

@@ -15,7 +15,7 @@ from holdfast.sessions.reading import file_contents, reads
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from holdfast.files.transcript import Noted
+    from holdfast.clients.client import Noted
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Returned
     from holdfast.sessions.reading.file_contents import Look

@@ -46,7 +46,7 @@ def mentions(project: OpenProject, session: str) -> list[str]:
     These are what its transcript's end and the ledger have; without either, there are fewer.
     """
     with suppress(LedgerError):
-        trail = project.transcripts.trail(project.transcripts.tail(sessions.transcript(project, session)))
+        trail = project.transcripts.trail(sessions.transcript(project, session))
         prompts = project.ledger.rows(
             "SELECT prompt FROM launches WHERE project = ? AND session = ? ORDER BY launched_at DESC",
             *(project.key, session),

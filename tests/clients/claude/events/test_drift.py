@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.events import (
     Event,
     PermissionRequest,

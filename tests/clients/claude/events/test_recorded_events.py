@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.clients.claude.events.event import Record
 from holdfast.events import (
     Elicitation,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.clients.claude.workflow_runs import journals
+from holdfast.clients.claude.workflow_runs import NAME
 from tests.client import run_files
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def session(tmp_path: Path) -> Path:
     made = tmp_path / "session"
     folder = made / "subagents" / "workflows" / RUN
     folder.mkdir(parents=True)
-    shutil.copy(DATA / "journal.jsonl", folder / journals.NAME)
+    shutil.copy(DATA / "journal.jsonl", folder / NAME)
     (made / "workflows" / "scripts").mkdir(parents=True)
     (made / "workflows" / "scripts" / f"six-{RUN}.js").write_text(SCRIPT, "utf-8")
     (made / "workflows" / f"{RUN}.json").write_text('{"status": "completed"}', "utf-8")
@@ -42,7 +42,7 @@ def edited(before: str, after: str) -> Callable[[Path], None]:
     """Return a change of the journal's text."""
 
     def change(session: Path) -> None:
-        file = session / "subagents" / "workflows" / RUN / journals.NAME
+        file = session / "subagents" / "workflows" / RUN / NAME
         text = file.read_text("utf-8")
         assert before in text
         file.write_text(text.replace(before, after), "utf-8")

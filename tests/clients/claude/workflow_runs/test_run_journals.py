@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holdfast.clients.claude.workflow_runs import journals
+from holdfast.clients.claude.workflow_runs import NAME, WorkflowRuns
 from tests.tables import each_row
 
+runs = WorkflowRuns()
 DATA = Path(__file__).parent / "data"
 LINES = (DATA / "journal.jsonl").read_text("utf-8").splitlines()
 SECOND = "a0f70a5fa9d72723f"
@@ -19,7 +21,7 @@ SECOND = "a0f70a5fa9d72723f"
 def written(folder: Path, *lines: str, end: str = "\n") -> Path:
     """Write a journal of lines, and return its folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / journals.NAME).write_text("\n".join(lines) + end, "utf-8")
+    (folder / NAME).write_text("\n".join(lines) + end, "utf-8")
     return folder
 
 
@@ -29,10 +31,18 @@ def line(kind: str, number: int, **more: Any) -> str:
     return json.dumps({"type": kind, "key": found["key"], "agentId": found["agentId"]} | more)
 
 
+def carried(folder: Path) -> list[dict[str, Any]]:
+    """Return the lines of a journal's repaired copy."""
+    target = folder.parent / "copy" / "subagents" / "workflows" / "wf_copied"
+    shutil.rmtree(target.parents[2], ignore_errors=True)
+    target.parents[2].mkdir()
+    assert runs.carry(folder, target)
+    return [json.loads(each) for each in (target / NAME).read_text("utf-8").splitlines()]
+
+
 def kept(folder: Path) -> list[tuple[str, str]]:
     """Return the kinds and agents of the lines that a repaired journal has."""
-    said = [json.loads(each) for each in journals.repaired(folder).decode().splitlines()]
-    return [(each["type"], each.get("agentId", "")) for each in said]
+    return [(each["type"], each.get("agentId", "")) for each in carried(folder)]
 
 
 @pytest.fixture
@@ -43,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_recorded_journal_says_what_each_agent_returned(folder: Path) -> None:
     """Agents stand in the order of their calls, not of their results."""
-    found = journals.journal(folder)
+    found = runs.journal(folder)
     assert found is not None
     assert [(each.label, each.result) for each in found.agents] == [(f"a{n}", f"RESULT-{n}") for n in range(1, 7)]
     assert (found.done, found.known, found.whole) == (6, True, True)
@@ -51,7 +61,7 @@ def test_a_recorded_journal_says_what_each_agent_returned(folder: Path) -> None:
 
 def test_a_journal_that_needs_no_repair_keeps_every_line(folder: Path) -> None:
     """The copy says the same."""
-    assert [json.loads(each) for each in journals.repaired(folder).splitlines()] == [*map(json.loads, LINES)]
+    assert carried(folder) == [*map(json.loads, LINES)]
 
 
 S, R, F = "started", "result", "failed"
@@ -76,25 +86,25 @@ def test_what_ends_the_clients_cache_goes(tmp_path: Path, lines: list[str], stay
         tmp_path, LINES[0], *(line(kind, 1, **({"result": "R"} if kind == R else {})) for kind in lines), *LINES[3:5]
     )
     assert [kind for kind, agent in kept(tmp_path) if agent == json.loads(line(S, 1))["agentId"]] == stay
-    found = journals.journal(tmp_path)
+    found = runs.journal(tmp_path)
     assert found is not None
     assert found.agents[0].state == states
     assert found.whole is (lines == stay)
 
 
-@each_row("result", ["", [], {}, 0, False])
+@each_row("result", ["", None, [], {}, 0, False])
 def test_an_empty_result_is_one(tmp_path: Path, result: object) -> None:
     """The client serves it as any other. The text of one that is no string is JSON."""
     written(tmp_path, line("started", 1), line("result", 1, result=result))
-    found = journals.journal(tmp_path)
+    found = runs.journal(tmp_path)
     assert found is not None
     assert (found.done, found.whole) == (1, True)
-    assert found.agents[0].result == ("" if result == "" else json.dumps(result))
+    assert found.agents[0].result == ("" if result in ("", None) else json.dumps(result))
 
 
 def test_a_script_that_the_client_hides_is_unknown(tmp_path: Path) -> None:
     """Another process may not resume its runs."""
-    found = journals.journal(written(tmp_path, '{"type":"launched","hiddenScriptSha256":"ab"}', *LINES[1:]))
+    found = runs.journal(written(tmp_path, '{"type":"launched","hiddenScriptSha256":"ab"}', *LINES[1:]))
     assert found is not None
     assert not found.known
 
@@ -103,7 +113,7 @@ def test_a_last_line_that_a_kill_cut_off_is_left_out(tmp_path: Path) -> None:
     """The other lines count."""
     written(tmp_path, *LINES[:4], LINES[5][:90], end="")
     assert kept(tmp_path)[-1] == ("result", SECOND)
-    found = journals.journal(tmp_path)
+    found = runs.journal(tmp_path)
     assert found is not None
     assert (found.done, found.known) == (1, True)
 
@@ -114,45 +124,45 @@ def test_a_last_line_that_a_kill_cut_off_is_left_out(tmp_path: Path) -> None:
 )
 def test_another_version_of_keys_or_lines_is_unknown(tmp_path: Path, strange: str) -> None:
     """A journal with one such line is not used."""
-    found = journals.journal(written(tmp_path, *LINES, strange))
+    found = runs.journal(written(tmp_path, *LINES, strange))
     assert found is not None
     assert not found.known
 
 
 def test_a_journal_is_carried_whole_once_and_the_earlier_one_stays(folder: Path, tmp_path: Path) -> None:
     """A folder that is there, perhaps a live run's, is never written to."""
-    before = (folder / journals.NAME).read_bytes()
+    before = (folder / NAME).read_bytes()
     (tmp_path / "other").mkdir()
     target = tmp_path / "other" / "subagents" / "workflows" / folder.name
     assert not (tmp_path / "nowhere").exists()
-    assert not journals.carry(folder, tmp_path / "nowhere" / "x" / "subagents" / "workflows" / folder.name)
-    assert journals.carry(folder, target)
+    assert not runs.carry(folder, tmp_path / "nowhere" / "x" / "subagents" / "workflows" / folder.name)
+    assert runs.carry(folder, target)
     assert [each.name for each in target.parent.iterdir()] == [folder.name], "no half-made folder is left"
-    (target / journals.NAME).write_text("mine")
-    assert not journals.carry(folder, target)
-    assert (target / journals.NAME).read_text() == "mine"
-    assert (folder / journals.NAME).read_bytes() == before
-    assert not journals.carry(tmp_path / "none", tmp_path / "other" / "subagents" / "workflows" / "wf_none-at-all")
+    (target / NAME).write_text("mine")
+    assert not runs.carry(folder, target)
+    assert (target / NAME).read_text() == "mine"
+    assert (folder / NAME).read_bytes() == before
+    assert not runs.carry(tmp_path / "none", tmp_path / "other" / "subagents" / "workflows" / "wf_none-at-all")
 
 
 def test_the_folder_of_a_run_is_beside_its_transcript(folder: Path) -> None:
     """A run id that could lead elsewhere has no folder."""
     transcript = f"{folder.parents[2]}.jsonl"
-    assert journals.folder(transcript, folder.name) == folder
-    assert journals.folder(transcript, "wf_../../../etc") is None
-    assert journals.folder("transcript", folder.name) is None
-    assert journals.run_of(str(folder / "agent-x.jsonl")) == folder.name
-    assert journals.run_of("/s/subagents/agent-x.jsonl") == ""
+    assert runs.folder(transcript, folder.name) == folder
+    assert runs.folder(transcript, "wf_../../../etc") is None
+    assert runs.folder("transcript", folder.name) is None
+    assert runs.run_of(str(folder / "agent-x.jsonl")) == folder.name
+    assert runs.run_of("/s/subagents/agent-x.jsonl") == ""
 
 
 def test_a_run_has_ended_when_its_record_says_so(folder: Path) -> None:
     """Without a record it has not; a record that can't be read says nothing."""
     record = folder.parents[2] / "workflows" / f"{folder.name}.json"
-    assert journals.ended(folder) == ""
+    assert runs.ended(folder) == ""
     record.parent.mkdir()
     for text, state in (('{"status":"completed"}', "completed"), ('{"status":"failed"}', "failed"), ("{", "")):
         record.write_text(text)
-        assert journals.ended(folder) == state
+        assert runs.ended(folder) == state
 
 
 def test_an_agent_is_carried_with_its_transcript(tmp_path: Path) -> None:
@@ -162,14 +172,14 @@ def test_an_agent_is_carried_with_its_transcript(tmp_path: Path) -> None:
     (source / "agent-abc.jsonl").write_text("said")
     (source / "agent-abc.meta.json").write_text("{}")
     one, two = str(tmp_path / "one.jsonl"), str(tmp_path / "two.jsonl")
-    assert journals.carry_agent(one, "abc", two)
+    assert runs.carry_agent(one, "abc", two)
     target = tmp_path / "two" / "subagents"
     assert sorted(each.name for each in target.iterdir()) == ["agent-abc.jsonl", "agent-abc.meta.json"]
     (target / "agent-abc.jsonl").write_text("went on")
-    assert journals.carry_agent(one, "abc", two)
+    assert runs.carry_agent(one, "abc", two)
     assert (target / "agent-abc.jsonl").read_text() == "went on"
-    assert not journals.carry_agent(one, "unknown", two)
-    assert not journals.carry_agent(one, "../abc", two)
+    assert not runs.carry_agent(one, "unknown", two)
+    assert not runs.carry_agent(one, "../abc", two)
 
 
 @each_row(
@@ -184,4 +194,4 @@ def test_an_agent_is_carried_with_its_transcript(tmp_path: Path) -> None:
 )
 def test_the_runs_that_a_text_names(text: str, found: list[str]) -> None:
     """Each once, in order, and only what can be an id."""
-    assert journals.named_in(text) == found
+    assert runs.named_in(text) == found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.clients.claude.workflow_runs import scripts
+from holdfast.clients.claude.workflow_runs import WorkflowRuns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +28,6 @@ def test_a_script_is_found_by_its_path_its_text_or_its_name(tmp_path: Path) -> N
         ({"name": "../secret"}, None),
         ({}, None),
     ]
-    assert [(given, scripts.script("", given, tmp_path)) for given, _ in cases] == cases
-    assert scripts.script_name(SIX) == "six"
-    assert scripts.script_name("return 1") == ""
+    assert [(given, WorkflowRuns().script("", given, tmp_path)) for given, _ in cases] == cases
+    assert WorkflowRuns().script_name(SIX) == "six"
+    assert WorkflowRuns().script_name("return 1") == ""

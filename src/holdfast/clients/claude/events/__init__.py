@@ -35,11 +35,12 @@ _PARTS = {
     ),
     "results": ("ToolCall",),
     "turns": ("BackgroundTask", "SessionCron"),
-    "agents": ("TaskNotification", "AgentResult", "Returned", "agent_result"),
+    "agents": ("agent_result",),
 }
 HOMES = {name: f"{__name__}.{hook.model.partition('.')[0]}" for name, hook in EVENTS.items()} | {
     name: f"{__name__}.{module}" for module, names in _PARTS.items() for name in names
 }
+HOMES["AgentResult"] = HOMES["TaskNotification"] = "holdfast.clients.client"
 HOMES["Command"] = "holdfast.process.shell.command"
 """The module of every event's model, and of the types used in them; `holdfast.events` offers all to handlers."""
 

@@ -1,7 +1,8 @@
 """Events about a prompt."""
 
-from holdfast.clients.claude.events.agents import TaskNotification
+from holdfast.clients.claude.events.agents import task_notification
 from holdfast.clients.claude.events.event import Event
+from holdfast.clients.client import TaskNotification
 
 
 class UserPromptSubmit(Event):
@@ -25,9 +26,7 @@ class UserPromptSubmit(Event):
     @property
     def task_notification(self) -> TaskNotification | None:
         """The notification this prompt consists of; `None` for a prompt in a person's words."""
-        if not self.prompt.lstrip().startswith("<task-notification>"):
-            return None
-        return TaskNotification.read(self.prompt)
+        return task_notification(self.prompt)
 
 
 class UserPromptExpansion(Event):

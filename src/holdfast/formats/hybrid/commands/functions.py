@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
-from holdfast.clients import claude
+from holdfast.clients.claude import claude
 from holdfast.files import trust
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import record, store, transitions

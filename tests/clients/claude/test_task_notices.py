@@ -6,19 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from holdfast.events import TaskNotification
+from holdfast.clients.claude.transcripts import Transcripts
 from tests.tables import each_row
 
-TRANSCRIPTS = Path(__file__).parents[3] / "sessions" / "transcripts"
+TRANSCRIPTS = Path(__file__).parents[2] / "sessions" / "transcripts"
 BLOCK = (
     "<task-notification>\n<task-id>a1</task-id>\n<status>completed</status>\n<result>Done.</result>\n"
     "</task-notification>"
 )
 ORIGIN = {"kind": "task-notification"}
-
-
-def entries(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (TRANSCRIPTS / f"{name}.jsonl").read_text().splitlines()]
 
 
 @each_row(
@@ -32,7 +28,7 @@ def entries(name: str) -> list[dict[str, Any]]:
 )
 def test_recorded_transcripts(name: str, tasks: list[str]) -> None:
     """Once each: what was queued before it was given is not given twice."""
-    found = [note for entry in entries(name) if (note := TaskNotification.noted(entry))]
+    found = [notice for notice, _ in Transcripts().notices(str(TRANSCRIPTS / f"{name}.jsonl"))]
 
     assert [note.task_id for note in found] == tasks
     assert found[0].status == "completed"
@@ -55,6 +51,8 @@ def test_recorded_transcripts(name: str, tasks: list[str]) -> None:
         {},
     ],
 )
-def test_what_is_no_notice(entry: dict[str, Any]) -> None:
+def test_what_is_no_notice(tmp_path: Path, entry: dict[str, Any]) -> None:
     """Quoted, pasted, only queued, or broken."""
-    assert TaskNotification.noted(entry) is None
+    path = tmp_path / "session.jsonl"
+    path.write_text(json.dumps(entry) + "\n")
+    assert list(Transcripts().notices(str(path))) == []

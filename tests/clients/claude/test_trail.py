@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from holdfast.clients.claude import transcripts
-from holdfast.clients.claude.trail import read
-from holdfast.files.transcript import Edit, Todo, Trail
+from holdfast.clients.claude import claude, trail
+from holdfast.clients.claude.entries import typed
+from holdfast.clients.client import Edit, Todo, Trail
 from holdfast.trail import words
 from tests.tables import each_row
-from tests.trail.transcribed import CLIENTS, HOME, TASKS, WRITTEN, Transcript, notification
+from tests.trail.transcribed import CLIENTS, HOME, TASKS, WRITTEN, Transcript, notification, read
 
 
 @each_row("client", CLIENTS)
@@ -19,7 +20,7 @@ from tests.trail.transcribed import CLIENTS, HOME, TASKS, WRITTEN, Transcript, n
 def test_what_the_clients_wrote_is_understood(client: str, tool: str) -> None:
     """Every kind of fact, from a real session of either client with either to-do tool."""
     path = WRITTEN / f"worked-{client}-{tool}.jsonl"
-    found = read(transcripts.tail(str(path)))
+    found = claude.reader().trail(str(path))
     assert found.requests == (
         "Build the parser, please.",
         "Always use tabs, never spaces.",
@@ -42,7 +43,8 @@ def test_what_the_clients_wrote_is_understood(client: str, tool: str) -> None:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_before_its_end_was_told_a_command_runs(client: str) -> None:
     """Up to the compaction of a real session: with its id and the file its output goes to."""
-    entries = transcripts.tail(str(WRITTEN / f"worked-{client}-tasks.jsonl"))
+    lines = (WRITTEN / f"worked-{client}-tasks.jsonl").read_text("utf-8").splitlines()
+    entries = [json.loads(line) for line in lines]
     end = next(number for number, entry in enumerate(entries) if entry.get("subtype") == "compact_boundary")
     kinds = [entry.get("attachment", {}).get("type") for entry in entries]
     told = len(kinds) - kinds[::-1].index("task_status")  # the client says after a compaction what still runs
@@ -56,7 +58,7 @@ def test_before_its_end_was_told_a_command_runs(client: str) -> None:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_subagents_own_transcript_is_no_sessions(client: str) -> None:
     """Sidechain entries are passed over, all of them."""
-    assert read(transcripts.tail(str(WRITTEN / f"agent-{client}.jsonl"))) == Trail()
+    assert claude.reader().trail(str(WRITTEN / f"agent-{client}.jsonl")) == Trail()
 
 
 def test_requests_are_kept_once_and_in_order() -> None:
@@ -228,6 +230,14 @@ def test_edits_are_counted() -> None:
     made.launch("Write", {"file_path": "/p/z"})
     found = read(made.entries)
     assert found.edits == (Edit("/p/n.ipynb", 1, False), Edit("/p/b", 2, True), Edit("/p/c", 1, False))
+
+
+def test_an_entry_that_is_written_again_counts_once() -> None:
+    """2.1.197 writes its whole history again at a compaction, under the old ids."""
+    made = Transcript()
+    made.edit("/p/a")
+    assert read([*made.entries, *made.entries]).edits == (Edit("/p/a", 1, False),)
+    assert len(trail.work(typed(enumerate([*made.entries, *made.entries])))) == 1
 
 
 def test_a_result_is_enough_where_the_call_lies_before_what_is_read() -> None:

@@ -1,0 +1,177 @@
+"""Gather the content of a report from the ledger and the workflows' files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from holdfast import clock
+from holdfast.memory import costs
+from holdfast.sessions import archive, timeline
+from holdfast.sessions import compactions as compacting
+from holdfast.sessions.agents import agent_status
+from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+    from pathlib import Path
+
+    from holdfast.memory.rows import Cost
+    from holdfast.sessions.agents.agent_status import Agent
+    from holdfast.sessions.compactions import CompactionReport
+    from holdfast.sessions.history.timeline_event import TimelineEvent
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.model import Workflow
+
+EVENT_LIMIT = 1_000
+SESSION_LIMIT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An agent's run. A running agent ends when the report is made, one that is `left` with its session.
+
+    `began_at` isn't before the report's beginning; `used` says whether the result reached the main conversation.
+    """
+
+    agent: Agent
+    began_at: str
+    ended_at: str
+    outcome: Literal["running", "completed", "failed", "left"]
+    used: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session: its id, its checkout, its first and last event (UTC stamps), and its status.
+
+    `compactions` counts those after which it went on; `runs` are its agents'.
+    """
+
+    id: str
+    worktree: str
+    first_at: str
+    last_at: str
+    status: Literal["live", "ended", "silent"]
+    compactions: int = 0
+    runs: tuple[Run, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowEntry:
+    """A workflow as in its file or the archive, with its checkout, its owner, and whether only the archive has it."""
+
+    workflow: Workflow
+    worktree: str
+    owner: str
+    archived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What happened in the project at `root`, gathered at `made_at`; `since` and `session` limit it unless empty.
+
+    Sessions, compactions and events have the newest first. Of the sessions, those with the latest events are listed,
+    and `omitted_sessions` are not; `events_cut` says whether older events are left out.
+    """
+
+    root: Path
+    made_at: str
+    since: str
+    session: str
+    sessions: tuple[Session, ...]
+    omitted_sessions: int
+    compactions: tuple[CompactionReport, ...]
+    workflows: tuple[WorkflowEntry, ...]
+    costs: tuple[Cost, ...]
+    events: tuple[TimelineEvent, ...]
+    events_cut: bool
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return not (self.sessions or self.compactions or self.workflows or self.costs or self.events)
+
+
+def gather(project: Workspace, *, since: datetime | None = None, session: str = "", limit: int = EVENT_LIMIT) -> Report:
+    """Return what happened in all worktrees of a project since a time, in one session or in all.
+
+    Raises LedgerError.
+    """
+    start = clock.stamp(since) if since else ""
+    events = timeline.happened(project, since=since, session=session or None, limit=limit + 1)
+    compactions = [
+        each
+        for each in sorted(compacting.recent(project), key=lambda each: each.at, reverse=True)
+        if each.at >= start and session in ("", each.row.conversation, each.row.restored_in)
+    ]
+    found = _sessions(project, start, session)
+    listed = sorted(found[:SESSION_LIMIT], key=lambda each: (each.first_at, each.id), reverse=True)
+    return Report(
+        root=project.root,
+        made_at=clock.stamp(),
+        since=start,
+        session=session,
+        sessions=tuple(
+            replace(
+                each,
+                compactions=sum((one.row.restored_in or one.row.conversation) == each.id for one in compactions),
+                runs=_runs(project, each, start),
+            )
+            for each in listed
+        ),
+        omitted_sessions=len(found) - len(listed),
+        compactions=tuple(compactions),
+        workflows=tuple(_workflows(project, start, session, compactions)),
+        costs=tuple(costs.totals(project, conversation=session, since=start)),
+        events=tuple(events[:limit]),
+        events_cut=len(events) > limit,
+    )
+
+
+def _sessions(project: Workspace, since: str, only: str) -> list[Session]:
+    """Return the sessions without compactions and runs, those with the latest events first."""
+    ended = sessions.ended_ids(project)
+    found = []
+    for row in sessions.all_of(project):
+        name, last = str(row["id"]), str(row["last_seen"])
+        if last >= since and only in ("", name):
+            status: Literal["live", "ended", "silent"] = "live"
+            if row["ended_at"]:
+                status, last = "ended", max(last, str(row["ended_at"]))
+            elif name in ended or sessions.silent(row):
+                status = "silent"
+            found.append(Session(name, str(row["worktree"]), str(row["first_seen"]), last, status))
+    return found
+
+
+def _runs(project: Workspace, session: Session, since: str) -> tuple[Run, ...]:
+    found = []
+    for agent in agent_status.of_session(project, session.id):
+        outcome: Literal["running", "completed", "failed", "left"] = "failed" if agent.failed else "completed"
+        if agent.fate == "running":
+            outcome = "running" if session.status == "live" else "left"
+        ended = agent.ended_at or (clock.stamp() if outcome == "running" else max(session.last_at, agent.since))
+        if ended >= since:
+            found.append(Run(agent, max(agent.since, since), ended, outcome, agent.fate == "consumed"))
+    return tuple(found)
+
+
+def _workflows(
+    project: Workspace, since: str, session: str, compactions: Iterable[CompactionReport]
+) -> list[WorkflowEntry]:
+    """Return all workflows or, for one session, those it owns or that its compactions name."""
+    listed = [
+        WorkflowEntry(each, project.worktree, owners.owner(project, each) or "", archived=False)
+        for each in registry.all_found(project).workflows
+    ]
+    known = {(each.worktree, each.workflow.key) for each in listed}
+    listed += [
+        WorkflowEntry(each.workflow, each.worktree, "", archived=True)
+        for each in archive.entries(project)
+        if (each.worktree, each.workflow.key) not in known and each.completed_at >= since
+    ]
+    named = {saved.key for each in compactions for saved in each.workflows}
+    return [each for each in listed if not session or each.owner == session or each.workflow.key in named]
