@@ -203,7 +203,7 @@ PLANTED = (
 )
 
 
-VERBATIM = {"generations": ("content",), "archive": ("content", "said")}  # the ledger's columns that hold files
+VERBATIM = {"contents": ("content",), "workflows": ("content", "fields")}  # the ledger's columns that hold files
 SHOWING = (
     *(["log", "--limit", "9999"], ["log", "--json", "--limit", "9999"], ["status"], ["status", "--json"]),
     *(["report", "-"], ["export"], ["cost"]),

@@ -6,10 +6,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from holdfast.memory.rows import Compaction, Delivery
 from holdfast.report.gather import Report, Run, Session, WorkflowEntry
-from holdfast.sessions.compaction.aftermath import Compaction
-from holdfast.sessions.compaction.deliveries import Delivery
-from holdfast.sessions.compaction.snapshots import SavedWorkflow
+from holdfast.sessions.compactions import CompactionReport, SavedWorkflow
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.model import Phase
 from tests.agentry import agent
@@ -58,17 +57,21 @@ def entry(**changes: Any) -> WorkflowEntry:
     return replace(WorkflowEntry(workflow(ROOT, "Calculator", phases=phases), str(ROOT), ME, archived=False), **changes)
 
 
-def compaction(**changes: Any) -> Compaction:
+def compaction(**changes: Any) -> CompactionReport:
     """Return a compaction of a session that had a workflow, after which nothing was given."""
     had = (SavedWorkflow("key", "Calculator", "1/1 Build", ""),)
-    plain = Compaction(ME, "auto", at("09:09"), at("09:10"), ME, had, missed=False, given=(), losses=())
-    return replace(plain, **changes)
+    row = Compaction("id", str(ROOT), ME, "auto", "", at("09:09"), restored_in=ME, restored_at=at("09:10"))
+    plain = CompactionReport(row, had, deliveries=(), missed=False, not_restored="")
+    of_row = {name: value for name, value in changes.items() if hasattr(row, name) and name != "workflows"}
+    own = {name: value for name, value in changes.items() if name not in of_row}
+    return replace(plain, row=replace(row, **of_row), **own)
 
 
 def delivery(**changes: Any) -> Delivery:
     """Return guidance that was confirmed."""
     given = Delivery(
-        *("id", ME, "SessionStart", "key", "Calculator", "mark", 1_234, 0, 1, "confirmed", at("09:10"), at("09:11"))
+        *("id", str(ROOT), ME, "id", "SessionStart", "key", "Calculator", "mark", 1_234, 0, 1, "", 0, "confirmed"),
+        *(at("09:10"), at("09:11")),
     )
     return replace(given, **changes)
 

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import capture, config, paths
 from holdfast.config import Config
-from holdfast.sessions.history import archive, generations, recordings
+from holdfast.sessions import archive, contents, recordings
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -127,7 +127,7 @@ def test_no_generation_is_kept_of_an_excluded_state_file(project: HoldfastProjec
         holdfast("start", title, "--phase", "One", "--phase", "Two", root=project.root, session=ME)
         holdfast("done", title, root=project.root, session=ME)
     there = Workspace.open(project.root)
-    kept = {each.title: len(generations.all(there, each.path)) for each in registry.all_found(there).workflows}
+    kept = {each.title: len(contents.list_versions(there, each.path)) for each in registry.all_found(there).workflows}
     assert kept == {"Hidden one": 0, "Open one": 2}
     for title in ("Hidden one", "Open one"):
         holdfast("done", "--all", title, root=project.root, session=ME)

@@ -161,8 +161,9 @@ def test_a_server_logs_the_same_decisions(request: pytest.FixtureRequest) -> Non
 def test_the_newest_decisions_stay(
     holdfast_project: Callable[..., HoldfastProject], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The oldest go, like those of a time that is forgotten."""
+    """The oldest go, and all that are forgotten."""
     monkeypatch.setattr(event_log, "LIMIT", 2)
+    monkeypatch.setattr(event_log, "PRUNE_INTERVAL", 1)
     made = holdfast_project(
         {".claude/handlers/no.py": "from holdfast import *\n@hookimpl\ndef on_stop():\n    return block('no')\n"}
     )
@@ -175,5 +176,5 @@ def test_the_newest_decisions_stay(
         return [each["session"] for each in found if each["kind"] == "decision"]
 
     assert sessions() == ["s3", "s2"]
-    holdfast("forget", "--since", "1h", "--yes", root=made.root)
+    holdfast("forget", "--everything", "--yes", root=made.root)
     assert sessions() == []

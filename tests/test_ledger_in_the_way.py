@@ -62,9 +62,9 @@ def ledger(place: Place) -> Path:
 
 def counted(place: Place, event: str) -> int:
     """Return of how many replies to an event it is kept what they cost, which happens after the reply."""
-    query = "SELECT count(DISTINCT reply) FROM costs WHERE event = ?"
+    query = "SELECT max(replies) FROM costs WHERE event = ?"
     with closing(sqlite3.connect(ledger(place))) as raw, suppress(sqlite3.OperationalError):  # no count, no table yet
-        return int(raw.execute(query, [event]).fetchone()[0])
+        return int(raw.execute(query, [event]).fetchone()[0] or 0)
     return 0
 
 
@@ -141,7 +141,7 @@ def test_an_old_server_goes_on_beside_a_newer_command(fresh: Warm, short_folder:
 
     def compactions() -> int:
         with closing(sqlite3.connect(file)) as raw:
-            return int(raw.execute("SELECT count(*) FROM seals").fetchone()[0])
+            return int(raw.execute("SELECT count(*) FROM compactions").fetchone()[0])
 
     command(warm, "status", source=upgraded(short_folder))
     assert sorted(each.name for each in file.parent.glob("*.db")) == [

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import formats, log, paths
-from holdfast.sessions.history import stepruns
+from holdfast.sessions import step_runs
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from tests import planted
@@ -97,7 +97,7 @@ def _entries(root: Path) -> Iterator[str]:
 
 def _keep_steps(made: HoldfastProject, text: str) -> None:
     there = Workspace.open(made.root)
-    stepruns.record(there, "wfs#x", "1", "test", "failed", text)
+    step_runs.record(there, "wfs#x", "1", "test", "failed", text)
     there.close()
 
 
@@ -122,7 +122,7 @@ def _assert_none_is_kept(project: HoldfastProject) -> None:
     files = {each.name for each in paths.state_dir().rglob("*")}
     assert {"holdfast.log", f"{ME}.jsonl"} <= files
     with closing(sqlite3.connect(Workspace.open(project.root).ledger_file)) as connection:
-        for table in ("agents", "attempts", "summaries", "todo_tasks", "step_runs", "losses"):
+        for table in ("agents", "events", "summaries", "todo_tasks", "step_runs", "compactions"):
             assert connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0], table
     planted.assert_none_is_kept(project.root)
 

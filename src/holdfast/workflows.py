@@ -20,7 +20,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.history import edits
+from holdfast.sessions import edits
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.reading import required_files
 from holdfast.sessions.workspace import Workspace

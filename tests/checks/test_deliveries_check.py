@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock, paths
-from holdfast.sessions.compaction import snapshots
+from holdfast.sessions import compactions
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import healthy, obey, only
@@ -24,7 +24,7 @@ class Past:
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.project = Workspace.open(root)
-        self.sealed = snapshots.of(workflow(root))
+        self.workflow = workflow(root)
         self._clock = monkeypatch
         self._now = clock.now() - timedelta(hours=48)
 
@@ -35,9 +35,12 @@ class Past:
     def compaction(self, session: str = ME, *, why: str = "auto", restored: bool = True, goes_on: bool = True) -> None:
         self.pass_time()
         sessions.note_event(self.project, session)
-        snapshots.leave(self.project, session, why, [self.sealed])
+        if why == "none":
+            compactions.note_unannounced(self.project, session, self.workflow)
+        else:
+            compactions.announce(self.project, session, why, [compactions.of(self.workflow)])
         if restored:
-            snapshots.claim(self.project, session, known=True)
+            compactions.claim(self.project, session, known=True)
         if goes_on:
             self.pass_time(minutes=30)
             sessions.note_event(self.project, session)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast.clients.claude.replies import merge
 from holdfast.events import EVENTS
-from holdfast.memory import context_costs
+from holdfast.memory import costs
 from holdfast.plugins import outcomes
 from holdfast.sessions.workspace import Workspace
 from tests import client_output, processes
@@ -141,7 +141,7 @@ def test_the_real_entrypoint_counts_too(tmp_path: Path, monkeypatch: pytest.Monk
             monkeypatch.setenv(name, value)
     assert fire(place).advice == "x" * 12
     there = Workspace.open(place.root)
-    assert [(cost.handler, cost.units) for cost in context_costs.totals(there)] == [("user/says", 12)]
+    assert [(cost.handler, cost.characters) for cost in costs.totals(there)] == [("user/says", 12)]
     with there.ledger.transaction():
         assert fire(place).advice == "x" * 12
     there.close()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log, paths
-from holdfast.sessions.history import generations
+from holdfast.sessions import contents
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME
@@ -49,7 +49,7 @@ def test_it_holds_every_row_every_event_every_line_and_every_sidecar(project: Ho
             assert len(whole["ledger"][name]) == len(there.ledger.rows(f"SELECT * FROM {name}")), name
     assert set(there.ledger.tables()) == set(whole["ledger"])
     path = next(project.root.glob("untracked/*/*/*.json"))
-    assert whole["ledger"]["generations"][-1]["content"].encode() == generations.latest(there, path)
+    assert whole["ledger"]["contents"][-1]["content"].encode() == contents.latest(there, path)
     there.close()
     assert [each["title"] for each in whole["workflows"]] == ["Release é"]
     events = [json.loads(line)["payload"]["hook_event_name"] for line in whole["recordings"][ME]]
@@ -82,9 +82,9 @@ def test_a_file_is_readable_by_its_owner_alone(project: HoldfastProject, tmp_pat
 def test_what_is_no_text_is_written_down_all_the_same(project: HoldfastProject) -> None:
     """As base64."""
     there = Workspace.open(project.root)
-    generations.keep(there, there.root / "x.json", b"\xff\x00", why="odd")
+    contents.keep(there, there.root / "x.json", b"\xff\x00", why="odd")
     there.close()
-    rows = holdfast("export", root=project.root).json["ledger"]["generations"]
+    rows = holdfast("export", root=project.root).json["ledger"]["contents"]
     assert {"base64": "/wA="} in [row["content"] for row in rows]
 
 

@@ -17,9 +17,9 @@ import pytest
 from holdfast import log, paths
 from holdfast.clients.claude import claude
 from holdfast.dispatch import notices
-from holdfast.sessions.compaction import deliveries, hints, snapshots
+from holdfast.sessions import compactions, contents, recordings
+from holdfast.sessions.compaction import hints
 from holdfast.sessions.forget import ledger_rows
-from holdfast.sessions.history import generations, recordings
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
@@ -181,21 +181,16 @@ def test_a_workflow_goes_and_the_other_stays_whole(planted: HoldfastProject) -> 
         for whose in NUMBERS
     )
     assert (owners.owner(there, one), owners.owner(there, two)) == (None, OTHER)
-    assert generations.all(there, one.path) == []
-    assert len(generations.all(there, two.path)) == 2
-    assert [each.title for snapshot in snapshots.recent(there, 10) for each in snapshot.workflows] == [two.title]
+    assert contents.list_versions(there, one.path) == []
+    assert len(contents.list_versions(there, two.path)) == 2
+    assert [each.title for report in compactions.recent(there, 10) for each in report.workflows] == [two.title]
     there.close()
 
 
 TELLING = f"# Memory\n\nWorkflow: {canary('Title', 'one')}\nPhase: 2/3 - {canary('Phase', 'one')}\n"
 
 
-@pytest.mark.parametrize(
-    ("ending", "scope"), [("done", "--workflow"), ("done", "--since"), ("removed by hand", "--since")]
-)
-def test_what_is_over_stays_so_though_a_memory_file_tells_of_it(
-    project: HoldfastProject, ending: str, scope: str
-) -> None:
+def test_what_is_over_stays_so_though_a_memory_file_tells_of_it(project: HoldfastProject) -> None:
     """CLAUDE.local.md is the user's own and stays; no compaction makes a workflow of it, and no word of it is kept."""
     memory, aside = project.root / "CLAUDE.local.md", project.root.parent / "aside"
     memory.write_text(TELLING, "utf-8")
@@ -203,12 +198,9 @@ def test_what_is_over_stays_so_though_a_memory_file_tells_of_it(
     there = Workspace.open(project.root)
     (workflow,) = registry.all_found(there).workflows
     there.close()
-    if ending == "done":
-        holdfast("done", "--all", workflow.title, root=project.root)
-    else:
-        workflow.path.unlink()
+    holdfast("done", "--all", workflow.title, root=project.root)
 
-    holdfast("forget", scope, workflow.title if scope == "--workflow" else "2026-01-01", "--yes", root=project.root)
+    holdfast("forget", "--workflow", workflow.title, "--yes", root=project.root)
 
     memory.rename(aside)
     assert found(project, "one") == {}
@@ -229,38 +221,13 @@ def test_of_two_hybrid_workflows_in_one_file_only_the_one_that_is_named_goes(pro
 
     assert found(project, "one") == {}
     there = Workspace.open(project.root)
-    kept = [
-        generations.content(there, row["id"]) or b""
-        for row in generations.all(there, project.root / ".claude/state/workflow.json")
-    ]
+    path = project.root / ".claude/state/workflow.json"
+    kept = [contents.content(there, path, each.number) or b"" for each in contents.list_versions(there, path)]
     there.close()
     assert [json.loads(content)["task"] for content in kept] == [canary("Title", "two")]
 
 
-@pytest.mark.parametrize("side", ["--since", "--before"])
-def test_a_span_of_time_goes(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch, side: str) -> None:
-    """What changed last in it, everywhere; what changed last outside stays."""
-    plant(project, "one", ME)
-    for path in paths.sidecar_dir(project.root).glob("*.md"):
-        os.utime(path, (1772355600, 1772355600))  # 2026-03-01 09:00 UTC
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-02T09:00:00Z")
-    plant(project, "two", OTHER)
-    gone, stays = ("two", "one") if side == "--since" else ("one", "two")
-    holdfast("forget", side, "2026-03-02T00:00", "--yes", root=project.root)
-
-    # The second day's session was told in a line that the first one's workflow is there.
-    assert found(project, gone, but=("Title",) if side == "--before" else ()) == {}
-    assert set(found(project, stays)) == {*KINDS, "Transcript"}
-    there = Workspace.open(project.root)
-    left = {"one": ME, "two": OTHER}[stays]
-    assert {row["id"] for row in sessions.all_of(there)} == {left}
-    assert {each.session for each in deliveries.recent(there, 10)} == {left}
-    titles = [each.title for each in registry.all_found(there).workflows if generations.all(there, each.path)]
-    assert titles == [canary("Title", stays)]
-    there.close()
-
-
-def contents(planted: HoldfastProject) -> dict[Path, object]:
+def held(planted: HoldfastProject) -> dict[Path, object]:
     """Return what each file holds: of a ledger its rows, which may move from its log into the file."""
     found: dict[Path, object] = {}
     for path in files(planted):
@@ -274,11 +241,11 @@ def contents(planted: HoldfastProject) -> dict[Path, object]:
 
 def test_a_dry_run_says_it_and_changes_nothing(planted: HoldfastProject) -> None:
     """What it counts is what goes."""
-    before = contents(planted)
+    before = held(planted)
     counts = table_counts(planted)
     said = holdfast("forget", "--everything", "--dry-run", root=planted.root)
 
-    assert contents(planted) == before
+    assert held(planted) == before
     assert table_counts(planted) == counts
     assert f"{sum(counts.values())} ledger rows" in said.out
 
@@ -295,21 +262,19 @@ def test_it_asks_first(planted: HoldfastProject) -> None:
     assert found(planted, "one") == {}
 
 
-@pytest.mark.parametrize("arguments", [(), ("--everything", "--session", ME), ("--workflow", "x", "--since", "2h")])
+@pytest.mark.parametrize("arguments", [(), ("--everything", "--session", ME), ("--workflow", "x", "--everything")])
 def test_exactly_one_thing_is_forgotten_at_a_time(project: HoldfastProject, arguments: tuple[str, ...]) -> None:
     """A guess would be the wrong one."""
     assert "choose what to forget" in holdfast("forget", *arguments, "--yes", root=project.root, code=2).err
 
 
 def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
-    """A table that somebody adds has a session, a workflow, a file or a moment by which it goes."""
+    """A table that somebody adds has a session, a workflow, a file or an id by which it goes."""
     tables = Workspace.open(project.root).ledger.tables()
     assert len(tables) > 20
     for name, columns in tables.items():
-        moments = [each for each in columns if each in ledger_rows.MOMENTS or each.endswith("_at")]
-        assert moments or {"session", "conversation"} & set(columns), name
         assert {"session", "conversation", "workflow", "path", "name", "id"} & set(columns), name
-        unknown = {each for each in columns if "session" in each} - set(ledger_rows.SESSIONS)
+        unknown = {each for each in columns if "session" in each or "conversation" in each} - set(ledger_rows.SESSIONS)
         assert unknown == set(), name
 
 
@@ -413,8 +378,7 @@ def test_files_of_others_in_our_folder_stay(project: HoldfastProject) -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("arguments", [("--everything",), ("--since", "2026-01-01")])
-def test_the_cache_goes_too(project: HoldfastProject, arguments: tuple[str, ...], known: bool) -> None:
+def test_the_cache_goes_too(project: HoldfastProject, known: bool) -> None:
     """The names of the project's own handlers lie there; also where there is nothing else to forget."""
     from holdfast.plugins import discovery
 
@@ -427,9 +391,9 @@ def test_the_cache_goes_too(project: HoldfastProject, arguments: tuple[str, ...]
         sessions.note_event(there, ME)
     there.close()
     assert [file for file in files(project) if file.name.endswith(".index")]
-    holdfast("forget", *arguments, "--dry-run", root=project.root)
+    holdfast("forget", "--everything", "--dry-run", root=project.root)
     assert [file for file in files(project) if file.name.endswith(".index")]
-    holdfast("forget", *arguments, "--yes", root=project.root)
+    holdfast("forget", "--everything", "--yes", root=project.root)
     assert not [file for file in files(project) if any(form in file.read_bytes() for form in spellings(word))]
 
 

@@ -78,6 +78,6 @@ def test_the_archive_says_which_is_another_worktrees(root: Path) -> None:
     assert ", in " not in rows_of(root, "--archive")[0]
 
     project = Workspace.open(root)
-    project.ledger.run("UPDATE archive SET worktree = '/elsewhere'")
+    project.ledger.run("UPDATE workflows SET worktree = '/elsewhere'")
     project.close()
     assert rows_of(root, "--archive")[0].endswith(", in /elsewhere)")

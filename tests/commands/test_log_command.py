@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions.history import archive, generations
+from holdfast.sessions import archive, contents
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
@@ -45,7 +45,9 @@ def hybrid(project: HoldfastProject) -> Path:
 def kept(project: HoldfastProject, path: Path) -> dict[int, bytes]:
     """Return the generations of a file by number."""
     there = Workspace.open(project.root)
-    rows = {row["number"]: generations.content(there, row["id"]) or b"" for row in generations.all(there, path)}
+    rows = {
+        each.number: contents.content(there, path, each.number) or b"" for each in contents.list_versions(there, path)
+    }
     there.close()
     return rows
 
@@ -80,7 +82,7 @@ def test_show_prints_a_generation_to_a_pipe_byte_for_byte(project: HoldfastProje
     odd = json.dumps(data, ensure_ascii=False, indent=1).replace("\n", "\r\n").encode()
     hybrid.write_bytes(odd)
     there = Workspace.open(project.root)
-    generations.keep(there, hybrid, odd, why="odd")
+    contents.keep(there, hybrid, odd, why="odd")
     there.close()
     number = max(kept(project, hybrid))
 
@@ -90,7 +92,7 @@ def test_show_prints_a_generation_to_a_pipe_byte_for_byte(project: HoldfastProje
     assert run(project, "show", "1", "--workflow", HYBRID).stdout == kept(project, hybrid)[1]
     assert run(project, "show", "now").stdout == odd
     there = Workspace.open(project.root)
-    generations.keep(there, hybrid, b"no UTF-8: \xff\x00", why="odder")
+    contents.keep(there, hybrid, b"no UTF-8: \xff\x00", why="odder")
     there.close()
     assert run(project, "show", str(number + 1)).stdout == b"no UTF-8: \xff\x00"
 
@@ -224,7 +226,7 @@ def test_what_lies_elsewhere_is_not_put_back(project: HoldfastProject, hybrid: P
     """A copy of a state in a place that no format has is somebody's own."""
     copy = project.root / "docs" / "workflow.json"
     there = Workspace.open(project.root)
-    generations.keep(there, copy, hybrid.read_bytes(), why="odd")
+    contents.keep(there, copy, hybrid.read_bytes(), why="odd")
     there.close()
     said = holdfast("log", "restore", "1", "--workflow", "docs/workflow.json", root=project.root, code=1)
     assert "isn't a workflow's state" in said.err
@@ -277,7 +279,7 @@ def test_the_log_reads_as_git_log_does(project: HoldfastProject, hybrid: Path) -
         "no session of this project begins with '9'" in holdfast("log", "--session", "9", root=project.root, code=1).err
     )
     assert "is not a time" in holdfast("log", "--since", "yesterday", root=project.root, code=2).err
-    for command in ("log", "cost", "report", "forget"):
+    for command in ("log", "cost", "report"):
         said = holdfast(command, "--since", "999999w", root=project.root, code=2).err
         assert "'999999w' is before the year 1. Write a later time" in said, command
     assert holdfast("log", "--since", "2h", root=project.root).out.splitlines() == lines

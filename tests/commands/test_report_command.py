@@ -123,7 +123,7 @@ def test_no_link_is_followed(project: HoldfastProject, tmp_path: Path) -> None:
     assert other.read_text("utf-8") == "mine"
 
 
-@pytest.mark.parametrize("scope", [("--session", OTHER), ("--everything",), ("--since", "1h"), ("--workflow", "*")])
+@pytest.mark.parametrize("scope", [("--session", OTHER), ("--everything",), ("--workflow", "*")])
 def test_forgetting_anything_takes_the_report_away(project: HoldfastProject, scope: tuple[str, ...]) -> None:
     """For it tells of everything; its words stand in no file then."""
     holdfast("report", root=project.root)

@@ -18,9 +18,9 @@ from holdfast.config import Config
 from holdfast.errors import HoldfastError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import lock
 from holdfast.formats import RECORDS
+from holdfast.sessions import archive, contents, phases
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
-from holdfast.sessions.history import archive, generations, history
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance, places, registry, statefile, verbs
 from holdfast.workflow.model import Changes, Start
@@ -319,7 +319,7 @@ def errors(kit: Kit, workflow: Workflow) -> list[str]:
     """Return what is remembered of its failures."""
     if isinstance(kit.project, Memory):
         return kit.project.errors[workflow.key]
-    return [each.error for each in history.of(kit.project, workflow).phases.values() if each.error]
+    return [each.error for each in phases.of(kit.project, workflow).phases.values() if each.error]
 
 
 def with_agents(kit: Kit) -> AgentFormat:
@@ -391,7 +391,7 @@ def test_a_hand_is_followed_and_its_layout_kept(kit: Kit) -> None:
     now = verbs.done(kit.project, kit.only())
     assert (now.phases[1].title, now.phases[1].status) == ("Make it", "active")
     assert path.read_bytes()[:40] == edited[:40]
-    assert edited in [kit.project.content(each["id"]) for each in kit.project.generations(path)]
+    assert edited in [kit.project.content(path, each.number) for each in kit.project.versions(path)]
 
 
 def states(kit: Kit) -> list[Path]:
@@ -431,8 +431,8 @@ def test_a_restore_loses_nothing_where_nothing_is_remembered(kit: Kit) -> None:
 class Forgetful(Memory):
     """Remembers nothing, as a project without a usable ledger."""
 
-    def keep(self, path: Path, raw: bytes, *, why: str) -> str | None:
-        return None
+    def keep(self, path: Path, raw: bytes, *, why: str) -> bool:
+        return False
 
 
 def test_where_nothing_is_remembered_the_next_run_leaves_the_content_of_the_one_before(
@@ -464,7 +464,7 @@ def test_an_earlier_content_takes_the_place_of_another_only_on_purpose(kit: Kit)
     first.path.write_text(OTHERS)
     with suppress(SchemaMismatch):  # it may give way if it was put into the place of a workflow's file
         kit.adapter.restore(kit.project, first.path, first.raw, why="log restore", replace=True)
-    kept = [kit.project.content(each["id"]) for each in kit.project.generations(first.path)]
+    kept = [kit.project.content(first.path, each.number) for each in kit.project.versions(first.path)]
     assert OTHERS.encode() in (first.path.read_bytes(), *kept)
 
 
@@ -607,7 +607,7 @@ def test_its_files_alone_are_the_truth(kit: Kit) -> None:
     if isinstance(kit.project, Workspace):
         forgotten = erasure.forget(kit.project, Scope(workflow=made, worktree=kit.project.worktree))
         assert forgotten.clean
-        assert generations.all(kit.project, made.path) == []
+        assert contents.list_versions(kit.project, made.path) == []
     else:
         kit.project = in_memory(kit.root)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.sessions import contents
 from holdfast.sessions.explain import explain
-from holdfast.sessions.history import generations
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
 from holdfast.workflow import guidance, registry
@@ -988,5 +988,5 @@ def test_the_end_of_a_workflow_removes_its_files_and_no_others(desk: Desk) -> No
     assert [name for name, path in files.items() if path.exists()] == ["newest", "beside"]
     assert [each.title for each in desk.all()] == ["QA Loop"]
     opened = Workspace.open(desk.root)
-    assert b'"own": "kept"' in (generations.latest(opened, files["older"]) or b"")
+    assert b'"own": "kept"' in (contents.latest(opened, files["older"]) or b"")
     opened.close()

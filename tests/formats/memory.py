@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.project import Project
-from holdfast.workflow.records import StepRun
+from holdfast.workflow.records import StepRun, Version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,11 +39,11 @@ class Memory(Project):
 
     problem = None
 
-    def keep(self, path: Path, raw: bytes, *, why: str) -> str | None:
+    def keep(self, path: Path, raw: bytes, *, why: str) -> bool:
         if self.holds(path, raw):
-            return None
+            return False
         self.kept.setdefault(path, []).append((raw, why))
-        return f"{len(self.kept[path]) - 1} {path}"
+        return True
 
     def latest(self, path: Path, most: int) -> bytes | None:
         raw = self.kept[path][-1][0] if path in self.kept else None
@@ -52,13 +52,12 @@ class Memory(Project):
     def holds(self, path: Path, raw: bytes) -> bool:
         return path in self.kept and self.kept[path][-1][0] == raw
 
-    def generations(self, path: Path) -> list[dict[str, Any]]:
-        kept = self.kept.get(path, [])
-        return [{"id": f"{number} {path}", "why": why} for number, (_, why) in reversed(list(enumerate(kept)))]
+    def versions(self, path: Path) -> list[Version]:
+        kept = list(enumerate(self.kept.get(path, []), 1))
+        return [Version(number, "", why, "") for number, (_, why) in reversed(kept)]
 
-    def content(self, generation: str) -> bytes | None:
-        number, _, path = generation.partition(" ")
-        return next((kept[int(number)][0] for place, kept in self.kept.items() if str(place) == path), None)
+    def content(self, path: Path, number: int) -> bytes | None:
+        return self.kept[path][number - 1][0] if path in self.kept else None
 
     def observe(self, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
         self.errors.setdefault(workflow.key, []).extend([error] if error else [])

@@ -29,8 +29,10 @@ EXCEPTIONS = {
 OTHERS = {
     "compaction": {  # of a session: columns, fields, kinds of events and what is counted
         "checks/deliveries.py",
+        "memory/rows.py",
         "report/page.py",
-        "sessions/compaction/snapshots.py",
+        "sessions/compactions.py",
+        "sessions/timeline.py",
         "sessions/reading/required_files.py",
         "sessions/reading/read_results.py",
     },

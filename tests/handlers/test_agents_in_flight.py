@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.sessions.compaction import snapshots
+from holdfast.sessions import compactions
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from tests.commandline import holdfast
@@ -192,7 +192,7 @@ def test_an_agents_own_compaction_gives_it_its_own_part(
     assert RESTORED not in fired.context
     assert "Document it" not in fired.context
     assert fired.variables
-    assert snapshots.recent(opened(project), 5) == []
+    assert compactions.recent(opened(project), 5) == []
 
 
 def test_where_several_run_an_unmarked_compaction_is_nobodys(project: HoldfastProject) -> None:

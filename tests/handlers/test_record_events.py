@@ -10,7 +10,7 @@ import pytest
 from holdfast import events
 from holdfast.clients.claude import claude
 from holdfast.plugins import discovery
-from holdfast.sessions.history import recordings
+from holdfast.sessions import recordings
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from tests.client_output import assert_acceptable

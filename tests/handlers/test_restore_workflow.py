@@ -13,7 +13,7 @@ import pytest
 from holdfast import clock, paths
 from holdfast.dispatch.budget import units
 from holdfast.formats.compaction import candidates
-from holdfast.sessions.compaction import deliveries, losses, snapshots
+from holdfast.sessions import compactions, deliveries
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
 from holdfast.workflow import registry, statefile
@@ -143,8 +143,8 @@ def test_a_subagents_own_compaction_restores_nothing(project: HoldfastProject) -
 
     assert begin(project, "compact-in-subagent").context == ""
 
-    (snapshot,) = snapshots.recent(opened(project), 5)
-    assert snapshot.claimed_by is None
+    (report,) = compactions.recent(opened(project), 5)
+    assert report.came_at is None
     begin(project, "compact").assert_advised(RESTORED)
 
 
@@ -258,7 +258,7 @@ def prompt(project: HoldfastProject, transcript: Transcript, session: str = ME) 
 def states(project: HoldfastProject) -> list[str]:
     """Return the states of the deliveries, the last first."""
     there = opened(project)
-    found: list[str] = [each.state for each in deliveries.recent(there, 10)]
+    found = [each.state for each in deliveries.recent(there, 10)]
     there.close()
     return found
 
@@ -351,16 +351,9 @@ def summarised(project: HoldfastProject, words: str, how: str) -> Fired:
     return given
 
 
-def counted(project: HoldfastProject) -> list[losses.Loss]:
-    there = opened(project)
-    found = losses.recent(there, 10)
-    there.close()
-    return found
-
-
 @pytest.mark.parametrize("how", ["SubagentStop", "PostCompact"])
 def test_what_the_summary_kept_is_counted_once(project: HoldfastProject, how: str) -> None:
-    """Counted by kind, word for word, whatever the line breaks."""
+    """Word for word, whatever the line breaks: title, phase, phases, reading, reminders and context."""
     extras = (
         "--remind",
         "Never forget tabs",
@@ -375,17 +368,10 @@ def test_what_the_summary_kept_is_counted_once(project: HoldfastProject, how: st
 
     summarised(project, "<summary>We work on Alpha;\nalpha first. Never\nforget tabs, use SQLite.</summary>", how)
 
-    (report,) = counted(project)
-    assert report.title == "Alpha"
-    assert report.counts == {
-        "workflow": (1, 2),
-        "phases": (0, 1),
-        "reading": (0, 1),
-        "reminders": (1, 2),
-        "context": (1, 1),
-    }
-    assert (report.kept, report.total) == (3, 7)
-    assert "3 of 7" in holdfast("status", root=project.root).out
+    (row,) = holdfast("status", "--json", root=project.root).json["compactions"]
+    assert (row["facts_kept"], row["facts"]) == (3, 7)
+    assert "the summary had 3 of 7 facts word for word" in holdfast("status", root=project.root).out
+    assert holdfast("log", root=project.root).out.count("3 of 7 facts") == 1
 
 
 def test_a_branch_that_changed_is_said(project: HoldfastProject) -> None:

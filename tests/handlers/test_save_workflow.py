@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock
-from holdfast.sessions.compaction import snapshots
-from holdfast.sessions.history import generations
+from holdfast.sessions import compactions, contents
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
@@ -52,8 +51,8 @@ def found(project: HoldfastProject) -> list[Workflow]:
     return list(registry.all_found(opened(project)).workflows)
 
 
-def newest_seal(project: HoldfastProject) -> snapshots.Snapshot:
-    return snapshots.recent(opened(project), 1)[0]
+def last_compaction(project: HoldfastProject) -> compactions.CompactionReport:
+    return compactions.recent(opened(project), 1)[0]
 
 
 def aged(project: HoldfastProject, days: int, *numbers: int) -> None:
@@ -240,11 +239,11 @@ def test_of_nobodys_workflows_only_the_newest_becomes_the_sessions(
         os.utime(path, (moment := clock.now().timestamp(), moment))
     said = compact(project).stdout
 
-    assert {each.title for each in newest_seal(project).workflows} == {"New", "Old"}
+    assert {each.title for each in last_compaction(project).workflows} == {"New", "Old"}
     assert '"Old"' in said
     assert {each.title: owners.owner(opened(project), each) for each in found(project)} == {"New": ME, "Old": None}
     for workflow in found(project):
-        assert generations.latest(opened(project), workflow.path) == workflow.raw
+        assert contents.latest(opened(project), workflow.path) == workflow.raw
     project.fire("SessionStart", "SessionStart-startup-tui", session_id=OTHER)
     holdfast("next", "Old", root=project.root, session=OTHER)
     assert {each.title: owners.owner(opened(project), each) for each in found(project)} == {"New": ME, "Old": OTHER}
@@ -261,7 +260,7 @@ def test_a_subagents_own_compaction_saves_nothing(project: HoldfastProject) -> N
     compact(project, "PreCompact-auto-in-subagent").assert_silent("save_workflow")
 
     assert not (project.root / "untracked").exists()
-    assert snapshots.recent(opened(project), 1) == []
+    assert compactions.recent(opened(project), 1) == []
 
 
 def test_beside_another_session_only_the_own_is_saved(project: HoldfastProject) -> None:
@@ -277,7 +276,7 @@ def test_beside_another_session_only_the_own_is_saved(project: HoldfastProject) 
     assert '"Mine"' in said
     assert "Theirs" not in said
     assert "Nobody" not in said
-    assert [each.title for each in newest_seal(project).workflows] == ["Mine"]
+    assert [each.title for each in last_compaction(project).workflows] == ["Mine"]
     assert [owners.owner(opened(project), each) for each in found(project) if each.title == "Nobody's"] == [None]
 
 
@@ -290,7 +289,7 @@ def test_a_recovered_workflow_is_sealed_and_its_good_generation_kept(project: Ho
 
     assert '"Tool"' in compact(project).stdout
 
-    assert generations.latest(opened(project), path) == good
+    assert contents.latest(opened(project), path) == good
     assert path.read_bytes() == good[:40]
 
 

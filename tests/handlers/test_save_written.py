@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.sessions.history import generations
+from holdfast.sessions import contents
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
@@ -61,7 +61,7 @@ def test_a_state_file_that_is_written_belongs_to_the_session(
 
     there, found = only(project)
     assert owners.owner(there, found) == ME
-    assert generations.latest(there, path) == path.read_bytes()
+    assert contents.latest(there, path) == path.read_bytes()
     assert ME in {each["id"] for each in sessions.all_of(there)}
     again = project.fire("SessionStart", "SessionStart-compact", session_id=ME).context
     assert RESTORED in again and "by the model" in again
@@ -78,7 +78,7 @@ def test_another_live_sessions_workflow_stays_its_own(project: HoldfastProject) 
 
     there, found = only(project)
     assert owners.owner(there, found) == OTHER
-    assert generations.latest(there, path) == path.read_bytes()
+    assert contents.latest(there, path) == path.read_bytes()
 
 
 @pytest.mark.parametrize("given", [None, 7, "", [], "\0"])
@@ -96,4 +96,4 @@ def test_what_is_broken_or_finished_is_left(project: HoldfastProject) -> None:
     write(project, path.relative_to(project.root).as_posix(), '{"workflow": ')
 
     there = Workspace.open(project.root)
-    assert generations.latest(there, path) == good
+    assert contents.latest(there, path) == good

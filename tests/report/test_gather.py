@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock
-from holdfast.memory import context_costs
+from holdfast.memory import costs
 from holdfast.report import gather as gathering
 from holdfast.report.gather import gather
-from holdfast.sessions.history import archive
+from holdfast.sessions import archive
 from holdfast.sessions.ownership import sessions
 from tests.handmade import ME, OTHER, THIRD, workflow, workspace
 from tests.played import Days
@@ -61,16 +61,17 @@ def test_three_days_are_complete(days: HoldfastProject) -> None:
         ("researcher", "left", False),
     ]
     assert {run.ended_at[8:16] for run in report.sessions[1].runs} == {"02T13:40"}
-    assert [(each.session, each.trigger, len(each.given), len(each.losses)) for each in report.compactions] == [
-        (ME, "manual", 2, 1),
-        (OTHER, "manual", 1, 0),
-        (ME, "auto", 1, 1),
+    compacted = [(each.row, len(each.deliveries)) for each in report.compactions]
+    assert [(row.conversation, row.trigger, given, row.facts > 0) for row, given in compacted] == [
+        (ME, "manual", 2, True),
+        (OTHER, "manual", 1, False),
+        (ME, "auto", 1, True),
     ]
     assert {each.workflow.format: (each.owner, each.archived) for each in report.workflows} == {
         "hybrid": (ME, False),
         "compaction": ("", False),
     }
-    assert {each.session for each in report.costs} == {ME, OTHER, THIRD}
+    assert {each.conversation for each in report.costs} == {ME, OTHER, THIRD}
     assert not report.events_cut
 
 
@@ -79,9 +80,9 @@ def test_of_a_session_only_what_is_its_own(days: HoldfastProject) -> None:
     report = report_of(days, session=OTHER)
 
     assert [each.id for each in report.sessions] == [OTHER]
-    assert [each.session for each in report.compactions] == [OTHER]
+    assert [each.row.conversation for each in report.compactions] == [OTHER]
     assert [each.workflow.title for each in report.workflows] == ["Calculator"]
-    assert {each.session for each in report.costs} == {OTHER}
+    assert {each.conversation for each in report.costs} == {OTHER}
     assert {each.session for each in report.events if each.kind != "owner"} == {OTHER}
     assert [each.workflow.title for each in report_of(days, session=THIRD).workflows] == []
 
@@ -134,7 +135,7 @@ def test_what_is_older_than_asked_for_is_not_told(opened: Workspace, at: Callabl
 
     def work() -> None:
         archive.keep(opened, one, clock.stamp())
-        context_costs.note(opened, ME, "SessionStart", {"shipped/x": 100}, agent=False)
+        costs.note(opened, ME, "SessionStart", {"shipped/x": 100}, agent=False)
 
     work()
     at("10:00")
@@ -142,4 +143,5 @@ def test_what_is_older_than_asked_for_is_not_told(opened: Workspace, at: Callabl
         report = gather(opened, since=since)
         assert (len(report.workflows), len(report.costs)) == (expected,) * 2
     work()
-    assert [each.units for each in gather(opened, since=datetime(2026, 3, 1, 10, tzinfo=UTC)).costs] == [100]
+    counted = gather(opened, since=datetime(2026, 3, 1, 10, tzinfo=UTC)).costs
+    assert [each.characters for each in counted] == [200], "the counter has both"

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from holdfast.memory.context_costs import Cost
+from holdfast.memory.rows import Cost
 from holdfast.report.gather import gather
 from holdfast.report.page import brief, duration, moment, render
-from holdfast.sessions.compaction.losses import Loss
-from holdfast.sessions.history.timeline import _SOURCES
 from holdfast.workflow.model import Phase
 from tests.handmade import ME, OTHER, workspace
 from tests.played import SECRET, Days
 from tests.report.pages import Page, page
-from tests.storied import at, compaction, delivery, entry, happening, report, run, session
+from tests.storied import compaction, delivery, entry, happening, report, run, session
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -101,7 +99,7 @@ def test_page_states_numbers_compactions_and_agents(played: HoldfastProject) -> 
         "3 phases completed 2 workflows 6 agents 1 running, 1 failed, 1 unfinished",
         "3 Mar 2026 08:10:00 11111111 manual Calculator 3/4 Test it Restored, not confirmed",
         "characters with SessionStart; never arrived Calculator :",
-        "2 of 6 facts of Calculator , word for word",
+        "2 of 6 facts, word for word",
         "builder 11111111 Build it failed, 14 min API Error: 529 Overloaded.",
         "unfinished when its session ended, 40 min",
         "active, phase 4/4, 75%",
@@ -113,14 +111,13 @@ def test_page_states_numbers_compactions_and_agents(played: HoldfastProject) -> 
 
 def test_every_kind_of_event_has_a_box_and_a_rule_that_hides_it() -> None:
     """One that the log learns to tell has to be added here."""
-    kinds = ["session", "compaction", "delivery", "loss", "phase", "agent"]
+    kinds = ["session", "compaction", "delivery", "phase", "agent"]
     kinds += ["decision", "owner", "generation", "archive"]
     drawn = page(report(events=tuple(happening(kind=kind) for kind in kinds)))
     boxes = [attributes["id"] for name, attributes in drawn.elements if name == "input"]
     assert boxes == [f"show-{kind}" for kind in kinds]
     for kind in kinds:
         assert f".log:has(#show-{kind}:not(:checked)) .kind-{kind}" in STYLE
-    assert len(_SOURCES) == len(kinds) + 1  # two tell of agents: what they did, and what was reused
 
 
 def test_an_empty_project_has_a_page(holdfast_project: Callable[..., HoldfastProject]) -> None:
@@ -138,15 +135,13 @@ def test_an_empty_project_has_a_page(holdfast_project: Callable[..., HoldfastPro
 
 def test_the_numbers_count_what_was_owed_and_what_came_back() -> None:
     """No compaction that did not come, nor one with nothing to restore; one that nobody answered is no success."""
-    came = {"came_at": at("09:10")}
-    kept = Loss(ME, "key", "Calculator", {"phases": (2, 6), "context": (1, 3)}, at("09:11"))
     compactions = (
-        compaction(**came, given=(delivery(),), losses=(kept,)),
-        compaction(**came, given=(delivery(state="delivered"),)),
-        compaction(**came, given=(delivery(state="absent"),)),
-        compaction(came_at=None, missed=True),
-        compaction(**came, workflows=()),
-        compaction(came_at=None),
+        compaction(deliveries=(delivery(),), facts=9, facts_kept=3),
+        compaction(deliveries=(delivery(state="delivered"),)),
+        compaction(deliveries=(delivery(state="absent"),)),
+        compaction(restored_at=None, missed=True),
+        compaction(workflows=()),
+        compaction(restored_at=None),
     )
     runs = tuple(run(outcome=each) for each in ("running", "failed", "failed", "completed", "left"))
     statuses: tuple[Literal["completed", "failed", "active"], ...] = ("completed", "failed", "active", "completed")
@@ -209,9 +204,9 @@ def test_foreign_text_is_cleaned_wherever_it_appears() -> None:
         report(
             root=Path(f"/{odd}"),
             sessions=(session(worktree=odd, runs=(run(result=odd, agent_type=odd, description=odd),)),),
-            compactions=(compaction(trigger=odd, given=(delivery(title=odd),)),),
+            compactions=(compaction(trigger=odd, deliveries=(delivery(title=odd),)),),
             workflows=(entry(workflow=replace(entry().workflow, title=odd, phases=phases), worktree=odd),),
-            costs=(Cost(ME, odd, odd, agent=False, units=1, replies=1, last_at=""),),
+            costs=(Cost(ME, odd, odd, agent=False, characters=1, replies=1, last_at=""),),
             events=(happening(title=odd, detail=odd, worktree=odd),),
         )
     )
@@ -221,7 +216,7 @@ def test_foreign_text_is_cleaned_wherever_it_appears() -> None:
 
 def test_words_of_others_keep_their_own_direction() -> None:
     """So that an Arabic title does not turn the line it stands in."""
-    assert "<bdi>عنوان</bdi>" in render(report(compactions=(compaction(given=(delivery(title="عنوان"),)),)))
+    assert "<bdi>عنوان</bdi>" in render(report(compactions=(compaction(deliveries=(delivery(title="عنوان"),)),)))
 
 
 @pytest.fixture

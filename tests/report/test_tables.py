@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from holdfast.memory.context_costs import Cost
+from holdfast.memory.rows import Cost
 from holdfast.workflow.model import Phase
 from tests.handmade import ME, OTHER
 from tests.report.pages import page
@@ -25,8 +25,8 @@ def test_a_session_says_how_long_it_was_and_what_happened_in_it() -> None:
 def test_a_compaction_says_where_it_went_on_and_what_came_back() -> None:
     """Also that the session had nothing, that guidance was cut, refused, or puts back a trail."""
     given = (delivery(omitted=12), delivery(state="refused"), delivery(title="", state="absent"))
-    one = compaction(restored_in=OTHER, given=given)
-    two = compaction(workflows=(), trigger="none", announced_at=None, came_at=at("09:05"))
+    one = compaction(restored_in=OTHER, deliveries=given)
+    two = compaction(workflows=(), trigger="none", announced_at=at("09:05"), restored_at=at("09:05"))
     first, second = page(report(compactions=(one, two))).cells("compactions")
 
     assert first[:4] == ["1 Mar 2026 09:10:00", "11111111 → 22222222", "automatic", "Calculator 1/1 Build"]
@@ -95,9 +95,9 @@ def test_a_workflow_says_where_it_lies_and_how_each_phase_stands() -> None:
 
 def test_what_was_put_into_the_context_is_summed_by_session() -> None:
     """With its share of the whole and its tokens, rounded up; what a subagent got is said."""
-    plain = Cost(ME, "SessionStart", "shipped/restore_workflow", agent=False, units=3_000, replies=2, last_at="")
-    costs = (plain, replace(plain, event="SubagentStart", agent=True, units=1_001, replies=1))
-    drawn = page(report(costs=(*costs, replace(plain, session=OTHER, units=1_000))))
+    plain = Cost(ME, "SessionStart", "shipped/restore_workflow", agent=False, characters=3_000, replies=2, last_at="")
+    costs = (plain, replace(plain, event="SubagentStart", agent=True, characters=1_001, replies=1))
+    drawn = page(report(costs=(*costs, replace(plain, conversation=OTHER, characters=1_000))))
 
     assert drawn.cells("context") == [
         ["11111111", "all", "", "", "4,001", "1,001"],

@@ -15,7 +15,7 @@ import pytest
 
 from holdfast.cli import holdfast as program
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.sessions.history import history
+from holdfast.sessions import phases
 from holdfast.sessions.workspace import Workspace
 from tests.requirements.document_000 import (
     CREATE,
@@ -33,7 +33,7 @@ from tests.signals import Agent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.sessions.history.history import History
+    from holdfast.sessions.phases import History
     from holdfast.workflow.model import Status, Workflow
     from tests.requirements.document_000 import Calculator
 
@@ -59,7 +59,7 @@ def workflow(calculator: Calculator) -> Workflow:
 
 def seen(calculator: Calculator) -> History:
     """Return what the ledger saw of the workflow."""
-    return history.of(Workspace.open(calculator.root), workflow(calculator))
+    return phases.of(Workspace.open(calculator.root), workflow(calculator))
 
 
 def keys(value: Any) -> set[str]:

@@ -15,8 +15,7 @@ from holdfast.formats.wfs import places, store
 from holdfast.formats.wfs import transitions as wfs_moves
 from holdfast.formats.wfs import view as wfs_view
 from holdfast.formats.wfs.task import New
-from holdfast.sessions import agents, progress
-from holdfast.sessions.history import history
+from holdfast.sessions import agents, phases, progress
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
@@ -256,7 +255,7 @@ def test_a_phase_that_somebody_gave_up_stays_so_whatever_its_agent_brings(projec
 
     assert moves(project) == []
     assert statuses(project) == ["failed", "pending", "pending"]
-    assert history.of(project, given_up).phases["phase_0"].error == "It was the wrong way."
+    assert phases.of(project, given_up).phases["phase_0"].error == "It was the wrong way."
     found = agents.of_call(project, ME, "c1")
     assert found is not None and found.verdict == state
 

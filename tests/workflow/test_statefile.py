@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import ChangedError, LargeError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
-from holdfast.sessions.history import generations
+from holdfast.sessions import contents
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def test_json_of_another_kind_is_another_tools_and_stays(project: Workspace, put
     path = put("state.json", foreign)
     with pytest.raises(SchemaMismatch, match="where an object is expected"):
         statefile.read(project, path)
-    generations.keep(project, path, b'{"a": 1}', why="test")
+    contents.keep(project, path, b'{"a": 1}', why="test")
     assert statefile.read(project, path).data == {"a": 1}
 
     with pytest.raises(SchemaMismatch, match="where an object is expected, so it is not overwritten"):
@@ -94,7 +94,7 @@ def test_what_is_saved_during_an_update_is_never_lost(project: Workspace, put: P
     assert asked == [{"a": 1}, *({"a": n + 1, "theirs": n} for n in (1, 2, 3))]
     assert after.data == {"a": 4, "theirs": 3, "ours": 4}
     assert path.read_text() == '{"a": 4, "theirs": 3, "ours": 4}'
-    kept = [generations.content(project, row["id"]) for row in generations.all(project, path)]
+    kept = [contents.content(project, path, each.number) for each in contents.list_versions(project, path)]
     assert len(set(kept)) == 5, "each content that was read, and ours, is a generation"
 
 
@@ -137,7 +137,7 @@ def test_a_file_that_is_being_saved_is_waited_for(
     """An editor that empties the file before it fills it is seen in between: nothing is set aside, nothing is lost."""
     path = put("state.json", {"a": 1})
     if known:
-        generations.keep(project, path, path.read_bytes(), why="test")
+        contents.keep(project, path, path.read_bytes(), why="test")
     path.write_text(half)
     pauses.acts = {3: lambda: path.write_text('{"a": 1, "theirs":'), 5: lambda: save(path, '{"a": 1, "theirs": 2}')}
 
@@ -151,7 +151,7 @@ def test_a_file_that_is_being_saved_is_waited_for(
 def test_a_file_that_stays_broken_is_set_aside(project: Workspace, put: Put, pauses: Pauses) -> None:
     """Once nobody has touched it for a moment; what it held lies beside it, the last generation is gone on with."""
     path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
+    contents.keep(project, path, path.read_bytes(), why="test")
     path.write_text('{"a": 2')
 
     after, _ = statefile.rewrite(project, path, lambda file: {**file.data, "ours": 1}, why="test")
@@ -166,7 +166,7 @@ def test_a_file_that_is_changed_for_ever_is_not_waited_for_for_ever(
 ) -> None:
     """Whoever writes nonsense all the time is not overwritten while at it."""
     path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
+    contents.keep(project, path, path.read_bytes(), why="test")
     path.write_text("{")
     pauses.acts = {number: lambda: path.write_text(path.read_text() + "{") for number in range(1, 10_000)}
 
@@ -180,7 +180,7 @@ def test_a_file_that_is_changed_for_ever_is_not_waited_for_for_ever(
 def test_what_nobody_can_look_at_is_never_moved(project: Workspace, put: Put) -> None:
     """A folder at our path is refused, by name, by every way of writing."""
     path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
+    contents.keep(project, path, path.read_bytes(), why="test")
     path.unlink()
     (path / "theirs").mkdir(parents=True)
 
@@ -207,7 +207,7 @@ def test_a_broken_file_saved_before_it_is_written_stands(
 ) -> None:
     """Nothing lies aside then: what was broken was somebody's content in the making."""
     path = put("state.json", {"a": 1})
-    generations.keep(project, path, path.read_bytes(), why="test")
+    contents.keep(project, path, path.read_bytes(), why="test")
     before = statefile.read(project, put("state.json", "{"))
     real = document.copy_aside
 
@@ -239,7 +239,7 @@ def test_what_is_saved_at_the_very_end_is_kept(
     monkeypatch.setattr(atomic, "take", take)
     statefile.discard(project, path, why="test")
 
-    kept = [generations.content(project, row["id"]) for row in generations.all(project, path)]
+    kept = [contents.content(project, path, each.number) for each in contents.list_versions(project, path)]
     assert (last.encode() in kept) == (not aside)
     assert [each.read_text() for each in path.parent.iterdir()] == aside
 

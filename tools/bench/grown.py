@@ -16,9 +16,9 @@ from holdfast import paths
 from holdfast.clients.claude import claude
 from holdfast.config import Config
 from holdfast.install import register
-from holdfast.memory import context_costs
-from holdfast.sessions.compaction import deliveries, hints, losses, snapshots
-from holdfast.sessions.history import archive, stepruns
+from holdfast.memory import log
+from holdfast.sessions import compactions, deliveries, step_runs
+from holdfast.sessions.compaction import hints
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.reading import reads
 from holdfast.sessions.workspace import Workspace
@@ -39,15 +39,13 @@ _IN_SCRIPT = 20  # agents of each script's run
 _TRUSTED_TIMES = 3  # of many files, each command parses as many as it can in a second
 _GONE = 999_999_999  # no process has this number
 KEPT = {
-    "archive": archive.KEPT,
-    "costs": context_costs.KEPT,
-    "deliveries": deliveries.KEPT,
+    "compactions": compactions.MOST,
+    "deliveries": deliveries.MOST,
+    "events": log.LIMIT,
     "hints": hints.KEPT,
-    "losses": losses.KEPT,
     "ownings": owners.KEPT,
     "reads": reads.KEPT,
-    "seals": snapshots.KEPT,
-    "step_runs": stepruns.MOST,
+    "step_runs": step_runs.MOST,
 }
 """How many rows Holdfast keeps of a project in the tables whose oldest rows it drops."""
 OLD = 40 * 86_400  # seconds; a workflow changed so long ago has no owner any more
@@ -353,7 +351,7 @@ def _fill(place: Place, count: int, events: Sequence[str]) -> None:
     """
     with _ledger(place, events) as (project, ledger):
         for (table,) in ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-            rows = count if table == "costs" else max(count // 10, 10)
+            rows = count if table in ("costs", "contents") else max(count // 10, 10)
             _insert(project, ledger, table, min(rows, KEPT.get(table, rows)))
 
 
@@ -456,14 +454,15 @@ def _row(
         "workflow": f"w{number}",
         "ended_at": at,
         "used_at": at,
-        "claimed_at": at,
-        "claimed_by": session,
+        "restored_at": at,
+        "restored_in": session,
         "workflows": "[]",
         "phases": "[]",
         "path": f"docs/{number}.md",
         "said": "{}",
-        "counts": "{}",
-        "lost": "{}",
+        "data": "{}",
+        "fields": "{}",
+        "completed_at": None,
         "transcript": "",
         "output": "",
         "outcome": "completed",
@@ -471,7 +470,7 @@ def _row(
         "resumed": 0,
         "heir": session,
         "size": 0,
-        "units": 100,
+        "characters": 100,
         "number": 1,
         **own,
     }

@@ -15,6 +15,7 @@ import click
 import holdfast
 from holdfast import cli, config
 from holdfast.clients.claude import events
+from holdfast.memory import rows, schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,7 @@ NOT_OUTCOMES = frozenset(
 
 def pages() -> dict[Path, str]:
     """Return the text that each generated page should have, by its path."""
-    made = {"commands": commands(), "events": event_page()}
+    made = {"commands": commands(), "events": event_page(), "ledger": ledger_page()}
     for name, table in (("configuration", configuration_table()), ("outcomes", outcome_table())):
         made[name] = _between((FOLDER / f"{name}.md").read_text("utf-8"), table)
     return {FOLDER / f"{name}.md": text for name, text in made.items()}
@@ -70,6 +71,20 @@ def event_page() -> str:
     for name in events.EVENTS:
         head += ["", *_about(name)]
     return "\n".join(head) + "\n"
+
+
+def ledger_page() -> str:
+    """Return the page of the ledger's tables: what a row is, its key, and what each column holds."""
+    first, second, *_ = inspect.cleandoc(rows.__doc__ or "").split("\n\n")
+    lines = ["# Ledger", "", NOTE, "", first, "", second, ""]
+    for row in sorted(rows.TABLES, key=lambda each: each.TABLE):
+        key = ", ".join(f"`{each}`" for each in row.KEY)
+        about = _escaped(inspect.cleandoc(row.__doc__ or "").partition("\n")[0])
+        lines += [f"## {row.TABLE}", "", f"{about} Its key is {key}.", "", "| column | type | holds |", "|---|---|---|"]
+        meanings = _attributes(row)
+        lines += [f"| `{name}` | {kind} | {_escaped(meanings[name])} |" for name, kind in schema.columns(row).items()]
+        lines.append("")
+    return "\n".join(lines)
 
 
 def outcome_table() -> str:

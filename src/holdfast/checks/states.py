@@ -16,7 +16,7 @@ from holdfast.errors import BrokenError, HoldfastError, SchemaMismatch, StateErr
 from holdfast.files import access, atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats import RECORDS
-from holdfast.sessions.history import rewind
+from holdfast.sessions import rewind
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import places, registry, statefile
 from holdfast.workflow.wording import count, quoted, without_remedy

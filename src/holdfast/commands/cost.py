@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.commands import options
 from holdfast.commands.verb import Json, SessionId, Since, verb
-from holdfast.memory import context_costs
+from holdfast.memory import costs
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
@@ -16,7 +16,7 @@ from holdfast.workflow.wording import count
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.memory.context_costs import Cost
+    from holdfast.memory.rows import Cost
 
 
 @verb("cost")
@@ -27,30 +27,32 @@ def command(project: Workspace, *, session_id: SessionId = None, since: Since = 
     changed results of tools, and what PreCompact adds to the instructions of the
     summariser. What only you see costs nothing.
 
+    With --since you see what has grown since then, each with its whole sum.
+
     \b
     Example:
       holdfast cost --since 2h
     """
     options.insist_on_ledger(project)
-    found = context_costs.totals(project, session=session_id or "", since=clock.stamp(since) if since else "")
+    found = costs.totals(project, conversation=session_id or "", since=clock.stamp(since) if since else "")
     if session_id and not found:
         sessions.resolve(project, session_id)  # raises for an unknown session; a known one may just have cost nothing
     if as_json:
         options.print_json(_whole(found))
         return
-    for each, costs in groupby(found, key=lambda cost: cost.session):
-        options.say("\n".join(_lines(f"Session {each}", list(costs))) + "\n")
+    for each, parts in groupby(found, key=lambda cost: cost.conversation):
+        options.say("\n".join(_lines(f"Session {each}", list(parts))) + "\n")
     if not found:
         options.note("nothing was put into a model's context in this project yet")
         return
-    total = sum(cost.units for cost in found)
+    total = sum(cost.characters for cost in found)
     options.say(f"Total: {_sum(total)}.")
-    options.say(f"({context_costs.RULE[0].upper()}{context_costs.RULE[1:]}.)")
+    options.say(f"({costs.RULE[0].upper()}{costs.RULE[1:]}.)")
 
 
-def _lines(heading: str, costs: Sequence[Cost]) -> list[str]:
-    total = sum(cost.units for cost in costs)
-    rows = [(f"{each.event}{_AGENT * each.agent}", each.handler, _sum(each.units), _times(each)) for each in costs]
+def _lines(heading: str, parts: Sequence[Cost]) -> list[str]:
+    total = sum(each.characters for each in parts)
+    rows = [(f"{each.event}{_AGENT * each.agent}", each.handler, _sum(each.characters), _times(each)) for each in parts]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     lines = [f"  {event:<{widths[0]}}  {handler:<{widths[1]}}  {size}, {often}" for event, handler, size, often in rows]
     return [f"{heading}: {_sum(total)}", *lines]
@@ -63,17 +65,22 @@ def _times(cost: Cost) -> str:
     return "once" if cost.replies == 1 else f"{cost.replies} times"
 
 
-def _sum(units: int) -> str:
-    return f"{count(units, 'character')}, about {count(context_costs.tokens(units), 'token')}"
+def _sum(characters: int) -> str:
+    return f"{count(characters, 'character')}, about {count(costs.tokens(characters), 'token')}"
 
 
 def _whole(found: Sequence[Cost]) -> dict[str, Any]:
     listed = []
-    for session, costs in groupby(found, key=lambda cost: cost.session):
-        parts = list(costs)
-        total = sum(each.units for each in parts)
-        names = ("event", "handler", "agent", "replies", "last_at", "tokens")
-        rows = [{"characters": each.units} | {name: getattr(each, name) for name in names} for each in parts]
-        listed.append({"session": session, "characters": total, "tokens": context_costs.tokens(total), "parts": rows})
-    total = sum(each.units for each in found)
-    return {"rule": context_costs.RULE, "characters": total, "tokens": context_costs.tokens(total), "sessions": listed}
+    for session, group in groupby(found, key=lambda cost: cost.conversation):
+        parts = list(group)
+        names = ("characters", "event", "handler", "agent", "replies", "last_at")
+        rows = [
+            {name: getattr(each, name) for name in names} | {"tokens": costs.tokens(each.characters)} for each in parts
+        ]
+        listed.append({"session": session} | _size(parts) | {"parts": rows})
+    return {"rule": costs.RULE} | _size(found) | {"sessions": listed}
+
+
+def _size(parts: Sequence[Cost]) -> dict[str, int]:
+    total = sum(each.characters for each in parts)
+    return {"characters": total, "tokens": costs.tokens(total)}

@@ -12,7 +12,7 @@ from holdfast import paths
 from holdfast.commands import options
 from holdfast.commands.verb import Output, verb
 from holdfast.files import atomic
-from holdfast.sessions.history import export
+from holdfast.sessions import export
 from holdfast.sessions.workspace import Workspace
 
 

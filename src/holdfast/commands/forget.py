@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from holdfast import clock, paths
+from holdfast import paths
 from holdfast.commands import options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError
 from holdfast.sessions.forget import erasure
-from holdfast.sessions.forget.ledger_rows import Scope
+from holdfast.sessions.forget.ledger_rows import Scope, of_session
 from holdfast.sessions.ownership import selection, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
@@ -37,24 +36,18 @@ def command(
         {"metavar": "WORKFLOW", "shell_complete": options.workflow_names},
         "Forget this workflow. It may be in the archive.",
     ] = None,
-    since: Annotated[
-        datetime | None, options.Moment(), {"metavar": "TIME"}, "Forget what last changed at this time or later."
-    ] = None,
-    before: Annotated[
-        datetime | None, options.Moment(), {"metavar": "TIME"}, "Forget what last changed before this time."
-    ] = None,
     everything: Annotated[bool, "Forget all of this project, in all of its worktrees."] = False,
     dry_run: Annotated[bool, "Print what would go, and change nothing."] = False,
     yes: Yes = False,
 ) -> None:
-    """Delete what Holdfast knows of a session, a workflow, a span of time or the whole project.
+    """Delete what Holdfast knows of a session, a workflow or the whole project.
 
-    A time is in UTC, or says how long ago: 30m, 2h, 3d.
+    A session goes with all the ids that it has had.
 
     \b
     Examples:
       holdfast forget --workflow payments --dry-run
-      holdfast forget --before 30d
+      holdfast forget --everything
 
     These go, also from the disk: rows of the ledger with earlier contents and the archive, recorded events, sidecars,
     the report, and lines of the log. Of a workflow, the recorded events and lines go that name it or an agent of it.
@@ -63,11 +56,10 @@ def command(
     the configuration, and which handlers you trust. A hash of a completed workflow's name stays too, unless you give
     --everything. Otherwise an old CLAUDE.local.md or plan would bring the workflow back.
     """
-    given = [bool(session_id), bool(wanted), bool(since or before), everything]
-    if sum(given) != 1:
-        raise click.UsageError("choose what to forget: --session, --workflow, --since and --before, or --everything")
+    if [bool(session_id), bool(wanted), everything].count(True) != 1:
+        raise click.UsageError("choose what to forget: --session, --workflow or --everything")
     erasure.insist_on_ledger(project)
-    scope = _scope(project, session_id, wanted, since, before, everything=everything)
+    scope = _scope(project, session_id, wanted)
     planned = erasure.plan(project, scope)
     if planned.nothing:
         if not dry_run:  # an earlier run may have left text in the file beside the ledger
@@ -84,7 +76,7 @@ def command(
     done = erasure.forget(project, scope)
     _close(project, clean=done.clean)
     click.echo("Forgotten.")
-    if live and (not scope.session or scope.session in live):
+    if live and (not scope.sessions or live & set(scope.sessions)):
         click.echo("A session is live here. Holdfast remembers what it does from now on.")
 
 
@@ -95,33 +87,24 @@ def _close(project: Workspace, *, clean: bool) -> None:
         raise erasure.unclean(project, "run this again when no session is busy")
 
 
-def _scope(
-    project: Workspace,
-    session_id: str | None,
-    wanted: str | None,
-    since: datetime | None,
-    before: datetime | None,
-    *,
-    everything: bool,
-) -> Scope:
+def _scope(project: Workspace, session_id: str | None, wanted: str | None) -> Scope:
     if session_id:
-        return Scope(session=_session(project, session_id))
+        return _session(project, session_id)
     if wanted:
         workflow, worktree = selection.anywhere(project, wanted, whole=True)
         return Scope(workflow=workflow, worktree=worktree)
-    if everything:
-        return Scope(everything=True)
-    return Scope(since=clock.stamp(since) if since else "", before=clock.stamp(before) if before else "")
+    return Scope(everything=True)
 
 
-def _session(project: Workspace, beginning: str) -> str:
-    """Return the full id of the session; one known only from a recording or the log needs its full id."""
+def _session(project: Workspace, beginning: str) -> Scope:
+    """Return the scope of a session; one known only from a recording or the log needs its full id."""
     try:
-        return sessions.resolve(project, beginning)
+        return of_session(project, sessions.resolve(project, beginning))
     except HoldfastError:
-        if len(beginning) < _ID_CHARS or erasure.plan(project, Scope(session=beginning)).nothing:
+        scope = Scope(sessions=(beginning,))
+        if len(beginning) < _ID_CHARS or erasure.plan(project, scope).nothing:
             raise
-        return beginning
+        return scope
 
 
 def _lines(told: Forgotten, heading: str) -> list[str]:

@@ -23,7 +23,7 @@ from holdfast.files import redact, trust
 from holdfast.install import inspection
 from holdfast.plugins import discovery, kinds, outcomes, strict_memory
 from holdfast.process.terminal_text import printable
-from holdfast.sessions.history import recordings
+from holdfast.sessions import recordings
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import firing, payloads, revisions
 from holdfast.workflow import wording

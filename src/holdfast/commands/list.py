@@ -11,9 +11,8 @@ from rich.text import Text
 from holdfast import clock, paths
 from holdfast.commands import options, terminal
 from holdfast.commands.verb import Json, verb
-from holdfast.sessions import templates
+from holdfast.sessions import archive, templates
 from holdfast.sessions.compaction import save
-from holdfast.sessions.history import archive
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, views
 from holdfast.workflow.wording import one_line

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from holdfast.commands import options, terminal
 from holdfast.commands.verb import Json, ListGroup, SessionId, Since, verb
-from holdfast.sessions.history import rewind, timeline
+from holdfast.sessions import rewind, timeline
 from holdfast.sessions.ownership import selection, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording

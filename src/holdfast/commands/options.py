@@ -19,8 +19,7 @@ from holdfast.files import trust
 from holdfast.formats import RECORDS
 from holdfast.memory.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest
-from holdfast.sessions import status_line
-from holdfast.sessions.history import archive
+from holdfast.sessions import archive, status_line
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import facts, outside_reading, registry, typed_names, wording
 

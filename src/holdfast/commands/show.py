@@ -10,8 +10,8 @@ from holdfast import clock
 from holdfast.commands import options, terminal, workflow_page
 from holdfast.commands.verb import Json, Name, verb
 from holdfast.errors import HoldfastError
+from holdfast.sessions import archive, overview, phases
 from holdfast.sessions.compaction import save
-from holdfast.sessions.history import archive, history, overview
 from holdfast.sessions.ownership import selection
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
@@ -55,7 +55,7 @@ def find(project: Workspace, wanted: str | None) -> Workflow:
         if archived is None:
             raise
         return archived.workflow
-    history.observe(project, workflow)  # it may have been changed by hand
+    phases.observe(project, workflow)  # it may have been changed by hand
     return workflow
 
 
@@ -63,7 +63,7 @@ def _last(project: Workspace) -> Workflow:
     """Return the workflow that was completed last. Raises HoldfastError if there is none."""
     found = registry.all_found(project)
     for each in found.workflows:
-        history.observe(project, each)  # it may have been completed by hand
+        phases.observe(project, each)  # it may have been completed by hand
     workflow = archive.last(project, found.workflows)
     if workflow is None:
         troubles = [f"{each.path} can't be read: {each.reason}" for each in found.problems]

@@ -12,14 +12,16 @@ from holdfast.commands.verb import Json, verb
 from holdfast.files.redact import redact, redact_value
 from holdfast.install import inspection
 from holdfast.plugins import discovery
-from holdfast.sessions import agents
-from holdfast.sessions.compaction import deliveries, losses, save, snapshots
+from holdfast.sessions import agents, compactions, deliveries
+from holdfast.sessions.compaction import save
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, views
 from holdfast.workflow.wording import count, one_line, quoted
 
 if TYPE_CHECKING:
+    from holdfast.memory.rows import Delivery
+    from holdfast.sessions.compactions import CompactionReport
     from holdfast.workflow.model import Found, Phase, Workflow
 
 COMPACTIONS = 5
@@ -27,6 +29,10 @@ LOG_LINES = 5
 _AGENT = (  # an agent's fields in `--json`
     *("session", "tool_use_id", "agent_id", "agent_type", "workflow", "phase", "description", "status", "last_message"),
     *("digest", "output", "transcript", "since", "ended_at", "failed"),
+)
+_DELIVERY = (  # a delivery's fields in `--json`
+    *("id", "session", "event", "workflow", "title", "digest", "characters", "omitted", "decided_by"),
+    *("state", "made_at", "changed_at"),
 )
 _ARRIVED = {
     "pending": "the reply could not be written",
@@ -66,7 +72,6 @@ def command(project: Workspace, *, as_json: Json = False) -> None:
     _section("Agents", [_agent(each, units) for each in status["agents"]])
     _section("Last compactions", [_compaction(each) for each in status["compactions"]])
     _section("Last deliveries", [_delivery(each) for each in status["deliveries"]])
-    _section("Kept by summaries", [_loss(each) for each in status["losses"]])
     _section("Unreadable files", [paths.shown(f"{each['path']}: {each['reason']}") for each in status["problems"]])
     _section("Failing handlers", [paths.shown(f"{each['file']}: {each['fault']}") for each in status["faults"]])
     _section("Last warnings and errors", [paths.shown(_trouble(each)) for each in status["log"]])
@@ -82,11 +87,8 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": sessions.all_of(project),
         "agents": _agents(project),
-        "compactions": [_snapshot(project, snapshot) for snapshot in snapshots.recent(project, COMPACTIONS)],
-        "deliveries": [deliveries.as_json(asdict(each)) for each in deliveries.recent(project, COMPACTIONS)],
-        "losses": [
-            asdict(each) | {"kept": each.kept, "total": each.total} for each in losses.recent(project, COMPACTIONS)
-        ],
+        "compactions": [_report(each) for each in compactions.recent(project, COMPACTIONS)],
+        "deliveries": [_delivered(each) for each in deliveries.recent(project, COMPACTIONS)],
         "faults": [{"file": str(f.path), "fault": said} for f, said in inspection.complaints(project, files)],
         "log": _troubles(project),
     }
@@ -113,17 +115,25 @@ def _row(project: Workspace, workflow: Workflow) -> dict[str, Any]:
     }
 
 
-def _snapshot(project: Workspace, snapshot: snapshots.Snapshot) -> dict[str, Any]:
-    why = snapshots.not_restored(project, snapshot)
+def _report(report: CompactionReport) -> dict[str, Any]:
+    row = report.row
+    restored = report.workflows and not report.not_restored
     return {
-        "session": snapshot.session,
-        "trigger": snapshot.why,
-        "saved_at": None if snapshot.why == "none" else snapshot.sealed_at,
-        "workflows": [f"{each.title} ({each.phase})" for each in snapshot.workflows],
-        "restored_at": snapshot.claimed_at if snapshot.workflows and not why else None,
-        "restored_in": snapshot.claimed_by if snapshot.workflows and not why else None,
-        "not_restored": why,
+        "session": row.conversation,
+        "trigger": row.trigger,
+        "saved_at": report.announced_at,
+        "workflows": [f"{each.title} ({each.phase})" for each in report.workflows],
+        "restored_at": row.restored_at if restored else None,
+        "restored_in": row.restored_in or None if restored else None,
+        "not_restored": report.not_restored,
+        "facts": row.facts,
+        "facts_kept": row.facts_kept,
     }
+
+
+def _delivered(delivery: Delivery) -> dict[str, Any]:
+    values = asdict(delivery) | {"session": delivery.conversation}
+    return {name: values[name] for name in _DELIVERY}
 
 
 def _workflow(row: dict[str, Any]) -> str:
@@ -164,7 +174,8 @@ def _compaction(row: dict[str, Any]) -> str:
     saved = f"saved {_time(row['saved_at'])}" if row["saved_at"] else "PreCompact never fired"
     why = row["not_restored"] or "no compaction has followed"
     restored = f"restored {_time(row['restored_at'])}" if row["restored_at"] else f"not restored ({why})"
-    return f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}"
+    kept = f"; the summary had {row['facts_kept']} of {row['facts']} facts word for word" if row["facts"] else ""
+    return f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}{kept}"
 
 
 def _delivery(row: dict[str, Any]) -> str:
@@ -172,12 +183,6 @@ def _delivery(row: dict[str, Any]) -> str:
     size = f", {count(row['characters'], 'character')} with {row['event']}{rest}" if row["state"] != "refused" else ""
     said = f"{one_line(row['title'])}{size}"
     return f"{_time(row['made_at'])}, session {row['session'][:8]}: {said}: {_ARRIVED[row['state']]}"
-
-
-def _loss(row: dict[str, Any]) -> str:
-    kinds = ", ".join(f"{kind} {kept}/{total}" for kind, (kept, total) in row["counts"].items())
-    said = f"the client's summary had {row['kept']} of {row['total']} facts word for word ({kinds})"
-    return f"{_time(row['noted_at'])}, session {row['session'][:8]}: {one_line(row['title'])}: {said}"
 
 
 def _time(stamp: str) -> str:

@@ -14,7 +14,7 @@ from holdfast import clock
 from holdfast.commands import options, show, terminal, workflow_page
 from holdfast.commands.verb import Name, ProjectDir, verb
 from holdfast.errors import ChoiceError, HoldfastError
-from holdfast.sessions.history import overview
+from holdfast.sessions import overview
 from holdfast.workflow import registry
 
 if TYPE_CHECKING:

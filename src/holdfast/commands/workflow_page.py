@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from holdfast.memory.rows import Agent
-    from holdfast.sessions.history.history import PhaseHistory
-    from holdfast.sessions.history.overview import Overview, Save
+    from holdfast.sessions.overview import Overview, Save
+    from holdfast.sessions.phases import PhaseHistory
     from holdfast.workflow.model import Phase, Problem, Workflow
 
 _VALUE_LIMIT_CHARS = 2_000  # of one value

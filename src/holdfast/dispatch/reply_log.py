@@ -28,7 +28,7 @@ def note(project: OpenProject, event: Event, conclusion: Conclusion) -> None:
     units, decisions = conclusion.units, conclusion.decisions
     if not (units or decisions):
         return
-    from holdfast.memory import context_costs
+    from holdfast.memory import costs
     from holdfast.memory import log as event_log
 
     try:
@@ -39,6 +39,6 @@ def note(project: OpenProject, event: Event, conclusion: Conclusion) -> None:
                 data = {**about, **each, "reason": beginning(each["reason"], REASON_LIMIT_CHARS)}
                 event_log.note(project, "decision", each["outcome"], conversation=event.session_id, data=data)
         if units:
-            context_costs.note(project, event.session_id, event.hook_event_name, units, agent=event.reaches_agent)
+            costs.note(project, event.session_id, event.hook_event_name, units, agent=event.reaches_agent)
     except LedgerError as error:
         log.write("warning", f"the decisions and costs of a reply weren't recorded: {error}")

@@ -1,8 +1,10 @@
 """The tables of a project's ledger: one class for each, whose fields are the columns.
 
-This module is the schema. `schema` creates the tables from it, and `Ledger.table(Class)` reads and writes them. Times
-are UTC stamps (`clock.stamp`). A row belongs to a conversation, not to a session id, because a compaction, a resume or
-`/clear` may change the id (`sessions.conversations`). Change `SCHEMA_VERSION` with the schema: a new ledger begins.
+There is one file for each project. Times are UTC stamps (`clock.stamp`). A row belongs to a conversation, not to a
+session id, because a compaction, a resume or `/clear` may change the id (`sessions.conversations`).
+
+This module is the schema. `schema` creates the tables from it, and `Ledger.table(Class)` reads and writes them. Change
+`SCHEMA_VERSION` with the schema: a new ledger begins.
 """
 
 from __future__ import annotations
@@ -82,7 +84,13 @@ class Conversation(Row):
 
 @dataclass(frozen=True)
 class SessionId(Row):
-    """A session id under which a conversation went on. The id that it began with has no row."""
+    """A session id under which a conversation went on. The id that it began with has no row.
+
+    Attributes:
+        id: the session id.
+        conversation: the conversation.
+        since: when it first went on under this id.
+    """
 
     TABLE: ClassVar[str] = "session_ids"
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("conversation",),)
@@ -138,7 +146,7 @@ class Event(Row):
     """One thing that happened: the only log there is.
 
     Attributes:
-        id: unique across machines.
+        id: unique across machines; of events of one moment, the later one has the greater id.
         at: when.
         kind: what kind of thing: `session`, `owner`, `compaction`, `delivery`, `phase`, `agent`, `decision`, ….
         worktree: the checkout.
@@ -312,8 +320,187 @@ class Agent(Row):
 
 
 @dataclass(frozen=True)
+class Compaction(Row):
+    """A compaction, announced by PreCompact or seen when its conversation came back from it.
+
+    Attributes:
+        id: unique across machines.
+        worktree: the checkout.
+        conversation: the conversation that was to be compacted.
+        trigger: `manual`, `auto` or `unknown`; `none` if it came without a PreCompact.
+        workflows: the workflows that the conversation had: key, title, phase, digest of each, as JSON.
+        announced_at: when PreCompact fired or, without one, when it came.
+        transcript: the path of the transcript; empty if unknown.
+        size: the transcript's size when it was announced, in bytes.
+        restored_in: the conversation that came back from it; empty while none has.
+        restored_at: when; None while none has.
+        superseded: whether it was announced and never came, because another one did.
+        facts: how many facts of the workflow that was given back the client's summary was searched for; 0 without one.
+        facts_kept: how many of them the summary has word for word.
+    """
+
+    TABLE: ClassVar[str] = "compactions"
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("conversation", "announced_at"),
+        ("restored_in", "announced_at"),
+        ("worktree", "announced_at"),
+        ("announced_at",),
+    )
+
+    id: str
+    worktree: str
+    conversation: str
+    trigger: str
+    workflows: str
+    announced_at: str
+    transcript: str = ""
+    size: int = 0
+    restored_in: str = ""
+    restored_at: str | None = None
+    superseded: bool = False
+    facts: int = 0
+    facts_kept: int = 0
+
+
+@dataclass(frozen=True)
+class Delivery(Row):
+    """One piece of guidance for the model, or the refusal to give it.
+
+    Attributes:
+        id: unique across machines.
+        worktree: the checkout.
+        conversation: the conversation that gets it.
+        compaction: the id of the compaction that it answers; empty for none.
+        event: the event whose reply carries it.
+        workflow: the key of the workflow it restores; empty for a trail.
+        title: that workflow's title.
+        digest: the guidance's digest, which is part of its text.
+        characters: its length in UTF-16 units.
+        omitted: how many lines are only in the full version.
+        decided_by: the step of the order that chose the workflow (`arbitration.Verdict`).
+        transcript: the path of the transcript in which it is looked for.
+        size: the byte of the transcript from which it is looked for.
+        state: `pending` until the reply is written, then `delivered`; `confirmed` once the transcript holds it as
+            context, `absent` once the transcript proves that it doesn't, `unconfirmed` if the transcript never showed
+            either; `refused` if nothing was given, because another live session could own the workflow.
+        made_at: when it was made.
+        changed_at: when its state last changed.
+    """
+
+    TABLE: ClassVar[str] = "deliveries"
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("conversation", "made_at"), ("compaction",), ("made_at",))
+
+    id: str
+    worktree: str
+    conversation: str
+    compaction: str
+    event: str
+    workflow: str
+    title: str
+    digest: str
+    characters: int
+    omitted: int
+    decided_by: int
+    transcript: str
+    size: int
+    state: str
+    made_at: str
+    changed_at: str
+
+
+@dataclass(frozen=True)
+class Content(Row):
+    """A version of a state file: one earlier content, byte for byte. The next version always differs from it.
+
+    Attributes:
+        worktree: the checkout.
+        path: the file, relative to the root; absolute if it is outside.
+        number: counts the file's versions from 1.
+        digest: the content's SHA-256.
+        why: what stored it, such as `done 1` or `PreCompact auto`; `before …` if a write found it in the file.
+        at: when it was stored.
+        content: the bytes.
+    """
+
+    TABLE: ClassVar[str] = "contents"
+    KEY: ClassVar[tuple[str, ...]] = ("worktree", "path", "number")
+
+    worktree: str
+    path: str
+    number: int
+    digest: str
+    why: str
+    at: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Import(Row):
+    """What was taken over from a memory file or plan into a state file, or must never be taken over again.
+
+    Attributes:
+        worktree: the checkout.
+        path: the state file, relative to the root; empty for what is buried.
+        name: the workflow's name as `names.key` writes it, or a hash of it once the workflow was forgotten.
+        digest: the hash of what the memory file said of it.
+        content: what it said, as JSON; empty for what is buried.
+        at: when.
+        buried: whether its workflow is done with and must not come back.
+    """
+
+    TABLE: ClassVar[str] = "imports"
+    KEY: ClassVar[tuple[str, ...]] = ("worktree", "path", "name", "digest")
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("worktree", "name", "digest"),)
+
+    worktree: str
+    path: str
+    name: str
+    digest: str
+    content: str
+    at: str
+    buried: bool = False
+
+
+@dataclass(frozen=True)
+class Cost(Row):
+    """What one handler put into the model's context at one kind of event of a conversation, all replies together.
+
+    Attributes:
+        conversation: the conversation.
+        event: the event whose replies carried it.
+        handler: `place/name` of the handler's file.
+        agent: whether it was a subagent's context, not the main conversation's.
+        characters: UTF-16 units in all.
+        replies: the number of replies.
+        last_at: when the last reply was written.
+    """
+
+    TABLE: ClassVar[str] = "costs"
+    KEY: ClassVar[tuple[str, ...]] = ("conversation", "event", "handler", "agent")
+
+    conversation: str
+    event: str
+    handler: str
+    agent: bool
+    characters: int
+    replies: int
+    last_at: str
+
+
+@dataclass(frozen=True)
 class StepRun(Row):
-    """The result of a unit's step when it ran last: its outcome, its output, and how often it has failed."""
+    """The result of a unit's step when it ran last.
+
+    Attributes:
+        worktree: the checkout.
+        workflow: the workflow's key.
+        unit: the id of the unit, such as a task.
+        step: the step's name.
+        outcome: `completed`, `failed` or `skipped`.
+        output: its output, secrets masked and cut.
+        failures: how often it has failed in a row.
+        at: when it was last recorded.
+    """
 
     TABLE: ClassVar[str] = "step_runs"
     KEY: ClassVar[tuple[str, ...]] = ("worktree", "workflow", "unit", "step")
@@ -331,7 +518,17 @@ class StepRun(Row):
 
 @dataclass(frozen=True)
 class HandlerState(Row):
-    """What a handler remembers (`plugins.state`), a JSON object. A wider scope has an empty `turn` or `session`."""
+    """What a handler remembers (`plugins.state`).
+
+    Attributes:
+        handler: `place/name` of the handler's file.
+        scope: how long it lasts: `turn`, `session` or `project`.
+        session: the session; empty in a wider scope.
+        turn: the turn; empty in a wider scope.
+        agent: the agent; empty for the main conversation.
+        value: a JSON object.
+        changed_at: when it last changed.
+    """
 
     TABLE: ClassVar[str] = "handler_state"
     KEY: ClassVar[tuple[str, ...]] = ("handler", "scope", "session", "turn", "agent")
@@ -346,4 +543,6 @@ class HandlerState(Row):
     changed_at: str
 
 
-TABLES: tuple[type[Row], ...] = (Agent, Event, HandlerState, SessionId, StepRun)
+TABLES: tuple[type[Row], ...] = (
+    *(Agent, Compaction, Content, Cost, Delivery, Event, HandlerState, Import, SessionId, StepRun, WorkflowRow),
+)

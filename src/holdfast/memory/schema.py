@@ -69,9 +69,8 @@ def create_tables(connection: sqlite3.Connection) -> None:
 def statements() -> Iterator[str]:
     """Yield the statements that create all tables and their indexes."""
     for row in rows.TABLES:
-        hints = get_type_hints(row)
-        columns = ", ".join(f"{each.name} {_column(hints[each.name])}" for each in fields(row))
-        yield f"CREATE TABLE IF NOT EXISTS {row.TABLE} ({columns}, PRIMARY KEY ({', '.join(row.KEY)}))"
+        listed = ", ".join(f"{name} {kind}" for name, kind in columns(row).items())
+        yield f"CREATE TABLE IF NOT EXISTS {row.TABLE} ({listed}, PRIMARY KEY ({', '.join(row.KEY)}))"
         for index in row.INDEXES:
             name = "_".join((row.TABLE, *index))
             yield f"CREATE INDEX IF NOT EXISTS {name} ON {row.TABLE} ({', '.join(index)})"
@@ -79,6 +78,12 @@ def statements() -> Iterator[str]:
     former = Path(__file__).with_name("schema.sql").read_text("utf-8")
     sql = "\n".join(line for line in former.split("\n") if not line.startswith("--"))
     yield from (each.strip() for each in sql.split(";\n") if each.strip())
+
+
+def columns(row: type[rows.Row]) -> dict[str, str]:
+    """Return the type of each column of a table, as SQL says it."""
+    hints = get_type_hints(row)
+    return {each.name: _column(hints[each.name]) for each in fields(row)}
 
 
 def _column(hint: Any) -> str:

@@ -25,33 +25,6 @@ CREATE INDEX IF NOT EXISTS ownings_freed ON ownings (project, worktree, session,
 CREATE INDEX IF NOT EXISTS ownings_workflow ON ownings (project, worktree, workflow, session, at);
 CREATE INDEX IF NOT EXISTS ownings_at ON ownings (project, at);
 
--- snapshots, made at a compaction
-CREATE TABLE IF NOT EXISTS seals (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    session TEXT NOT NULL, why TEXT NOT NULL, workflows TEXT NOT NULL, sealed_at TEXT NOT NULL,
-    transcript TEXT NOT NULL DEFAULT '', size INTEGER NOT NULL DEFAULT 0, claimed_by TEXT, claimed_at TEXT);
-CREATE INDEX IF NOT EXISTS seals_session ON seals (project, session, sealed_at);
-CREATE INDEX IF NOT EXISTS seals_claimed ON seals (project, claimed_by, sealed_at);
-CREATE INDEX IF NOT EXISTS seals_sealed_at ON seals (project, sealed_at);
-
--- guidance that was sent to the model
-CREATE TABLE IF NOT EXISTS deliveries (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    session TEXT NOT NULL, event TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, mark TEXT NOT NULL,
-    units INTEGER NOT NULL, omitted INTEGER NOT NULL DEFAULT 0, step INTEGER NOT NULL DEFAULT 0,
-    transcript TEXT NOT NULL, size INTEGER NOT NULL,
-    state TEXT NOT NULL, made_at TEXT NOT NULL, changed_at TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS deliveries_session ON deliveries (project, session, made_at);
-CREATE INDEX IF NOT EXISTS deliveries_made_at ON deliveries (project, made_at);
-
--- what a summary had lost
-CREATE TABLE IF NOT EXISTS losses (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    session TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, counts TEXT NOT NULL, noted_at TEXT NOT NULL,
-    lost TEXT NOT NULL DEFAULT '{}');
-CREATE INDEX IF NOT EXISTS losses_session ON losses (project, session, noted_at);
-CREATE INDEX IF NOT EXISTS losses_noted_at ON losses (project, noted_at);
-
 -- what the user is to be told, once
 CREATE TABLE IF NOT EXISTS hints (
     project TEXT NOT NULL, session TEXT NOT NULL, topic TEXT NOT NULL, workflow TEXT NOT NULL,
@@ -98,51 +71,6 @@ CREATE TABLE IF NOT EXISTS readers (
     reminded INTEGER NOT NULL DEFAULT -1, searched INTEGER NOT NULL DEFAULT 0, sought TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (project, session));
 
--- a workflow's phases when they were last looked at
-CREATE TABLE IF NOT EXISTS phases_seen (
-    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    finished INTEGER NOT NULL, phases TEXT NOT NULL, at TEXT NOT NULL,
-    PRIMARY KEY (project, worktree, workflow));
-
--- each time a phase ran
-CREATE TABLE IF NOT EXISTS attempts (
-    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, phase TEXT NOT NULL, number INTEGER NOT NULL,
-    host TEXT NOT NULL, client TEXT NOT NULL,
-    started_at TEXT NOT NULL, ended_at TEXT, outcome TEXT NOT NULL, error TEXT NOT NULL,
-    begun INTEGER NOT NULL DEFAULT 1,
-    PRIMARY KEY (project, worktree, workflow, phase, number));
-
--- earlier contents of state files
-CREATE TABLE IF NOT EXISTS generations (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    path TEXT NOT NULL, number INTEGER NOT NULL, digest TEXT NOT NULL, content BLOB NOT NULL, why TEXT NOT NULL,
-    at TEXT NOT NULL, UNIQUE (project, worktree, path, number));
-
--- workflows that are over
-CREATE TABLE IF NOT EXISTS archive (
-    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    path TEXT NOT NULL, said TEXT NOT NULL, content BLOB NOT NULL, completed_at TEXT NOT NULL,
-    PRIMARY KEY (project, worktree, workflow));
-CREATE INDEX IF NOT EXISTS archive_completed_at ON archive (project, completed_at);
-
--- what a memory file said of a workflow
-CREATE TABLE IF NOT EXISTS extracts (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    path TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, content TEXT NOT NULL, at TEXT NOT NULL,
-    UNIQUE (project, worktree, path));
-CREATE INDEX IF NOT EXISTS extracts_name ON extracts (project, worktree, name, digest);
-
--- what must not be saved from one again
-CREATE TABLE IF NOT EXISTS tombstones (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    name TEXT NOT NULL, digest TEXT NOT NULL, at TEXT NOT NULL, UNIQUE (project, worktree, name, digest));
-
--- what was put into the model's context
-CREATE TABLE IF NOT EXISTS costs (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    session TEXT NOT NULL, reply TEXT NOT NULL, event TEXT NOT NULL, handler TEXT NOT NULL, agent INTEGER NOT NULL,
-    units INTEGER NOT NULL, at TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS costs_at ON costs (project, at);
 
 -- the last prompt that a person gave to a session, and how often its conversation has begun anew
 CREATE TABLE IF NOT EXISTS askings (
@@ -152,10 +80,6 @@ CREATE TABLE IF NOT EXISTS askings (
 
 -- for the log: made when somebody first asks for it, so that no event pays for it before.
 
-CREATE INDEX IF NOT EXISTS attempts_ended_at ON attempts (project, ended_at);
-CREATE INDEX IF NOT EXISTS attempts_started_at ON attempts (project, started_at);
-CREATE INDEX IF NOT EXISTS deliveries_changed_at ON deliveries (project, changed_at);
-CREATE INDEX IF NOT EXISTS generations_at ON generations (project, at);
 CREATE INDEX IF NOT EXISTS sessions_ended_at ON sessions (project, ended_at);
 CREATE INDEX IF NOT EXISTS sessions_first_seen ON sessions (project, first_seen);
 CREATE INDEX IF NOT EXISTS sessions_last_seen ON sessions (project, last_seen);

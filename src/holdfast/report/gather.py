@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from holdfast import clock
-from holdfast.memory import context_costs
-from holdfast.sessions import agents
-from holdfast.sessions.compaction import aftermath
-from holdfast.sessions.history import archive, timeline
+from holdfast.memory import costs
+from holdfast.sessions import agents, archive, timeline
+from holdfast.sessions import compactions as compacting
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
 
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.memory.context_costs import Cost
-    from holdfast.memory.rows import Agent
-    from holdfast.sessions.compaction.aftermath import Compaction
+    from holdfast.memory.rows import Agent, Cost
+    from holdfast.sessions.compactions import CompactionReport
     from holdfast.sessions.history.timeline_event import TimelineEvent
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
@@ -83,7 +81,7 @@ class Report:
     session: str
     sessions: tuple[Session, ...]
     omitted_sessions: int
-    compactions: tuple[Compaction, ...]
+    compactions: tuple[CompactionReport, ...]
     workflows: tuple[WorkflowEntry, ...]
     costs: tuple[Cost, ...]
     events: tuple[TimelineEvent, ...]
@@ -104,8 +102,8 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
     events = timeline.happened(project, since=since, session=session or None, limit=limit + 1)
     compactions = [
         each
-        for each in aftermath.recent(project)
-        if each.at >= start and session in ("", each.session, each.restored_in)
+        for each in sorted(compacting.recent(project), key=lambda each: each.at, reverse=True)
+        if each.at >= start and session in ("", each.row.conversation, each.row.restored_in)
     ]
     found = _sessions(project, start, session)
     listed = sorted(found[:SESSION_LIMIT], key=lambda each: (each.first_at, each.id), reverse=True)
@@ -117,7 +115,7 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
         sessions=tuple(
             replace(
                 each,
-                compactions=sum((one.restored_in or one.session) == each.id for one in compactions),
+                compactions=sum((one.row.restored_in or one.row.conversation) == each.id for one in compactions),
                 runs=_runs(project, each, start),
             )
             for each in listed
@@ -125,7 +123,7 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
         omitted_sessions=len(found) - len(listed),
         compactions=tuple(compactions),
         workflows=tuple(_workflows(project, start, session, compactions)),
-        costs=tuple(context_costs.totals(project, session=session, since=start)),
+        costs=tuple(costs.totals(project, conversation=session, since=start)),
         events=tuple(events[:limit]),
         events_cut=len(events) > limit,
     )
@@ -159,7 +157,9 @@ def _runs(project: Workspace, session: Session, since: str) -> tuple[Run, ...]:
     return tuple(found)
 
 
-def _workflows(project: Workspace, since: str, session: str, compactions: Iterable[Compaction]) -> list[WorkflowEntry]:
+def _workflows(
+    project: Workspace, since: str, session: str, compactions: Iterable[CompactionReport]
+) -> list[WorkflowEntry]:
     """Return all workflows or, for one session, those it owns or that its compactions name."""
     listed = [
         WorkflowEntry(each, project.worktree, owners.owner(project, each) or "", archived=False)

@@ -10,8 +10,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from holdfast import clock
 from holdfast.files.redact import beginning, redact
-from holdfast.memory import context_costs
-from holdfast.sessions.history import timeline
+from holdfast.memory import costs
+from holdfast.sessions import timeline
 from holdfast.version import version
 from holdfast.workflow.wording import LOOKED_AT_CHARS, VALUE_LIMIT_CHARS, clean, count, one_line, plural
 
@@ -45,12 +45,12 @@ def render(report: Report) -> str:
             for each in reversed(report.workflows)
             for phase in each.workflow.phases
         },
-        costs=[(session, list(parts)) for session, parts in groupby(report.costs, key=lambda cost: cost.session)],
+        costs=[(session, list(parts)) for session, parts in groupby(report.costs, key=lambda cost: cost.conversation)],
         kinds={each.kind for each in report.events},
         sentence=lambda event: timeline.sentence(event, names),
         duration=duration,
-        tokens=context_costs.tokens,
-        token_rule=context_costs.RULE,
+        tokens=costs.tokens,
+        token_rule=costs.RULE,
         version=version(),
     )
 
@@ -65,9 +65,8 @@ def _numbers(report: Report) -> Iterator[tuple[str, str, str]]:
         restored = sum(each.ending in ("confirmed", "given") for each in due)
         more = f"{restored} of {len(due)} restored" if due else "nothing to restore"
         yield f"{len(happened):,}", plural(len(happened), "compaction"), more
-    losses = [loss for each in happened for loss in each.losses]
-    if total := sum(loss.total for loss in losses):
-        kept = sum(loss.kept for loss in losses)
+    if total := sum(each.row.facts for each in happened):
+        kept = sum(each.row.facts_kept for each in happened)
         yield f"{kept}/{total}", f"{plural(total, 'fact')} kept by summaries", "word for word"
     if report.workflows:
         done = sum(phase.status == "completed" for each in report.workflows for phase in each.workflow.phases)
@@ -76,9 +75,9 @@ def _numbers(report: Report) -> Iterator[tuple[str, str, str]]:
         words = (("running", "running"), ("failed", "failed"), ("left", "unfinished"))
         counts = [f"{outcomes.count(outcome)}\u00a0{word}" for outcome, word in words if outcome in outcomes]
         yield f"{len(outcomes):,}", plural(len(outcomes), "agent"), ", ".join(counts) or "completed"
-    if units := sum(each.units for each in report.costs):
-        tokens = count(context_costs.tokens(units), "token")
-        yield f"{units:,}", f"{plural(units, 'character')} added to the context", f"about {tokens}"
+    if characters := sum(each.characters for each in report.costs):
+        tokens = count(costs.tokens(characters), "token")
+        yield f"{characters:,}", f"{plural(characters, 'character')} added to the context", f"about {tokens}"
 
 
 def moment(stamp: str | None) -> str:

@@ -64,10 +64,9 @@ if TYPE_CHECKING:
     from holdfast.sessions.compaction.restoration import restore_agent as restore_agent
     from holdfast.sessions.compaction.save import save as save
     from holdfast.sessions.compaction.slash_commands import asked as asked
-    from holdfast.sessions.compaction.snapshots import Lost as Lost
-    from holdfast.sessions.compaction.snapshots import lost as lost
+    from holdfast.sessions.compactions import Lost as Lost
+    from holdfast.sessions.compactions import lost as lost
     from holdfast.sessions.evidence import take_evidence as take_evidence
-    from holdfast.sessions.history.recordings import record as record
     from holdfast.sessions.ownership.sessions import crashed as crashed
     from holdfast.sessions.ownership.sessions import join as join
     from holdfast.sessions.ownership.sessions import leave as leave
@@ -86,6 +85,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.reading.required_files import RequiredFile as RequiredFile
     from holdfast.sessions.reading.required_files import reading_that_holds as reading_that_holds
     from holdfast.sessions.reading.required_files import unread as unread
+    from holdfast.sessions.recordings import record as record
     from holdfast.sessions.scripts import carry_runs as carry_runs
     from holdfast.sessions.scripts import note_script_run as note_script_run
     from holdfast.sessions.status_line import show_status as show_status
@@ -120,9 +120,9 @@ _PUBLIC = {
     "holdfast.sessions.compaction.restoration": ("restore", "restore_agent"),
     "holdfast.sessions.compaction.save": ("save",),
     "holdfast.sessions.compaction.slash_commands": ("asked",),
-    "holdfast.sessions.compaction.snapshots": ("Lost", "lost"),
+    "holdfast.sessions.compactions": ("Lost", "lost"),
     "holdfast.sessions.evidence": ("take_evidence",),
-    "holdfast.sessions.history.recordings": ("record",),
+    "holdfast.sessions.recordings": ("record",),
     "holdfast.sessions.ownership.sessions": ("crashed", "join", "leave", "touch"),
     "holdfast.sessions.reading.required_files": ("RequiredFile", "reading_that_holds", "unread"),
     "holdfast.sessions.reading.reads": ("forget_reading", "reminded", "reminder_due"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import command_line
-from holdfast.sessions.history import removed_state
+from holdfast.sessions import removed_state
 from holdfast.sessions.ownership import preview, sessions
 from holdfast.workflow import guidance, outlook, registry
 from holdfast.workflow.outlook import Outlook

@@ -10,9 +10,7 @@ from holdfast.errors import HoldfastError
 from holdfast.files import status_file
 from holdfast.files.redact import redact
 from holdfast.process.terminal_text import printable
-from holdfast.sessions import agents
-from holdfast.sessions.compaction import snapshots
-from holdfast.sessions.history import generations
+from holdfast.sessions import agents, compactions, contents, conversations
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.reading import required_files
 from holdfast.sessions.workspace import Workspace
@@ -90,6 +88,6 @@ def _shown(project: OpenProject, session: str, workflow: Workflow) -> tuple[str,
     phase = f"{workflow.progress_text} {short(workflow.current_name)}".strip()
     running = sum(each.status == "running" for each in agents.launched(project, session))
     parts = [short(workflow.title), phase, *([count(running, "agent")] if running else [])]
-    kept = generations.changed_at(project, workflow.path, workflow.raw) or ""
-    at = clock.parse(max(kept, snapshots.saved_at(project, session)))
+    kept = contents.changed_at(project, workflow.path, workflow.raw) or ""
+    at = clock.parse(max(kept, compactions.saved_at(project, conversations.of(project, session))))
     return _BETWEEN.join(parts), int(at.timestamp()) if at else 0

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import formats
 from holdfast.project import OpenProject
-from holdfast.sessions.history import archive, extracts, history, stepruns
-from holdfast.sessions.history import generations as earlier
+from holdfast.sessions import archive, contents, imports, phases, step_runs
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.reading import reads
 
@@ -49,11 +48,11 @@ class Workspace(OpenProject):
         """Why nothing is remembered after this run; None if all is well."""
         return self.ledger.problem
 
-    keep = earlier.keep
-    latest = earlier.latest
-    holds = earlier.holds
-    content = earlier.content
-    generations = earlier.all
+    keep = contents.keep
+    latest = contents.latest
+    holds = contents.holds
+    content = contents.content
+    versions = contents.list_versions
     lately = owners.lately
     owned = owners.owned
     owner = owners.owner
@@ -65,40 +64,40 @@ class Workspace(OpenProject):
         return reads.mentions(self, session)
 
     def observe(self, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
-        """Note what moved in a workflow (`history.observe`)."""
-        history.observe(self, workflow, error=error, at=at)
+        """Note what moved in a workflow (`phases.observe`)."""
+        phases.observe(self, workflow, error=error, at=at)
 
     def shelve(self, workflow: Workflow) -> None:
         """Put a workflow whose file is about to be replaced into the archive (`archive.shelve`)."""
         archive.shelve(self, workflow)
 
     def steps(self, workflow: str, unit: str) -> dict[str, StepRun]:
-        """Return the results of a unit's steps (`stepruns.of`)."""
-        return stepruns.of(self, workflow, unit)
+        """Return the results of a unit's steps (`step_runs.of`)."""
+        return step_runs.of(self, workflow, unit)
 
     def record_step(self, workflow: str, unit: str, step: str, outcome: Outcome, output: str) -> None:
-        """Record the result of a step (`stepruns.record`)."""
-        stepruns.record(self, workflow, unit, step, outcome, output)
+        """Record the result of a step (`step_runs.record`)."""
+        step_runs.record(self, workflow, unit, step, outcome, output)
 
     def remember(self, path: Path, name: str, digest: str, content: Mapping[str, Any]) -> None:
-        """Store what was taken over into a file (`extracts.remember`)."""
-        extracts.remember(self, path, name, digest, content)
+        """Store what was taken over into a file (`imports.remember`)."""
+        imports.remember(self, path, name, digest, content)
 
     def remembered(self, path: Path) -> dict[str, Any] | None:
-        """Return what was last taken over into a file (`extracts.last`)."""
-        return extracts.last(self, path)
+        """Return what was last taken over into a file (`imports.last`)."""
+        return imports.last(self, path)
 
     def saved_to(self, name: str, digest: str) -> Path | None:
-        """Return the file that an extract was taken over into (`extracts.saved_to`)."""
-        return extracts.saved_to(self, name, digest)
+        """Return the file that this was taken over into (`imports.saved_to`)."""
+        return imports.saved_to(self, name, digest)
 
     def bury(self, name: str, digest: str) -> None:
-        """Leave a tombstone (`extracts.bury`)."""
-        extracts.bury(self, name, digest)
+        """Note that this never creates a file again (`imports.bury`)."""
+        imports.bury(self, name, digest)
 
     def is_buried(self, name: str, digest: str) -> bool:
-        """Return whether there is a tombstone (`extracts.is_buried`)."""
-        return extracts.is_buried(self, name, digest)
+        """Return whether this is buried (`imports.is_buried`)."""
+        return imports.is_buried(self, name, digest)
 
 
 if TYPE_CHECKING:

@@ -32,6 +32,22 @@ class StepRun(NamedTuple):
     at: str
 
 
+class Version(NamedTuple):
+    """A version of a file, without its content.
+
+    Attributes:
+        number: counts the file's versions from 1.
+        digest: the content's SHA-256.
+        why: what stored it.
+        at: when (UTC stamp).
+    """
+
+    number: int
+    digest: str
+    why: str
+    at: str
+
+
 class Records(Protocol):
     """A project with what is stored of its workflows.
 
@@ -60,8 +76,8 @@ class Records(Protocol):
 
     # Earlier contents of files.
 
-    def keep(self, path: Path, raw: bytes, *, why: str) -> str | None:
-        """Store a content of a file; return the generation's id, None if it isn't stored or is the latest already."""
+    def keep(self, path: Path, raw: bytes, *, why: str) -> bool:
+        """Store a content of a file as a version unless it is the latest already; return whether it was stored."""
 
     def latest(self, path: Path, most: int) -> bytes | None:
         """Return a file's last stored content; None without one, or above `most` bytes. Raises LedgerError."""
@@ -69,11 +85,11 @@ class Records(Protocol):
     def holds(self, path: Path, raw: bytes) -> bool:
         """Return whether a content is a file's last stored one and outlives this run."""
 
-    def generations(self, path: Path) -> list[dict[str, Any]]:
-        """Return a file's generations, the latest first, each with `id` and `why`. Raises LedgerError."""
+    def versions(self, path: Path) -> list[Version]:
+        """Return a file's versions, the latest first. Raises LedgerError."""
 
-    def content(self, generation: str) -> bytes | None:
-        """Return the content of the generation with this id, None if there is none. Raises LedgerError."""
+    def content(self, path: Path, number: int) -> bytes | None:
+        """Return the content of a version, None if there is none. Raises LedgerError."""
 
     # How workflows move and end.
 

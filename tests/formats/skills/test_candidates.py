@@ -143,7 +143,7 @@ def test_forgetting_a_session_leaves_no_sidecar_of_a_file_that_commands_do_not_r
     written = sidecars.write_sidecar(project.root, own, "all of it")
     assert written is not None
 
-    assert written[0] in erasure.forget(project, Scope(session="session-1")).files
+    assert written[0] in erasure.forget(project, Scope(sessions=("session-1",))).files
     assert not written[0].exists()
 
 

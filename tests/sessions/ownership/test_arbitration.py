@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock
-from holdfast.sessions.compaction import snapshots
-from holdfast.sessions.history import generations
+from holdfast.sessions import compactions, contents
 from holdfast.sessions.ownership import arbitration, owners, sessions
 from tests.handmade import ME, OTHER, together, workflow, workspace
 from tests.tables import each_row
@@ -51,7 +50,7 @@ def test_a_stale_workflow_of_nobody_is_not_restored(project: Workspace, days: fl
 def test_freshness_counts_from_the_last_change_of_content(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """I001-10: a copy or checkout touches the modification time of a file, not what it says."""
     touched = workflow(project.root, updated_at="2026-03-20T11:00:00.000000Z")
-    generations.keep(project, touched.path, touched.raw, why="test")
+    contents.keep(project, touched.path, touched.raw, why="test")
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-20T12:00:00Z")
 
     assert compacted(project, touched).full is None
@@ -85,27 +84,27 @@ def test_saved_workflow_goes_before_a_newer_one(project: Workspace) -> None:
     """What the session had at PreCompact is what it gets back, not what happened to change last."""
     had = workflow(project.root, "Had", updated_at="2026-03-01T08:00:00.000000Z")
     newer = workflow(project.root, "Newer")
-    snapshots.leave(project, ME, "auto", [snapshots.of(had)])
+    compactions.announce(project, ME, "auto", [compactions.of(had)])
 
     verdict = compacted(project, newer, had)
 
     assert (verdict.full, verdict.others, verdict.step) == (had, (newer,), 2)
 
 
-def test_snapshot_of_a_replaced_workflow_decides_nothing(project: Workspace) -> None:
+def test_compaction_of_a_replaced_workflow_decides_nothing(project: Workspace) -> None:
     """A path may be used again: the key of a workflow holds which one it is."""
     gone = workflow(project.root, "Release", id="first")
     again = workflow(project.root, "Release", id="second")
     sessions.note_event(project, OTHER)
-    snapshots.leave(project, ME, "auto", [snapshots.of(gone)])
+    compactions.announce(project, ME, "auto", [compactions.of(gone)])
 
     assert compacted(project, again).full is None
 
 
 def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: Workspace) -> None:
-    """Three sessions nobody saw before come out of compactions at the same moment, with one snapshot among them."""
+    """Three sessions nobody saw before come out of compactions at the same moment, with one announced among them."""
     mine = workflow(project.root)
-    snapshots.leave(project, "gone", "auto", [snapshots.of(mine)])
+    compactions.announce(project, "gone", "auto", [compactions.of(mine)])
     project.close()
     before = "from holdfast.sessions.ownership import arbitration, sessions\nfrom tests.handmade import workflow"
 
@@ -125,7 +124,7 @@ def test_released_workflow_returns_to_the_session_that_saved_it(project: Workspa
     """Nobody claimed it between, so it is still that session's, another one beside it or not."""
     mine, nobodys = workflow(project.root, "Mine"), workflow(project.root, "Nobody's")
     owners.own(project, mine, ME)
-    snapshots.leave(project, ME, "auto", [snapshots.of(mine), snapshots.of(nobodys)])
+    compactions.announce(project, ME, "auto", [compactions.of(mine), compactions.of(nobodys)])
     owners.release(project, mine)
     sessions.note_event(project, OTHER)
 
@@ -157,7 +156,7 @@ def test_branch_decides_between_workflows_of_ended_sessions(tmp_path: Path, bran
 
     checkout(tmp_path, branch)
     if sealed:
-        snapshots.leave(project, ME, "auto", [snapshots.of(new), snapshots.of(old)])
+        compactions.announce(project, ME, "auto", [compactions.of(new), compactions.of(old)])
     verdict = compacted(project, new, old)
 
     wanted = old if branch == "feature" else new

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import HoldfastError
-from holdfast.sessions.history import archive
+from holdfast.sessions import archive
 from holdfast.sessions.ownership.selection import anywhere, select
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry

@@ -227,7 +227,7 @@ def new_path(project: Records, name: str) -> Path:
 def _was_used(project: Records, path: Path) -> bool:
     """Return whether a path has, or had, a state file: the id of a finished workflow is its file's name."""
     with suppress(LedgerError):
-        return path.exists() or bool(project.generations(path))
+        return path.exists() or bool(project.versions(path))
     return False
 
 

@@ -43,7 +43,7 @@ def content(project: Records, run: Run) -> tuple[str, int]:
     """
     doc = path(project, run)
     outside = leads_out(doc, project.root) and leads_out(doc, paths.home() / TASKS)
-    if outside and not project.generations(Path(os.path.realpath(doc))):
+    if outside and not project.versions(Path(os.path.realpath(doc))):
         raise StateError(doc, OUTSIDE)
     return taskdoc.content(doc)
 

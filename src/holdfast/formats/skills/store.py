@@ -187,7 +187,7 @@ def _keep_earlier_run(project: Records, workflow: Workflow, target: Path) -> Non
         earlier, _ = document.read(target, statefile.LIMIT_BYTES)
     except StateError:
         return
-    kept = (project.content(each["id"]) for each in project.generations(workflow.path))
+    kept = (project.content(workflow.path, each.number) for each in project.versions(workflow.path))
     if earlier not in (workflow.raw, *kept):
         document.copy_aside(target, earlier, "kept")
 

@@ -126,7 +126,7 @@ def news(project: Records, session: Session, board: Board, wanted: bytes) -> str
 def _was_left(project: Records, path: Path) -> bool:
     """Return whether a list with lines of somebody's own was left as it is before."""
     with suppress(LedgerError):
-        return any(each["why"] == _LEFT for each in project.generations(path))
+        return any(each.why == _LEFT for each in project.versions(path))
     return False
 
 

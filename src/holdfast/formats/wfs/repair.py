@@ -121,8 +121,8 @@ def _put_back(project: Records, path: Path) -> None:
 
 def _earlier(project: Records, path: Path) -> dict[str, Any] | None:
     """Return the last kept content of a state file that is a session's, or None."""
-    for row in project.generations(path):
-        raw = project.content(row["id"]) or b""
+    for version in project.versions(path):
+        raw = project.content(path, version.number) or b""
         try:
             data = document.parse(path, raw, 0.0).data
         except StateError:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.files.redact import beginning
-from holdfast.sessions import agents
-from holdfast.sessions.compaction import deliveries, losses
+from holdfast.sessions import agents, compactions, conversations, deliveries
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
@@ -45,7 +44,7 @@ def keep_summary(event: Event, context: Context, text: str) -> None:
 
 
 def report_losses(event: Event, context: Context, text: str) -> None:
-    """Note what a summary lost of the workflow that the session was given last, unless that is noted already.
+    """Count what a summary kept of the workflow that a compaction's session was given last, unless that is known.
 
     Args:
         event: a `PostCompact`.
@@ -53,14 +52,12 @@ def report_losses(event: Event, context: Context, text: str) -> None:
         text: the summary.
     """
     project, session = context.project, event.session_id
-    last = next(iter(deliveries.recent(project, 1, session)), None)
-    if last is None or compacts_agent(event, context):
+    last = next(iter(deliveries.recent(project, 1, conversations.of(project, session))), None)
+    if last is None or not last.compaction or compacts_agent(event, context):
         return  # of an agent's own summary the main conversation's guidance says nothing
-    told = next(iter(losses.recent(project, 1, session)), None)
-    if told is None or told.noted_at < last.made_at:
-        for workflow in registry.candidates(Workspace.of(project), session).workflows:
-            if workflow.key == last.workflow:
-                losses.note(project, session, workflow, text)
+    for workflow in registry.candidates(Workspace.of(project), session).workflows:
+        if workflow.key == last.workflow:
+            compactions.count_facts(project, last.compaction, workflow, text)
 
 
 def note_summary(project: OpenProject, session: str, text: str) -> None:

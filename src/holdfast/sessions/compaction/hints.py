@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock, formats, paths
 from holdfast.files import trust
-from holdfast.sessions.history import removed_state
+from holdfast.sessions import removed_state
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import definitions, guidance, manyfiles, registry, wording

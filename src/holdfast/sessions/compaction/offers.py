@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, command_line
+from holdfast.sessions import contents
 from holdfast.sessions.compaction import hints, save
-from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance, registry, typed_names, verbs, wording
@@ -122,7 +122,7 @@ def _waiting(project: Workspace, session: str, workflows: Sequence[Workflow]) ->
         return own
     others = sessions.live_others(project, session)
     free = [each for each in unfinished if holders[each.key] not in others]
-    known = generations.seen_at(project, {each.path: each.raw for each in free})
+    known = contents.seen_at(project, {each.path: each.raw for each in free})
     fresh = {each.key for each in owners.fresh_ones(project, free)}
     return [each for each in free if holders[each.key] or each.path in known or each.key in fresh]
 

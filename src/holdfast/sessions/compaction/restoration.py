@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.sessions import agents
-from holdfast.sessions.compaction import compactions, deliveries, hints, session_guidance, snapshots
-from holdfast.sessions.history import history
+from holdfast.sessions import agents, compactions, conversations, deliveries, phases
+from holdfast.sessions.compaction import compactions as summaries
+from holdfast.sessions.compaction import hints, session_guidance
 from holdfast.sessions.ownership import arbitration, owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.trail import text as trail
@@ -15,8 +15,10 @@ from holdfast.workflow import briefs, guidance, registry, wording
 from holdfast.workflow.wording import Message, units
 
 if TYPE_CHECKING:
-    from holdfast.sessions.compaction.snapshots import Lost, Snapshot
+    from holdfast.memory.rows import Compaction
+    from holdfast.sessions.compactions import Lost
     from holdfast.sessions.hook import Context, Event
+    from holdfast.sessions.ownership.arbitration import Verdict
     from holdfast.workflow.model import Workflow
 
 PLANS = 20  # plans that are named
@@ -38,7 +40,8 @@ def restore(event: Event, context: Context, *, known: bool = True, lost: Lost | 
         The workflow's guidance, and what else the model and the user are to be told.
     """
     trail_alone = lost and lost.delivery and not lost.delivery.workflow
-    told = _trail(event, context) if trail_alone else _restored(event, context, known)
+    compaction = lost.compaction if lost else None
+    told = _trail(event, context, compaction) if trail_alone else _restored(event, context, known, compaction)
     if lost and lost.delivery and not told:
         deliveries.let_go(context.project, lost.delivery.id)
     return told
@@ -53,8 +56,8 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     """
     project, session, agent = Workspace.of(context.project), event.session_id, event.agent_id
     if not event.in_subagent:
-        compactions.take_summary(project, session)  # the agent's
-        agent = compactions.whose(project, session)
+        summaries.take_summary(project, session)  # the agent's
+        agent = summaries.whose(project, session)
     launch = agents.attribute(project, session, agent, event.transcript_path) if agent else None
     if launch is None or not (launch.prompt or launch.phase):
         return []
@@ -67,11 +70,12 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     return [Message(briefs.given_back(*told, root=context.root, brief=brief), must_keep=True)]
 
 
-def _restored(event: Event, context: Context, known: bool) -> list[Message]:
+def _restored(event: Event, context: Context, known: bool, lost: Compaction | None) -> list[Message]:
     project, session = Workspace.of(context.project), event.session_id
     found = registry.candidates(project, session)
-    history.observe_all(project, found.workflows)
-    resumed = getattr(event, "source", "") == "resume" and not snapshots.missed(project, session)
+    phases.observe_all(project, found.workflows)
+    missed = compactions.missed(project, conversations.of(project, session))
+    resumed = getattr(event, "source", "") == "resume" and missed is None
     verdict = arbitration.judge(project, session, found.workflows, known=known, compacted=not resumed)
     told = hints.unreadable(event, context, found) + hints.omitted(event, context, found)
     told += [
@@ -82,17 +86,19 @@ def _restored(event: Event, context: Context, known: bool) -> list[Message]:
         notes = [hints.problem(project, each) for each in found.problems]
         notes += _skipped(context)
         workflow = _compacted(event, context, verdict.full)
-        guidance = session_guidance.give(event, context, workflow, verdict, notes, compacted=not resumed)
+        guidance = session_guidance.give(
+            event, context, workflow, verdict, notes, compacted=not resumed, compaction=verdict.compaction or lost
+        )
         told += _moved(event, context)
         return [guidance, *told, *_blind(context), *hints.vanished(event, context)]
-    compactions.take_summary(project, session)
+    summaries.take_summary(project, session)
     if event.hook_event_name == project.client.PROMPT_EVENT:
         return told  # what the compaction took is finished by now, or another session's
-    told += _moved(event, context) + _refused(event, context, verdict.refused) + _taken(event, context, verdict.taken)
+    told += _moved(event, context) + _refused(event, context, verdict) + _taken(event, context, verdict.taken)
     told += _mention(verdict.others)
     told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(context)]
     told += hints.vanished(event, context) + _waiting(event, context)
-    return told + _trail(event, context, verdict.snapshot)
+    return told + _trail(event, context, verdict.compaction)
 
 
 def _compacted(event: Event, context: Context, workflow: Workflow) -> Workflow:
@@ -109,25 +115,25 @@ def _compacted(event: Event, context: Context, workflow: Workflow) -> Workflow:
         return workflow
 
 
-def _trail(event: Event, context: Context, snapshot: Snapshot | None = None) -> list[Message]:
+def _trail(event: Event, context: Context, compaction: Compaction | None = None) -> list[Message]:
     """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off."""
     project, session = context.project, event.session_id
     if not context.config.trail:
         return []
-    found = session_guidance.trail(project, event, snapshot)
+    found = session_guidance.trail(project, event, compaction)
     text = trail.text(found, branch=project.branch, root=context.root)
     if not text:
         return []
     delivery = deliveries.begin(
         project,
-        session,
+        conversations.of(project, session),
         event=event.hook_event_name,
         workflow="",
         title="the session's trail",
-        mark=trail.mark(text),
-        units=units(text),
+        digest=trail.mark(text),
+        characters=units(text),
         transcript=event.transcript_path or sessions.transcript(project, session),
-        snapshot=snapshot,
+        compaction=compaction,
     )
     context.log(f"restored the session's trail ({units(text)} characters)", session=session)
     return [Message(text, must_keep=True, on_delivered=lambda: deliveries.written(project, delivery))]
@@ -186,11 +192,18 @@ def _waiting(event: Event, context: Context) -> list[Message]:
     return [hints.once(project, session, hints.WAITING, places, told)]
 
 
-def _refused(event: Event, context: Context, refused: tuple[Workflow, ...]) -> list[Message]:
+def _refused(event: Event, context: Context, verdict: Verdict) -> list[Message]:
     """A wrong restore is worse than none: say in one line that there is something, and how to take it."""
+    refused = verdict.refused
     if not refused:
         return []
-    deliveries.refuse(context.project, event.session_id, event=event.hook_event_name, workflows=refused)
+    deliveries.refuse(
+        context.project,
+        conversations.of(context.project, event.session_id),
+        event=event.hook_event_name,
+        workflows=refused,
+        compaction=verdict.compaction,
+    )
     found = wording.count(len(refused), "workflow")
     context.log(f"restored nothing: {found} could belong to another live session", level="warning")
     return [

@@ -1,13 +1,13 @@
-"""Save before a compaction: what other files newly describe, a generation of each state file, and a snapshot."""
+"""Save before a compaction: what other files newly describe, a version of each state file, and the announcement."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from holdfast import log
-from holdfast.sessions import agents
-from holdfast.sessions.compaction import compactions, hints, snapshots
-from holdfast.sessions.history import generations, history
+from holdfast.sessions import agents, compactions, contents, conversations, phases
+from holdfast.sessions.compaction import compactions as summaries
+from holdfast.sessions.compaction import hints
 from holdfast.sessions.ownership import arbitration, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance, registry
@@ -32,22 +32,23 @@ def save(event: Event, context: Context, trigger: str) -> str:
     project, session = context.project, event.session_id
     if trigger == "manual":  # started by a person, so no foreground agent runs any more
         agents.abandon_calls(project, session)
-    compactions.take_summary(project, session)  # drop the summary of an earlier compaction that was never used
+    summaries.take_summary(project, session)  # drop the summary of an earlier compaction that was never used
     detected = _detect(context, session)
     found = registry.candidates(Workspace.of(project), session)
     gone = set(owners.keys_without_file(project, session)) - {each.key for each in found.workflows}
     _owe(context, session, hints.GONE, *sorted(gone))
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
-    history.observe_all(project, found.workflows)  # notes what was moved by hand since, and what was completed
+    phases.observe_all(project, found.workflows)  # notes what was moved by hand since, and what was completed
     for workflow in owners.of_session(project, session, found.workflows):
         if not workflow.finished and not workflow.recovered:
-            generations.keep(project, workflow.path, workflow.raw, why=f"PreCompact {trigger}")
+            contents.keep(project, workflow.path, workflow.raw, why=f"PreCompact {trigger}")
     mine = arbitration.settle(project, session, found.workflows, detected)
-    # Leave a snapshot even without a workflow: else, if the compaction changes the session's id, the new id would claim
-    # the snapshot of another session's compaction.
-    had = [snapshots.of(workflow) for workflow in mine]
-    snapshots.leave(project, session, trigger or "unknown", had, event.transcript_path)
+    # Announce the compaction even without a workflow: else, if it changes the session's id, the new id would claim
+    # another session's compaction.
+    had = [compactions.of(workflow) for workflow in mine]
+    conversation = conversations.of(project, session)
+    compactions.announce(project, conversation, trigger or "unknown", had, event.transcript_path)
     return guidance.summary(mine)
 
 
@@ -71,7 +72,7 @@ def take_over(project: Workspace, session: str) -> list[str]:
 def _detect(context: Context, session: str) -> list[Path]:
     """Save what people describe in files of their own (I001-6), and return the state files that have it now.
 
-    If merging fails, the snapshot is still left.
+    If merging fails, the compaction is still announced.
     """
     project = Workspace.of(context.project)
     saved = []

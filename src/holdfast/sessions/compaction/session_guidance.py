@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import capture
 from holdfast.files.redact import redact
-from holdfast.sessions import agent_results, todolists
+from holdfast.sessions import agent_results, compactions, conversations, deliveries, todolists
 from holdfast.sessions import agents as launched
-from holdfast.sessions.compaction import compactions, deliveries, hints, losses, snapshots
+from holdfast.sessions.compaction import compactions as summaries
+from holdfast.sessions.compaction import hints
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.reading import required_files
 from holdfast.workflow import guidance, wording
@@ -20,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.clients.client import Todo, Trail
-    from holdfast.memory.rows import Agent
+    from holdfast.memory.rows import Agent, Compaction
     from holdfast.project import OpenProject
-    from holdfast.sessions.compaction.snapshots import Snapshot
     from holdfast.sessions.hook import Context, Event
     from holdfast.sessions.ownership.arbitration import Verdict
     from holdfast.sessions.reading.required_files import RequiredFile
@@ -83,21 +83,28 @@ def compile(
     return GivenBack(made, known)
 
 
-def trail(project: OpenProject, event: Event, snapshot: Snapshot | None) -> Trail:
+def trail(project: OpenProject, event: Event, compaction: Compaction | None) -> Trail:
     """Return what a session did, by its transcript, without what the user excludes from capture.
 
     Where the compaction changed the session's id or its transcript, or the event names none, it is the one that was
-    saved (`snapshot`), or that was named before.
+    announced (`compaction`), or that was named before.
     """
     own = event.transcript_path or sessions.transcript(project, event.session_id)
-    before = snapshot.transcript if snapshot else ""
+    before = compaction.transcript if compaction else ""
     config = project.config
     mask = partial(capture.event, config) if config.exclude or config.exclude_patterns else None
     return project.transcripts.trail(*dict.fromkeys(each for each in (before, own) if each), mask=mask)
 
 
 def give(
-    event: Event, context: Context, workflow: Workflow, verdict: Verdict, notes: Sequence[str], *, compacted: bool
+    event: Event,
+    context: Context,
+    workflow: Workflow,
+    verdict: Verdict,
+    notes: Sequence[str],
+    *,
+    compacted: bool,
+    compaction: Compaction | None = None,
 ) -> Message:
     """Give a session the guidance of its workflow, and store the delivery first.
 
@@ -108,11 +115,13 @@ def give(
         verdict: the verdict that chose it.
         notes: further notes about it, a line each.
         compacted: whether a compaction is the reason.
+        compaction: that compaction, if it is known.
     """
     project, session = context.project, event.session_id
+    conversation = conversations.of(project, session)
     branch = owners.branch(project, workflow)
     owners.own(project, workflow, session)
-    recap = compactions.take_summary(project, session)
+    recap = summaries.take_summary(project, session)
     agent_results.catch_up(project, session, event.transcript_path)
     notes = list(notes)
     if unread := workflow.key in hints.pending_keys(project, session, hints.UNREAD):
@@ -121,26 +130,28 @@ def give(
         notes.append(f"last worked on in branch {branch!r}; this is {project.branch or 'a detached head'!r}")
     holders = owners.holders(project, verdict.others)
     others = [each for each in verdict.others if not each.finished or holders[each.key] == session]
-    todos = trail(project, event, verdict.snapshot).todos
+    todos = trail(project, event, verdict.compaction).todos
     back = compile(
         project, session, workflow, others=others, todos=todos, notes=notes, recap=recap, compacted=compacted
     )
     made = back.guidance
+    if compaction is None and getattr(event, "source", "") == "compact":
+        compaction = compactions.note_unannounced(project, conversation, workflow)
     delivery = deliveries.begin(
         project,
-        session,
+        conversation,
         event=event.hook_event_name,
         workflow=workflow.key,
         title=workflow.title,
-        mark=made.mark,
-        units=units(made.text),
+        digest=made.mark,
+        characters=units(made.text),
         omitted=made.omitted,
-        step=verdict.step,
+        decided_by=verdict.step,
         transcript=event.transcript_path,
-        snapshot=verdict.snapshot if event.hook_event_name == project.client.START_EVENT else None,
+        compaction=compaction,
     )
-    if recap:
-        losses.note(project, session, workflow, recap)
+    if recap and compaction:
+        compactions.count_facts(project, compaction.id, workflow, recap)
 
     def delivered() -> None:
         deliveries.written(project, delivery)
@@ -149,10 +160,6 @@ def give(
         required_files.inlined(project, session, back.known, made.inlined)
         if todolists.last_sent(project, session, workflow.key):  # the guidance has the list
             todolists.tell(project, session, workflow.key, digest(workflow))
-        if verdict.snapshot is None and getattr(event, "source", "") == "compact":
-            # No PreCompact left a snapshot. A claimed one makes `holdfast status` show that there was a compaction.
-            snapshots.leave(project, session, "none", [snapshots.of(workflow)])
-            snapshots.claim(project, session, known=True)
 
     context.log(f"restored {workflow.title!r} ({workflow.ref}), step {verdict.step}", session=session)
     return Message(made.text, must_keep=True, on_delivered=delivered)

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import clock, log
+from holdfast import log
 from holdfast.errors import HoldfastError
 from holdfast.files import cache
 from holdfast.formats import RECORDS
+from holdfast.sessions import recordings
 from holdfast.sessions.forget import agent_rows, ledger_rows
-from holdfast.sessions.history import recordings
 from holdfast.sessions.ownership import owners
 from holdfast.workflow import ownfolder, places, registry, sidecars
 
@@ -133,27 +133,22 @@ def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterat
         yield from filter(Path.is_file, [sidecars.place(Path(scope.worktree), scope.workflow)])
     if scope.workflow or scope.agents:
         return
-    if scope.session:
-        for root in roots:
-            yield from ownfolder.results(root, scope.session)
-        if project.ledger_file.exists() and ownfolder.existing(project.root):
-            for each in _workflows(project, scope.session):
-                if owners.owner(project, each) == scope.session:
-                    yield from filter(Path.is_file, [sidecars.place(project.root, each)])
+    if scope.everything:
+        folders = [folder for root in roots if (folder := ownfolder.existing(root))]
+        yield from (file for folder in folders for file in folder.glob("*") if ownfolder.wrote(file))
         return
-    for root in roots:
-        folder = ownfolder.existing(root)
-        for file in folder.glob("*") if folder else ():
-            dated = file.suffix in (".md", ".tmp")
-            if (scope.everything or (dated and _changed_in(scope, file))) and ownfolder.wrote(file):
-                yield file
+    yield from (file for root in roots for session in scope.sessions for file in ownfolder.results(root, session))
+    if project.ledger_file.exists() and ownfolder.existing(project.root):
+        for each in _workflows(project, scope.sessions):
+            if owners.owner(project, each) in scope.sessions:
+                yield from filter(Path.is_file, [sidecars.place(project.root, each)])
 
 
-def _workflows(project: Workspace, session: str) -> Iterator[Workflow]:
-    """Yield the project's workflows. Of very many only some are found, so those that the session owns are read too."""
+def _workflows(project: Workspace, sessions: Sequence[str]) -> Iterator[Workflow]:
+    """Yield the project's workflows. Of very many only some are found, so those that the sessions own are read too."""
     found = registry.all_found(project)
     yield from found.workflows
-    for key in owners.keys(project, session) if found.left else ():
+    for key in [key for session in sessions for key in owners.keys(project, session)] if found.left else ():
         yield from registry.with_keys(project, [key]).workflows
 
 
@@ -165,14 +160,6 @@ def _reports(project: Workspace, roots: Sequence[Path]) -> Iterator[Path]:
         yield from filter(ownfolder.wrote, folder.glob("*.html") if folder else ())
 
 
-def _changed_in(scope: Scope, file: Path) -> bool:
-    return _within(scope, clock.stamp(clock.from_mtime(file.lstat().st_mtime)))
-
-
-def _within(scope: Scope, at: str) -> bool:
-    return at >= scope.since and (not scope.before or at < scope.before)
-
-
 def _unread_ledgers(project: Workspace) -> Iterator[Path]:
     """Yield the ledgers that nothing reads: damaged or former ones. Nothing can be deleted from them in part."""
     yield from project.ledger_file.parent.glob(f"{project.ledger_file.name}.corrupt-*")
@@ -180,26 +167,17 @@ def _unread_ledgers(project: Workspace) -> Iterator[Path]:
 
 
 def _is_recorded(scope: Scope, name: str, line: str) -> bool:
-    if scope.everything:
+    if scope.everything or name in map(recordings.file_name, scope.sessions):
         return True
-    if scope.session:
-        return name == recordings.file_name(scope.session)
-    if scope.workflow or scope.agents:
-        return any(json.dumps(each)[1:-1] in line for each in scope.names)
-    try:
-        return _within(scope, str(json.loads(line)["at"]))
-    except (ValueError, LookupError, TypeError):
-        return True  # half a line has no time
+    return any(json.dumps(each)[1:-1] in line for each in scope.names)
 
 
 def _is_logged(scope: Scope, roots: Sequence[Path], line: str) -> bool:
-    if scope.session:
-        return scope.session in line
+    if scope.sessions:
+        return any(each in line for each in scope.sessions)
     if not any(log.concerns(line, root) for root in roots):
         return False
-    if scope.workflow or scope.agents:
-        return any(log.written(each) in line for each in scope.names)
-    return scope.everything or _within(scope, line.split(" ", 1)[0])
+    return scope.everything or any(log.written(each) in line for each in scope.names)
 
 
 def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:

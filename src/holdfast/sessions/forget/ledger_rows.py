@@ -1,7 +1,7 @@
 """Delete what Holdfast knows of a project, or of a part of it, from the ledger's tables.
 
 Tables are recognised by the names of their columns, so that a table added later isn't missed: the columns that name a
-session (`SESSIONS`), `workflow`, and the columns that hold a time. A ledger holds one project.
+session or conversation (`SESSIONS`), `workflow`, and the columns of `agent_rows`. A ledger holds one project.
 """
 
 from __future__ import annotations
@@ -12,45 +12,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import StateError
-from holdfast.sessions.compaction import snapshots
+from holdfast.memory.rows import SessionId
+from holdfast.sessions import compactions, conversations, imports
 from holdfast.sessions.forget import agent_rows
-from holdfast.sessions.history import extracts, generations
 from holdfast.workflow import names, registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from holdfast.sessions.forget.agent_rows import Named
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-# Columns that name a session; in table `sessions` also `id`.
-SESSIONS = ("session", "conversation", "owner", "claimed_by", "heir", "before")
+SESSIONS = ("session", "conversation", "restored_in", "claimed_by", "heir", "before")
+"""Columns that name a session or conversation; in the tables of these also `id`."""
+_OF_SESSIONS = ("sessions", "conversations", "session_ids")
+CLEARED = ("owner", "forked_from")
+"""Columns that name a conversation in a row that stays without it."""
 SHORTEST_CHARS = 4  # a shorter name of a workflow is in a text by chance
-MOMENTS = ("at", "since", "first_seen", "last_seen")  # columns that hold a time and don't end in `_at`
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What to forget: everything, one session, one workflow, agents, or a span of time.
+    """What to forget: everything, one conversation, one workflow, or agents.
 
     Attributes:
         everything: the whole project, in all of its worktrees.
-        session: the id of a session; empty for none.
+        sessions: the ids of a conversation, its own and those of its sessions; empty for none.
         workflow: a workflow, None for none.
         worktree: the checkout that the workflow is, or was, in.
         agents: ids of agents, of their calls and of runs of scripts, each with its session; beside a workflow its own.
-        since: the start of the span: what last changed at this UTC stamp or later. Empty is the beginning.
-        before: the end of the span: what last changed before this UTC stamp. Empty is no end.
     """
 
     everything: bool = False
-    session: str = ""
+    sessions: tuple[str, ...] = ()
     workflow: Workflow | None = None
     worktree: str = ""
     agents: Named = frozenset()
-    since: str = ""
-    before: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -66,6 +64,13 @@ class _Cut:
     table: str
     where: str
     values: tuple[object, ...]
+
+
+def of_session(project: Workspace, session: str) -> Scope:
+    """Return the scope of the conversation that goes on under a session id. Raises LedgerError."""
+    conversation = conversations.of(project, session)
+    aliases = project.ledger.table(SessionId).where(conversation=conversation)
+    return Scope(sessions=tuple(dict.fromkeys([session, conversation, *(each.id for each in aliases)])))
 
 
 def tables(project: Workspace) -> dict[str, tuple[str, ...]]:
@@ -87,8 +92,6 @@ def checkouts(project: Workspace, known: Mapping[str, Sequence[str]]) -> list[Pa
 def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *, dry: bool) -> dict[str, int]:
     """Delete the rows in scope, or count them, and return their number by table.
 
-    Tombstones lose their names but stay, unless everything goes.
-
     Args:
         project: the project.
         scope: what to forget.
@@ -103,55 +106,47 @@ def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *
         ledger.overwrite()
     with ledger.transaction():
         for cut in _cuts(project, scope, known):
-            if cut.table == "tombstones" and not scope.everything:
-                number = extracts.hide_tombstones(project, cut.where, cut.values, dry=dry)
-            elif dry:
+            if dry:
                 row = ledger.one(f"SELECT COUNT(*) AS number FROM {cut.table} WHERE {cut.where}", *cut.values)
                 number = int(row["number"]) if row else 0
             else:
-                if cut.table == "extracts" and not scope.everything:
-                    extracts.bury_gone(project, cut.where, cut.values)
                 number = ledger.run(f"DELETE FROM {cut.table} WHERE {cut.where}", *cut.values)
             counts[cut.table] = counts.get(cut.table, 0) + number
-        if scope.workflow and "seals" in known:
-            counts["seals"] = snapshots.forget(project, scope.workflow.key, scope.worktree, dry=dry)
-        if counts.get("agents") and not dry:
+        if scope.workflow:
+            key, name = scope.workflow.key, names.key(scope.workflow.title)
+            counts["compactions"] = compactions.forget(project, key, scope.worktree, dry=dry)
+            counts["imports"] = imports.forget(project, scope.worktree, scope.workflow.place, name, dry=dry)
+        if not dry:
+            _clear(project, scope.sessions, known)
             agent_rows.use_no_more(project)
     return {name: number for name, number in sorted(counts.items()) if number}
+
+
+def _clear(project: Workspace, sessions: Sequence[str], known: Mapping[str, Sequence[str]]) -> None:
+    """Remove a conversation's ids from rows that stay."""
+    marks = ", ".join("?" * len(sessions))
+    for table, columns in known.items() if sessions else ():
+        for column in set(CLEARED) & set(columns):
+            project.ledger.run(f"UPDATE {table} SET {column} = '' WHERE {column} IN ({marks})", *sessions)
 
 
 def _cuts(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]]) -> Iterator[_Cut]:
     if scope.workflow:
         yield from _of_workflow(project, scope, scope.workflow, known)
     if scope.workflow or scope.agents:
-        yield from (_Cut("agents", *each) for each in agent_rows.conditions(scope.agents) if "agents" in known)
-        for name in scope.names if "events" in known else ():  # a decision's reason may quote an agent's result
+        yield from (_Cut("agents", *each) for each in agent_rows.conditions(scope.agents))
+        for name in scope.names:  # what an agent said may be quoted in a decision's reason
             yield _Cut("events", "instr(data, ?)", (json.dumps(name)[1:-1],))
-        return
-    for table, columns in sorted(known.items(), key=lambda each: each[0] == "sessions"):  # last: others select from it
+    for table, columns in known.items():
         if scope.everything:
             yield _Cut(table, "1", ())
-        elif scope.session:
-            named = [each for each in columns if each in SESSIONS or (table == "sessions" and each == "id")]
-            if named:
-                where = " OR ".join(f"{each} = ?" for each in named)
-                yield _Cut(table, where, tuple([scope.session] * len(named)))
-        elif moments := [each for each in columns if each in MOMENTS or each.endswith("_at")]:
-            where, values = _span(moments, scope)
-            yield _Cut(table, where, values)
-        elif "session" in columns and "sessions" in known:
-            where, values = _span(("first_seen", "last_seen", "ended_at"), scope)
-            yield _Cut(table, f"session IN (SELECT id FROM sessions WHERE {where})", values)
+        elif scope.sessions and (named := [each for each in columns if _names_session(table, each)]):
+            marks = ", ".join("?" * len(scope.sessions))
+            yield _Cut(table, " OR ".join(f"{each} IN ({marks})" for each in named), scope.sessions * len(named))
 
 
-def _span(moments: Sequence[str], scope: Scope) -> tuple[str, tuple[str, ...]]:
-    """Return a condition that a row's last time lies in the span. Some columns hold a word instead of a time."""
-    plain = [f"(CASE WHEN {each} < '3' THEN {each} ELSE '' END)" for each in moments]
-    where, values = f"({' OR '.join(f'{each} >= ?' for each in plain)})", [scope.since] * len(plain)
-    if scope.before:
-        where += f" AND NOT ({' OR '.join(f'{each} >= ?' for each in plain)})"
-        values += [scope.before] * len(plain)
-    return where, tuple(values)
+def _names_session(table: str, column: str) -> bool:
+    return column in SESSIONS or (table in _OF_SESSIONS and column == "id")
 
 
 def _of_workflow(
@@ -166,41 +161,36 @@ def _of_workflow(
             # Not every table has the checkout, but the key has the file, and which workflow was in it.
             where = mine if "worktree" in columns else "workflow = ?"
             yield _Cut(table, where, place if "worktree" in columns else (workflow.key,))
+    yield _Cut("events", "worktree = ? AND instr(data, ?)", (scope.worktree, json.dumps(workflow.key)))
     if "hints" in known:  # a plan's path or a report stands there in place of a key; what goes is only told once more
         yield _Cut("hints", "worktree = ? AND workflow <> '' AND workflow NOT LIKE '%:%#%'", (scope.worktree,))
     titles = tuple(dict.fromkeys([workflow.title, *(phase.title for phase in workflow.phases)]))
     if "todo_tasks" in known:
         listed = ", ".join("?" * len(titles))
         yield _Cut("todo_tasks", f"worktree = ? AND subject IN ({listed})", (scope.worktree, *titles))
-    if "extracts" in known:
-        yield _Cut("extracts", "worktree = ? AND path = ?", (scope.worktree, workflow.place))
-    if "tombstones" in known:
-        yield _Cut("tombstones", "worktree = ? AND name = ?", (scope.worktree, names.key(workflow.title)))
-    if "generations" in known:
-        for generation in generations.of(project, scope.worktree, _content_of(project, workflow)):
-            yield _Cut("generations", "id = ?", (generation,))
+    version = "worktree = ? AND path = ? AND number = ?"
+    for row in project.ledger.rows("SELECT path, number FROM contents WHERE worktree = ?", scope.worktree):
+        stored = (scope.worktree, row["path"], row["number"])
+        content = project.ledger.one(f"SELECT content FROM contents WHERE {version}", *stored)
+        if content and _is_content_of(project, workflow, row["path"], bytes(content["content"])):
+            yield _Cut("contents", version, stored)
+            noted = json.dumps({"path": row["path"], "number": row["number"]})[1:-1]
+            yield _Cut("events", "worktree = ? AND kind = 'generation' AND instr(data, ?)", (scope.worktree, noted))
 
 
-def _content_of(project: Workspace, workflow: Workflow) -> Callable[[str, bytes], bool]:
-    """Return a test of whether a path's content was this workflow's. It counts if unreadable and without another id."""
+def _is_content_of(project: Workspace, workflow: Workflow, place: str, raw: bytes) -> bool:
+    """Return whether a version of a file was this workflow's: also one that is unreadable and without another id."""
     folder = Path(workflow.place).parent
-
-    def wanted(place: str, raw: bytes) -> bool:
-        if workflow.spread and Path(place).is_relative_to(folder):
-            return True
-        if Path(place).parent != folder:
-            return False
-        try:
-            found = registry.get(workflow.format).parsed(project, project.root / place, raw)
-        except StateError:
-            return _id_of(raw) in (workflow.id, None)
-        return found.key == workflow.key or (place != workflow.place and _same(found.title, workflow.title))
-
-    return wanted
-
-
-def _same(one: str, other: str) -> bool:
-    return names.key(one) == names.key(other)
+    if workflow.spread and Path(place).is_relative_to(folder):
+        return True
+    if Path(place).parent != folder:
+        return False
+    try:
+        found = registry.get(workflow.format).parsed(project, project.root / place, raw)
+    except StateError:
+        return _id_of(raw) in (workflow.id, None)
+    same = names.key(found.title) == names.key(workflow.title)
+    return found.key == workflow.key or (place != workflow.place and same)
 
 
 def _id_of(raw: bytes) -> str | None:

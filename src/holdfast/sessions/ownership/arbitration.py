@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.compaction import snapshots
+from holdfast.sessions import compactions, conversations
 from holdfast.sessions.ownership import owners, session_lineage, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from holdfast.memory.rows import Compaction
     from holdfast.project import OpenProject
-    from holdfast.sessions.compaction.snapshots import Snapshot
     from holdfast.workflow.model import Workflow
 
 
@@ -26,9 +26,9 @@ class Verdict:
         others: workflows that get a line each.
         refused: workflows that no live session owns but another live session could, so that nothing is restored.
         taken: workflows that other live sessions own, if nothing is restored.
-        step: the step of the order that decided: 1 owner, 2 snapshot, 3 ancestry, 4 branch, 5 newest; 0 if nothing is
+        step: the step of the order that decided: 1 owner, 2 compaction, 3 ancestry, 4 branch, 5 newest; 0 if nothing is
             restored.
-        snapshot: the snapshot that announced this compaction; None if PreCompact never fired.
+        compaction: the compaction that PreCompact announced; None if it never fired.
     """
 
     full: Workflow | None = None
@@ -36,7 +36,7 @@ class Verdict:
     refused: tuple[Workflow, ...] = ()
     taken: tuple[Workflow, ...] = ()
     step: int = 0
-    snapshot: Snapshot | None = None
+    compaction: Compaction | None = None
 
 
 def settle(
@@ -67,22 +67,24 @@ def judge(
         session: the session that starts again.
         workflows: all workflows that could be read, of all formats.
         known: whether the ledger had seen the session before this compaction.
-        compacted: whether there was a compaction; a resumed session claims no snapshot.
+        compacted: whether there was a compaction; a resumed session claims none.
 
     Returns:
-        The verdict. A snapshot that it used is claimed by now.
+        The verdict. The compaction that it used is claimed by now.
     """
-    snapshot = (
-        snapshots.claim(project, session, known=known) or snapshots.unanswered(project, session) if compacted else None
-    )
-    saved = [each.key for each in snapshot.workflows] if snapshot else []
+    conversation, compaction = conversations.of(project, session), None
+    if compacted:
+        compaction = compactions.claim(project, conversation, known=known)
+        compaction = compaction or compactions.unanswered(project, conversation)
+    saved = [each.key for each in compactions.saved(compaction)] if compaction else []
+    saver = compaction.conversation if compaction else ""
     holders = owners.holders(project, workflows)
-    if snapshot and snapshot.session != session:  # the compaction changed the id, so the old one is no other session
-        session_lineage.inherit(project, snapshot.session, session)
-    verdict, before = _decide(project, session, workflows, holders, saved, snapshot.session if snapshot else "")
+    if saver not in ("", session):  # the compaction changed the id, so the old one is no other session
+        session_lineage.inherit(project, saver, session)
+    verdict, before = _decide(project, session, workflows, holders, saved, saver)
     for each in before:
         session_lineage.inherit(project, each, session)
-    return replace(verdict, snapshot=snapshot)
+    return replace(verdict, compaction=compaction)
 
 
 def foresee(
@@ -141,17 +143,17 @@ def _decide(
 ) -> tuple[Verdict, set[str]]:
     """Return the verdict, with the ids that this session turns out to have had before.
 
-    The order: the session's own workflows (1), those that an unclaimed snapshot of this worktree names (2), those of a
-    session whose transcript this one continues (3) and, if no other live session may take any (`owners.takers`), those
-    of the branch that is checked out (4) and the newest (5). All of them are in this worktree.
+    The order: the session's own workflows (1), those that an unclaimed compaction of this worktree names (2), those of
+    a session whose transcript this one continues (3) and, if no other live session may take any (`owners.takers`),
+    those of the branch that is checked out (4) and the newest (5). All of them are in this worktree.
 
     Args:
         project: the project.
         session: the session that starts again.
         workflows: all workflows that could be read, of all formats.
         holders: the session that owns each, by the workflow's key.
-        saved: the keys of the workflows that this compaction's snapshot names, its session's own first.
-        saver: the session that left the snapshot; empty without a snapshot.
+        saved: the keys of the workflows that this compaction names, its session's own first.
+        saver: the session that announced it; empty without one.
     """
     unfinished = [each for each in owners.by_rank(workflows) if each.resumable]
     before = set[str]()

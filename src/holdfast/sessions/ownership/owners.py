@@ -10,7 +10,8 @@ from holdfast import clock
 from holdfast.errors import LedgerError
 from holdfast.files.redact import redact
 from holdfast.memory.store import new_id
-from holdfast.sessions.history import generations, timeline_event
+from holdfast.sessions import contents
+from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.sessions.ownership import sessions
 from holdfast.workflow.wording import clean
@@ -269,7 +270,7 @@ def changed_at(project: OpenProject, workflow: Workflow) -> str:
 
 def _changed_at(project: OpenProject, workflows: Collection[Workflow]) -> list[str]:
     """Return when each workflow was last changed (`changed_at`)."""
-    seen = generations.seen_at(project, {each.path: each.raw for each in workflows if not each.plan_at})
+    seen = contents.seen_at(project, {each.path: each.raw for each in workflows if not each.plan_at})
     return [each.plan_at or seen.get(each.path) or each.updated_at for each in workflows]
 
 

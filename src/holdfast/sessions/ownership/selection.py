@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import ChoiceError, HoldfastError, LedgerError, command_line
+from holdfast.sessions import archive
 from holdfast.sessions.compaction import save
-from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry, wording
 from holdfast.workflow.typed_names import named, short
@@ -16,7 +16,7 @@ from holdfast.workflow.wording import quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from holdfast.sessions.history.archive import Archived
+    from holdfast.sessions.archive import Archived
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Found, Workflow
 

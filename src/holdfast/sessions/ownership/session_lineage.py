@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.hook import Context, Event
 
 HISTORY = frozenset(
-    {"ownings", "seals", "deliveries", "losses", "costs", "reads", "readers", "agent_heirs"} | {"events", "session_ids"}
+    {"ownings", "compactions", "deliveries", "costs", "reads", "readers", "agent_heirs"} | {"events", "session_ids"}
 )
 """Tables that say what happened under an id, and to which transcript. Their rows stay."""
 CONTEXT = frozenset({"askings", "handler_state", "hints", "summaries", "todo_lists", "todo_tasks"})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import LedgerError
-from holdfast.sessions.compaction import deliveries
+from holdfast.sessions import deliveries
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:

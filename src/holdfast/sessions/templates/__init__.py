@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from holdfast import formats, paths
 from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
 from holdfast.files import tomlfile
-from holdfast.sessions.history import archive
+from holdfast.sessions import archive
 from holdfast.workflow import registry, typed_names
 from holdfast.workflow.wording import missing
 

@@ -15,7 +15,7 @@ from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs import view as views
 from holdfast.formats.wfs.commands import pages, targets, tasks, upkeep
 from holdfast.formats.wfs.foreign import foreign
-from holdfast.sessions.history import history
+from holdfast.sessions import phases
 from holdfast.sessions.ownership import owners
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def complete(name: str | None, anyway: bool, as_json: bool, project_dir: str | N
     before = store.current(project, name)
     _leave(project, [before.name], anyway)
     session = store.complete(project, before.name, anyway=anyway)
-    history.observe(project, views.of_session(project, session))
+    phases.observe(project, views.of_session(project, session))
     said = "was completed before" if before.standing == "completed" else "is completed"
     _tell(project, session, as_json, f"{session.name} {said}.")
 

@@ -11,7 +11,7 @@ from holdfast.formats.wfs import context, transitions, variables
 from holdfast.formats.wfs import steps as wfs_steps
 from holdfast.formats.wfs import view as views
 from holdfast.formats.wfs.commands import pages, targets
-from holdfast.sessions.history import history
+from holdfast.sessions import phases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +122,7 @@ def _stopped(project: Workspace, session: Session, task: Brief, steps: Sequence[
         return [f"{name} failed: {said[step.state]}."]
     after = transitions.block(project, session, task.id)
     reason = f"step {name} failed" + (", and a person has to decide" if step.state == "manual" else "")
-    history.observe(project, views.workflow(project, after.session, after.board), error=reason)
+    phases.observe(project, views.workflow(project, after.session, after.board), error=reason)
     return [f"{task.id} is blocked: {reason}. `holdfast wfs task start {task.id}` continues it."]
 
 

@@ -15,7 +15,7 @@ from holdfast.formats.wfs.commands import content as contents
 from holdfast.formats.wfs.commands import pages, steps, targets
 from holdfast.formats.wfs.edit import Edit
 from holdfast.formats.wfs.task import New
-from holdfast.sessions.history import history
+from holdfast.sessions import phases
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ def _tell(
     project: Workspace, after: After, as_json: bool, what: str, error: str = "", notes: Sequence[str] = ()
 ) -> None:
     workflow = views.workflow(project, after.session, after.board)
-    history.observe(project, workflow, error=error)
+    phases.observe(project, workflow, error=error)
     workflow_commands.take(project, workflow)
     if as_json:
         options.print_json(

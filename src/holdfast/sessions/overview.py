@@ -11,36 +11,28 @@ from holdfast import clock
 from holdfast.errors import LedgerError, StateError
 from holdfast.files import document
 from holdfast.formats import RECORDS
-from holdfast.sessions import agents, todolists
-from holdfast.sessions.compaction import snapshots
-from holdfast.sessions.history import generations, history
-from holdfast.sessions.history.history import History
+from holdfast.sessions import agents, compactions, contents, phases, todolists
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.phases import History
 from holdfast.workflow import facts, outside_reading, todos, views
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
     from holdfast.memory.rows import Agent
     from holdfast.project import OpenProject
+    from holdfast.sessions.compactions import CompactionReport
     from holdfast.workflow.model import Found, Problem, Workflow
 
 
+_RUNNING = ("session", "agent_type", "agent_id", "phase", "background")
 _RESULT = (
-    "session",
-    "agent_type",
-    "agent_id",
-    "phase",
-    "status",
-    "ended_at",
-    "last_message",
-    "digest",
-    "output",
-    "transcript",
+    *("session", "agent_type", "agent_id", "phase", "status", "ended_at", "last_message", "digest"),
+    *("output", "transcript"),
 )
-_BEFORE = "before "  # how the reason begins of a generation that a write found in the file (`statefile.write`)
+_BEFORE = "before "  # how the reason begins of a version that a write found in the file (`statefile.write`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +56,7 @@ class Save:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """The last time that a workflow was restored after a compaction.
-
-    Attributes:
-        at: UTC stamp.
-        session: the session it was restored in.
-        saved_at: when its snapshot was left (UTC stamp); None if PreCompact never fired.
-    """
+    """When and in which session a workflow was last restored, and when PreCompact fired before (None: it never did)."""
 
     at: str
     session: str
@@ -96,60 +82,45 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What the ledger knows of a workflow. If it can't be read, all is empty and `problem` says why."""
-
-    history: History = field(default_factory=History)
-    agents: tuple[Agent, ...] = ()
-    unused: tuple[Agent, ...] = ()
-    outside: frozenset[str] = frozenset()
-    recipients: tuple[Recipient, ...] = ()
-    last_save: Save | None = None
-    last_restore: Restore | None = None
-    owner: Session | None = None
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Overview:
     """Everything that is known about a workflow.
 
     Attributes:
         workflow: the workflow as in its file.
+        todos: its to-do list.
+        missing: its required readings that don't exist.
+        outside: its required readings outside the project, which nobody is asked to read.
+        archived: whether its file is gone, or holds another workflow by now.
+        moved: where its file was moved when it ended, None if it wasn't.
+        problems: files of the project that could not be read.
+        at: when this was gathered; running times count up to then.
         history: when its phases ran.
         agents: its running agents, of all sessions that may still run. Agents launched for no workflow count if they
             are the owner's or, without an owner, if their live session owns no unfinished workflow.
-        todos: its to-do list.
+        unused: the agents of the same sessions that have ended and whose results are not known to be used.
         recipients: the sessions that know a to-do list of it, the last told first.
         last_save: the last time its content was saved, None if never.
         last_restore: the last time it was restored, None if never.
         owner: the session that owns it, None for none.
-        missing: its required readings that don't exist.
-        outside: its required readings outside the project, which nobody is asked to read.
-        archived: whether its file is gone, or holds another workflow by now.
-        problems: files of the project that could not be read.
-        ledger: what is wrong with the ledger; empty if nothing is.
-        at: when this was gathered; running times count up to then.
-        unused: the agents of the same sessions that have ended and whose results are not known to be used.
-        moved: where its file was moved when it ended, None if it wasn't.
+        ledger: what is wrong with the ledger, so that it isn't known to have anything; empty if nothing is.
     """
 
     workflow: Workflow
-    history: History
-    agents: tuple[Agent, ...]
     todos: tuple[Mapping[str, str], ...]
-    recipients: tuple[Recipient, ...]
-    last_save: Save | None
-    last_restore: Restore | None
-    owner: Session | None
     missing: frozenset[str]
+    outside: frozenset[str]
     archived: bool
+    moved: Path | None
     problems: tuple[Problem, ...]
-    ledger: str
     at: datetime
+    history: History = field(default_factory=History)
+    agents: tuple[Agent, ...] = ()
     unused: tuple[Agent, ...] = ()
-    outside: frozenset[str] = frozenset()
-    moved: Path | None = None
+    recipients: tuple[Recipient, ...] = ()
+    last_save: Save | None = None
+    last_restore: Restore | None = None
+    owner: Session | None = None
+    ledger: str = ""
 
     @property
     def place(self) -> str:
@@ -165,24 +136,42 @@ def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
         workflow: one of the workflows found, or one of the archive.
         found: the project's workflows and problems.
     """
-    known = _known(project, workflow, found)
-    return Overview(
+    plain = Overview(
         workflow=workflow,
-        history=known.history,
-        agents=known.agents,
         todos=tuple(todos.todo_list(workflow)),
-        recipients=known.recipients,
-        last_save=known.last_save,
-        last_restore=known.last_restore,
-        owner=known.owner,
         missing=missing_reading(project, workflow),
         outside=outside(project, workflow),
-        moved=_moved(project, workflow),
         archived=workflow.key not in {each.key for each in found.workflows},
+        moved=_moved(project, workflow),
         problems=found.problems,
-        ledger=known.problem,
         at=clock.now(),
-        unused=known.unused,
+    )
+    try:
+        return _with_ledger(project, plain, found)
+    except LedgerError as error:
+        return replace(plain, ledger=str(error))
+
+
+def _with_ledger(project: OpenProject, plain: Overview, found: Found) -> Overview:
+    """Return an overview with what the ledger knows. Raises LedgerError."""
+    workflow = plain.workflow
+    owner = owners.owner(project, workflow)
+    listed = {str(row["id"]): row for row in sessions.all_of(project)}
+    live, gone = sessions.live_others(project, ""), sessions.ended_ids(project)
+    reports = compactions.naming(project, workflow.key)
+    free = _free(project, workflow, owner, live, found)
+    running = agents.in_flight(project, workflow.key, free)
+    ended = agents.unused(project, workflow.key, free)
+    return replace(
+        plain,
+        history=phases.of(project, workflow),
+        agents=tuple(each for each in running if each.conversation not in gone),
+        unused=tuple(each for each in ended if each.conversation not in gone),
+        recipients=_recipients(project, workflow),
+        last_save=_last_save(project, workflow, reports),
+        last_restore=_last_restore(reports),
+        owner=Session(owner, owner in live, str(listed.get(owner, {}).get("last_seen", ""))) if owner else None,
+        ledger=project.ledger.problem or "",
     )
 
 
@@ -230,29 +219,6 @@ def _moved(project: OpenProject, workflow: Workflow) -> Path | None:
     return None
 
 
-def _known(project: OpenProject, workflow: Workflow, found: Found) -> _Known:
-    try:
-        owner = owners.owner(project, workflow)
-        listed = {str(row["id"]): row for row in sessions.all_of(project)}
-        live, gone = sessions.live_others(project, ""), sessions.ended_ids(project)
-        naming = snapshots.naming(project, workflow.key)
-        free = _free(project, workflow, owner, live, found)
-        flying = agents.in_flight(project, workflow.key, free)
-        landed = agents.unused(project, workflow.key, free)
-        return _Known(
-            history=history.of(project, workflow),
-            agents=tuple(each for each in flying if each.conversation not in gone),
-            unused=tuple(each for each in landed if each.conversation not in gone),
-            recipients=_recipients(project, workflow),
-            last_save=_last_save(project, workflow, naming),
-            last_restore=_last_restore([each for each in naming if not snapshots.not_restored(project, each)]),
-            owner=Session(owner, owner in live, str(listed.get(owner, {}).get("last_seen", ""))) if owner else None,
-            problem=project.ledger.problem or "",
-        )
-    except LedgerError as error:
-        return _Known(problem=str(error))
-
-
 def _free(
     project: OpenProject, workflow: Workflow, owner: str | None, live: set[str], found: Found
 ) -> Callable[[str], bool]:
@@ -271,42 +237,37 @@ def _recipients(project: OpenProject, workflow: Workflow) -> tuple[Recipient, ..
     return tuple(Recipient(row["session"], row["told_at"], row["digest"] == present) for row in rows)
 
 
-def _last_save(project: OpenProject, workflow: Workflow, naming: list[snapshots.Snapshot]) -> Save | None:
+def _last_save(project: OpenProject, workflow: Workflow, reports: Sequence[CompactionReport]) -> Save | None:
     present = hashlib.sha256(workflow.raw).hexdigest()
     saves = [
-        Save(snapshot.sealed_at, snapshot.why, snapshot.session, current=each.digest == present)
-        for snapshot in naming
-        for each in snapshot.workflows
-        if each.key == workflow.key
-        and snapshot.why != "none"  # else it only marks a restore whose PreCompact never fired
+        Save(each.announced_at, each.row.trigger, each.row.conversation, current=saved.digest == present)
+        for each in reports
+        for saved in each.workflows
+        if each.announced_at and saved.key == workflow.key
     ]
-    # A generation of what a write found doesn't prove that the write happened; only written content is a save.
-    kept = [each for each in generations.all(project, workflow.path) if not each["why"].startswith(_BEFORE)]
-    # The path may be used again by another workflow, so a generation with this very content comes first.
-    same = next((each for each in kept if each["digest"] == present), None)
-    if last := same or next(iter(kept), None):
-        saves.append(Save(last["at"], reason=last["why"], current=same is not None))
+    # A version of what a write found doesn't prove that the write happened; only written content is a save.
+    versions = [each for each in contents.list_versions(project, workflow.path) if not each.why.startswith(_BEFORE)]
+    # The path may be used again by another workflow, so a version with this very content comes first.
+    same = next((each for each in versions if each.digest == present), None)
+    if last := same or next(iter(versions), None):
+        saves.append(Save(last.at, reason=last.why, current=same is not None))
     return max(saves, key=lambda save: save.at, default=None)
 
 
-def _last_restore(naming: list[snapshots.Snapshot]) -> Restore | None:
+def _last_restore(reports: Sequence[CompactionReport]) -> Restore | None:
     restores = [
-        Restore(snapshot.claimed_at, snapshot.claimed_by, None if snapshot.why == "none" else snapshot.sealed_at)
-        for snapshot in naming
-        if snapshot.claimed_by and snapshot.claimed_at
+        Restore(each.came_at, each.row.restored_in, each.announced_at)
+        for each in reports
+        if each.came_at and not each.not_restored
     ]
     return max(restores, key=lambda restore: restore.at, default=None)
 
 
-def _phase_history(seen: History, phase: str) -> dict[str, Any] | None:
-    each = seen.phases.get(phase)
-    return _named(each, "attempts", "started_at", "ended_at", "seconds", "error") if each else None
+def _phase_history(history: History, phase: str) -> dict[str, Any] | None:
+    each = history.phases.get(phase)
+    return {name: value for name, value in asdict(each).items() if name != "phase"} if each else None
 
 
 def _in_flight(agent: Agent) -> dict[str, Any]:
     values = agents.as_json(agent, "session", "agent_type", "agent_id", "phase", "background")
     return values | {"agent_id": agent.run or None, "since": agent.launched_at}
-
-
-def _named(thing: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(thing, name) for name in names}

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions.compaction import compactions, deliveries
+from holdfast.sessions import deliveries
+from holdfast.sessions.compaction import compactions
 from tests.handmade import ME, OTHER, together, workspace
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
-WRITTEN = Path(__file__).parents[1] / "transcripts"
+WRITTEN = Path(__file__).parent / "transcripts"
 MARK = "RESTORED AFTER COMPACTION"
 
 
@@ -30,10 +31,10 @@ def begin(project: Workspace, transcript: str = "", session: str = ME, mark: str
         event="SessionStart",
         workflow="compaction:x#y",
         title="Release",
-        mark=mark,
-        units=4711,
+        digest=mark,
+        characters=4711,
         omitted=3,
-        step=1,
+        decided_by=1,
         transcript=transcript,
     )
 
@@ -84,7 +85,7 @@ def test_only_one_of_several_processes_gives_guidance_again(project: Workspace, 
         tmp_path,
         ["one", "two", "three", "four"],
         deed=f"found = deliveries.settle(project, {ME!r})\nprint('told' if found else 'not')",
-        before="from holdfast.sessions.compaction import deliveries\n",
+        before="from holdfast.sessions import deliveries\n",
     )
 
     assert sorted(each.strip() for each in said) == ["not", "not", "not", "told"]

@@ -1,6 +1,7 @@
 """The history of phases: when each ran, how often it was attempted, and the errors of its failures.
 
-The files of the formats hold none of this (R000-38). The ledger observes them and stores one row for each attempt.
+The files of the formats hold none of this (R000-38). The ledger observes them: `workflows` has the last observation,
+and each change is an event in the log. A phase's history is a fold over its events.
 """
 
 from __future__ import annotations
@@ -8,24 +9,23 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import clock, log
 from holdfast.errors import LedgerError
-from holdfast.files.redact import beginning
+from holdfast.files.redact import beginning, redact
 from holdfast.formats import RECORDS
-from holdfast.sessions.history import archive, timeline_event
-from holdfast.sessions.history.timeline_event import TimelineEvent
+from holdfast.memory.log import note
+from holdfast.memory.rows import Event, WorkflowRow
+from holdfast.sessions import archive
+from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from holdfast.project import OpenProject
-    from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
-_OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
-_LAST = f"{_OF_WORKFLOW} AND phase = ? AND number = (SELECT MAX(number) FROM attempts {_OF_WORKFLOW} AND phase = ?)"
 _ERROR_LIMIT_CHARS = 2_000  # characters of an error's text
 
 
@@ -110,17 +110,14 @@ def observe_all(project: OpenProject, workflows: Iterable[Workflow]) -> None:
 def of(project: OpenProject, workflow: Workflow) -> History:
     """Return what the ledger saw of a workflow. If the ledger can't be read, log that and return an empty history."""
     try:
-        rows = project.ledger.rows(
-            f"SELECT * FROM attempts {_OF_WORKFLOW} ORDER BY number",
-            *_key(project, workflow),
+        events = project.ledger.table(Event).where(
+            worktree=project.worktree, workflow=workflow.key, kind="phase", order="at, id"
         )
     except LedgerError as refused:
         log.write("warning", f"the history of {workflow.place} can't be read: {refused}")
         return History()
-    by_phase: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        by_phase.setdefault(row["phase"], []).append(row)
-    phases = {phase: _summed(phase, attempts) for phase, attempts in by_phase.items()}
+    attempts = _attempts(events, _running(workflow))
+    phases = {phase: _summed(phase, list(each.values())) for phase, each in attempts.items()}
     if not phases:
         return History()
     started = min(each.started_at for each in phases.values())
@@ -128,45 +125,38 @@ def of(project: OpenProject, workflow: Workflow) -> History:
     return History(phases, started, ended or None, _between(started, ended or None))
 
 
-def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
-    """Return the events that are asked for: phases that began and ended."""
-    began = timeline_event.newest(project, asked, table="attempts", at="started_at", session="")
-    ended = timeline_event.newest(project, asked, table="attempts", at="ended_at", session="")
-    told = [(row, row["started_at"], "phase began", "") for row in began if _begun(row)]
-    ends = [(row, row["ended_at"], f"phase {_ENDS.get(row['outcome'], 'ended')}", _error(row)) for row in ended]
-    # Within one moment, a phase ends before the next begins, but after its own beginning, if that was seen.
-    told = [each for each in ends if not _in_a_moment(each[0])] + told
-    told += [each for each in ends if _in_a_moment(each[0])]
-    return [
-        TimelineEvent(
-            *(at, "phase", what, "", row["workflow"], "", row["phase"]),
-            detail="; ".join(filter(None, (f"attempt {row['number']}" if row["number"] > 1 else "", error))),
-            worktree=row["worktree"],
-            data={"attempt": row["number"], "outcome": row["outcome"], "error": row["error"]},
-        )
-        for row, at, what, error in told
-    ]
+@dataclass
+class _Attempt:
+    """One attempt at a phase: when it began and ended (UTC stamps), its outcome, and its last error."""
+
+    started_at: str
+    ended_at: str | None = None
+    outcome: str = ""
+    error: str = ""
 
 
-def _error(row: Mapping[str, Any]) -> str:
-    """Return the error that a phase ended with; empty for a completed phase, whatever had blocked it before."""
-    return "" if row["outcome"] == "completed" else str(row["error"])
+def _attempts(events: Iterable[Event], running: tuple[str, ...]) -> dict[str, dict[int, _Attempt]]:
+    """Return the attempts by phase and number. A phase that was passed over only has the event of its end."""
+    found: dict[str, dict[int, _Attempt]] = {}
+    for event in events:
+        data = json.loads(event.data)
+        attempt = found.setdefault(event.phase, {}).setdefault(data["attempt"], _Attempt(event.at))
+        if event.what not in ("began", *running) and event.what != attempt.outcome:
+            attempt.ended_at = event.at
+        attempt.outcome = event.what
+        attempt.error = data["error"] or attempt.error
+    return found
 
 
-def _begun(row: Mapping[str, Any]) -> bool:
-    """Return whether a phase was seen to begin. A phase that was passed over was only seen to be over."""
-    return bool(row["begun"])
-
-
-def _in_a_moment(row: Mapping[str, Any]) -> bool:
-    return _begun(row) and row["started_at"] == row["ended_at"]
-
-
-_ENDS = {"completed": "completed", "failed": "failed", "left": "left", "blocked": "blocked"}
+def _running(workflow: Workflow) -> tuple[str, ...]:
+    """Return the statuses of a phase whose attempt goes on. Where a format retries what is blocked, that ends it."""
+    return tuple(each for each in ("active", "blocked") if each not in RECORDS[workflow.format].RETRIED)
 
 
 def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at: str | None) -> None:
-    before = _seen(project, workflow)
+    """Store an observation that differs from the last one, and append to the log what moved."""
+    table = project.ledger.table(WorkflowRow)
+    before = _seen(table.one(worktree=project.worktree, workflow=workflow.key))
     now = clock.stamp()
     when = at or max(min(workflow.updated_at, now), before.at if before else "")
     states, olds = _states(workflow, before), before.phases if before else {}
@@ -184,13 +174,9 @@ def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at:
         archive.keep(project, workflow, when)
     elif before and before.finished and not workflow.finished:
         archive.drop(project, workflow)
-    project.ledger.run(
-        "INSERT INTO phases_seen (project, worktree, workflow, host, client, finished, phases, at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow)"
-        " DO UPDATE SET finished = excluded.finished, phases = excluded.phases, at = excluded.at",
-        *(*_key(project, workflow), project.host, project.client.NAME),
-        *(int(workflow.finished), phases, when),
-    )
+    values = {"phases": phases, "finished": workflow.finished, "observed_at": when}
+    table.add(WorkflowRow(project.worktree, workflow.key))
+    table.update(values, worktree=project.worktree, workflow=workflow.key)
 
 
 def _states(workflow: Workflow, before: _Seen | None) -> dict[str, tuple[int, str]]:
@@ -208,56 +194,43 @@ def _states(workflow: Workflow, before: _Seen | None) -> dict[str, tuple[int, st
 def _move(
     project: OpenProject, workflow: Workflow, phase: str, change: tuple[str | None, str], when: str, error: str
 ) -> None:
-    """Store what a phase's change of status means for its attempts. An old status of None was never seen."""
+    """Append to the log what a phase's change of status means. An old status of None was never seen."""
     old, new = change
-    retried = RECORDS[workflow.format].RETRIED
-    running = ("active",) if "blocked" in retried else ("active", "blocked")
-    ended = ("completed", *retried)
-    if new in running and old not in running:
-        _begin(project, workflow, phase, when, None, new, error)
-    elif new in ended and old == "pending":  # it was not seen to begin
-        _begin(project, workflow, phase, when, when, new, error)
-    elif new != old and old in running:
-        _end(project, workflow, phase, None if new in running else when, "left" if new == "pending" else new, error)
-    elif new != old and old in ended and new in ended:
-        _end(project, workflow, phase, when, new, error)
-    elif error:
-        _end(project, workflow, phase, None, new, error)
+    running, ended = _running(workflow), ("completed", *RECORDS[workflow.format].RETRIED)
+    began = new in running and old not in running
+    passed_over = new in ended and old == "pending"  # it was not seen to begin
+    attempt = _last_attempt(project, workflow, phase) + (began or passed_over)
+    happened = [new] if error else []
+    if began:
+        happened = ["began", "blocked"] if new == "blocked" else ["began"]
+    elif passed_over or (new != old and (old in running or (old in ended and new in ended))):
+        happened = [] if new == "active" else ["left" if new == "pending" else new]
+    about = {"workflow": workflow.key, "title": redact(clean(workflow.title)), "phase": phase}
+    for what in happened if attempt else ():
+        data = {"attempt": attempt, "error": "" if what == "began" else error}
+        note(project, "phase", what, at=when, data=data, **about)
 
 
-def _begin(
-    project: OpenProject, workflow: Workflow, phase: str, started: str, ended: str | None, outcome: str, error: str
-) -> None:
-    key = _key(project, workflow)
-    project.ledger.run(
-        "INSERT INTO attempts (project, worktree, workflow, phase, number, host, client, started_at, ended_at, outcome,"
-        " error, begun) SELECT ?, ?, ?, ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?"
-        f" FROM attempts {_OF_WORKFLOW} AND phase = ?",
-        *(*key, phase, project.host, project.client.NAME, started, ended, outcome, error),
-        *(int(ended is None), *key, phase),
+def _last_attempt(project: OpenProject, workflow: Workflow, phase: str) -> int:
+    """Return the number of a phase's last attempt; 0 if none was seen."""
+    row = project.ledger.one(
+        "SELECT MAX(json_extract(data, '$.attempt')) AS number FROM events"
+        " WHERE worktree = ? AND workflow = ? AND kind = 'phase' AND phase = ?",
+        *(project.worktree, workflow.key, phase),
     )
+    return int(row["number"] or 0) if row else 0
 
 
-def _end(project: OpenProject, workflow: Workflow, phase: str, when: str | None, outcome: str, error: str) -> None:
-    """Set the outcome of the last attempt. `when` None leaves its end as it is, and an empty `error` its error."""
-    key = _key(project, workflow)
-    project.ledger.run(
-        "UPDATE attempts SET outcome = ?, ended_at = COALESCE(?, ended_at),"
-        f" error = CASE WHEN ? = '' THEN error ELSE ? END {_LAST}",
-        *(outcome, when, error, error, *key, phase, *key, phase),
-    )
-
-
-def _summed(phase: str, attempts: list[dict[str, Any]]) -> PhaseHistory:
+def _summed(phase: str, attempts: list[_Attempt]) -> PhaseHistory:
     last = attempts[-1]
-    errors = [row["error"] for row in attempts if row["error"]]
+    errors = [each.error for each in attempts if each.error]
     return PhaseHistory(
         phase=phase,
         attempts=len(attempts),
-        started_at=attempts[0]["started_at"],
-        ended_at=last["ended_at"],
-        seconds=sum(_between(row["started_at"], row["ended_at"]) for row in attempts),
-        error=errors[-1] if errors and last["outcome"] != "completed" else "",
+        started_at=attempts[0].started_at,
+        ended_at=last.ended_at,
+        seconds=sum(_between(each.started_at, each.ended_at) for each in attempts),
+        error=errors[-1] if errors and last.outcome != "completed" else "",
     )
 
 
@@ -266,15 +239,11 @@ def _between(started: str, ended: str | None) -> float:
     return max((last - first).total_seconds(), 0.0) if first and last else 0.0
 
 
-def _seen(project: OpenProject, workflow: Workflow) -> _Seen | None:
-    row = project.ledger.one(f"SELECT * FROM phases_seen {_OF_WORKFLOW}", *_key(project, workflow))
-    if row is None:
+def _seen(row: WorkflowRow | None) -> _Seen | None:
+    if row is None or not row.phases:
         return None
-    return _Seen(
-        {phase: (number, status) for phase, number, status in json.loads(row["phases"])},
-        bool(row["finished"]),
-        row["at"],
-    )
+    phases = {phase: (number, status) for phase, number, status in json.loads(row.phases)}
+    return _Seen(phases, row.finished, row.observed_at)
 
 
 def _unmoved(project: OpenProject, workflows: Mapping[str, tuple[bool, str]]) -> set[str]:
@@ -288,9 +257,9 @@ def _unmoved(project: OpenProject, workflows: Mapping[str, tuple[bool, str]]) ->
     """
     rows = project.ledger.by_value(
         "workflow",
-        list(workflows),
-        "SELECT workflow, finished, phases FROM phases_seen WHERE project = ?1 AND worktree = ?2 AND workflow IN (*)",
-        *(project.key, project.worktree),
+        workflows,
+        "SELECT workflow, finished, phases FROM workflows WHERE worktree = ?1 AND workflow IN (*)",
+        project.worktree,
     )
     return {key for key, row in rows.items() if (bool(row["finished"]), row["phases"]) == workflows[key]}
 
@@ -303,7 +272,3 @@ def _listed(workflow: Workflow) -> str:
     quoted = json.encoder.encode_basestring_ascii
     listed = [f'[{quoted(each.id)}, {each.number}, "{each.status}"]' for each in workflow.phases]
     return f"[{', '.join(listed)}]"
-
-
-def _key(project: OpenProject, workflow: Workflow) -> tuple[str, str, str]:
-    return project.key, project.worktree, workflow.key

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.sessions.history import recordings
+from holdfast.sessions import recordings
 from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, together
 
@@ -80,7 +80,7 @@ def test_lines_of_events_at_once_never_mix(project: Workspace) -> None:
         project.root,
         ["a", "b", "c"],
         deed=f"for number in range(10): recordings.append(project, {ME!r}, {{'text': me * 20_000}})",
-        before="from holdfast.sessions.history import recordings",
+        before="from holdfast.sessions import recordings",
     )
 
     written = lines(recordings.folder(project) / f"{ME}.jsonl")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.sessions.history import archive
+from holdfast.sessions import archive
 from holdfast.sessions.ownership import selection
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
@@ -40,7 +40,7 @@ def test_a_workflow_comes_back_as_it_was(project: Workspace) -> None:
 def test_what_a_later_version_adds_is_left_out(project: Workspace) -> None:
     """An unknown field in the ledger is no reason to lose the row."""
     archive.keep(project, handmade.workflow(project.root, status="completed"), "2026-03-01T10:00:00.000000Z")
-    project.ledger.run('UPDATE archive SET said = REPLACE(said, \'{"format"\', \'{"later": 1, "format"\')')
+    project.ledger.run('UPDATE workflows SET fields = REPLACE(fields, \'{"format"\', \'{"later": 1, "format"\')')
     assert [each.workflow.title for each in archive.entries(project)] == ["Release"]
 
 
@@ -81,6 +81,6 @@ def test_last_completed_workflow_is_found_with_or_without_its_file(project: Work
 def test_archive_of_another_worktree_isnt_shown(project: Workspace) -> None:
     """The archive is shared by all checkouts of a repository."""
     over(project, "Book", "10:00:00")
-    project.ledger.run("UPDATE archive SET worktree = '/elsewhere'")
+    project.ledger.run("UPDATE workflows SET worktree = '/elsewhere'")
 
     assert archive.last(project, ()) is None

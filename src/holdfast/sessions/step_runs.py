@@ -20,13 +20,13 @@ LIMIT_CHARS = 20_000  # of a step's output that are stored
 MOST = 2_000  # steps per project; the oldest go
 
 
-def record(project: OpenProject, workflow: str, task: str, step: str, outcome: Outcome, output: str) -> None:
+def record(project: OpenProject, workflow: str, unit: str, step: str, outcome: Outcome, output: str) -> None:
     """Record the result of a step, in place of an earlier one.
 
     Args:
         project: the project.
         workflow: the workflow's key.
-        task: the task's id.
+        unit: the id of the unit, such as a task.
         step: the step's name.
         outcome: how it ended.
         output: its output, of which the first `LIMIT_CHARS` characters are stored.
@@ -34,19 +34,18 @@ def record(project: OpenProject, workflow: str, task: str, step: str, outcome: O
     Raises:
         LedgerError: it can't be stored.
     """
-    table = project.ledger.table(rows.StepRun)
+    table, place = project.ledger.table(rows.StepRun), (project.worktree, workflow, unit, step)
     text = beginning(output, LIMIT_CHARS).encode("utf-8", "replace").decode()
     with project.ledger.transaction():
-        before = table.one(worktree=project.worktree, workflow=workflow, unit=task, step=step)
+        before = table.one(**dict(zip(rows.StepRun.KEY, place, strict=True)))
         failures = (before.failures if before else 0) + 1 if outcome == "failed" else 0
-        place = (project.worktree, workflow, task, step)
         table.put(rows.StepRun(*place, outcome, text, failures, clock.stamp()))
         table.prune("at", MOST)
 
 
-def of(project: OpenProject, workflow: str, task: str) -> dict[str, StepRun]:
-    """Return the results of a task's steps, by step name. Raises LedgerError."""
-    found = project.ledger.table(rows.StepRun).where(worktree=project.worktree, workflow=workflow, unit=task)
+def of(project: OpenProject, workflow: str, unit: str) -> dict[str, StepRun]:
+    """Return the results of a unit's steps, by step name. Raises LedgerError."""
+    found = project.ledger.table(rows.StepRun).where(worktree=project.worktree, workflow=workflow, unit=unit)
     return {
         each.step: StepRun(each.step, cast("Outcome", each.outcome), each.output, each.failures, each.at)
         for each in found

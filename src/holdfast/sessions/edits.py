@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.sessions.history import generations, history
+from holdfast.sessions import contents, phases
 from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import places, registry, wording
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def save(event: Call, context: Context, path: Path, why: str) -> list[wording.Message]:
-    """Keep a generation of a written state file, or merge a memory file or plan; see `holdfast.workflows.save`."""
+    """Store a version of a written state file, or merge a memory file or plan; see `holdfast.workflows.save`."""
     project = Workspace.of(context.project)
     own = places.is_state(context.root, path) or places.is_list(context.root, path)
     saved = path if own else _merged(event, context, path)
@@ -27,8 +27,8 @@ def save(event: Call, context: Context, path: Path, why: str) -> list[wording.Me
         now = _followed(context, workflow, saved, why) if saved and not workflow.recovered else None
         if now is None:
             continue
-        generations.keep(project, now.path, now.raw, why=why)
-        history.observe(project, now)
+        contents.keep(project, now.path, now.raw, why=why)
+        phases.observe(project, now)
         owners.take(project, now, event.session_id)
         said += [each for each in now.warnings if each not in workflow.warnings]
     lead = "Your edit alone doesn't change this workflow."

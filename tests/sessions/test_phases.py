@@ -12,7 +12,8 @@ import pytest
 from holdfast import clock, log
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.sessions.history import history
+from holdfast.memory.rows import Event
+from holdfast.sessions import phases
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
 from holdfast.workflow.model import Changes, Start, Workflow
@@ -47,9 +48,9 @@ def begun(project: Workspace) -> Workflow:
     return verbs.begin(project, hybrid.start(project, Start(title="Ship", phases=PHASES)))
 
 
-def seen(project: Workspace, phase: str = "phase_0") -> history.PhaseHistory:
+def seen(project: Workspace, phase: str = "phase_0") -> phases.PhaseHistory:
     (workflow,) = hybrid.find(project).workflows
-    return history.of(project, workflow).phases[phase]
+    return phases.of(project, workflow).phases[phase]
 
 
 def edited(project: Workspace, moment: str, edit: Callable[[dict[str, Any]], None]) -> Workflow:
@@ -108,7 +109,7 @@ def test_a_file_from_the_past_never_ends_a_phase_before_it_began(project: Worksp
     begun(project)
     at("12:00:00")
     workflow = edited(project, "2020-01-01T00:00:00Z", lambda data: data["phases"][0].update(status="failed"))
-    history.observe(project, workflow)
+    phases.observe(project, workflow)
     assert (seen(project).ended_at, seen(project).seconds) == ("2026-03-01T10:00:00.000000Z", 0.0)
 
 
@@ -116,7 +117,7 @@ def test_phase_set_back_to_pending_ends_its_attempt(project: Workspace, at: Call
     """Active to pending ends the attempt; starting it again is another one."""
     begun(project)
     at("10:01:00")
-    history.observe(project, edited(project, clock.stamp(), lambda data: data["phases"][0].update(status="pending")))
+    phases.observe(project, edited(project, clock.stamp(), lambda data: data["phases"][0].update(status="pending")))
     assert (seen(project).attempts, seen(project).seconds, seen(project).error) == (1, 60.0, "")
     hybrid.move(project, "phase_0", "active")
     assert (seen(project).attempts, seen(project).ended_at) == (2, None)
@@ -124,12 +125,12 @@ def test_phase_set_back_to_pending_ends_its_attempt(project: Workspace, at: Call
 
 def test_a_workflow_met_half_way_has_only_what_was_seen(project: Workspace) -> None:
     """Phases completed before the first look have no times."""
-    phases = [{"title": "A", "status": "completed"}, {"title": "B", "status": "active"}]
+    listed = [{"title": "A", "status": "completed"}, {"title": "B", "status": "active"}]
     path = project.root / ".claude/state/workflow.json"
     path.parent.mkdir(parents=True)
-    path.write_text(json.dumps({"id": "wf_20260101_000000", "task": "T", "status": "active", "phases": phases}))
-    history.observe(project, hybrid.find(project).workflows[0])
-    assert set(history.of(project, hybrid.find(project).workflows[0]).phases) == {"phase_1"}
+    path.write_text(json.dumps({"id": "wf_20260101_000000", "task": "T", "status": "active", "phases": listed}))
+    phases.observe(project, hybrid.find(project).workflows[0])
+    assert set(phases.of(project, hybrid.find(project).workflows[0]).phases) == {"phase_1"}
 
 
 def test_a_compaction_workflow_has_a_history_too(project: Workspace, at: Callable[[str], str]) -> None:
@@ -138,14 +139,14 @@ def test_a_compaction_workflow_has_a_history_too(project: Workspace, at: Callabl
     at("10:05:00")
     workflow = verbs.done(project, workflow)
     workflow = verbs.update(project, workflow, Changes(status="blocked", error="no key"))
-    found = history.of(project, workflow).phases
+    found = phases.of(project, workflow).phases
     assert (found["phase_1"].seconds, found["phase_1"].ended_at) == (300.0, "2026-03-01T10:05:00.000000Z")
     assert (found["phase_2"].ended_at, found["phase_2"].error) == (None, "no key")
     at("10:06:00")
     workflow = verbs.update(project, workflow, Changes(status="active"))
     over = verbs.done(project, workflow, everything=True)
-    assert history.of(project, over).seconds == 360.0
-    assert history.of(project, over).phases["phase_2"].error == ""
+    assert phases.of(project, over).seconds == 360.0
+    assert phases.of(project, over).phases["phase_2"].error == ""
 
 
 def test_a_recovered_state_moves_nothing(project: Workspace, at: Callable[[str], str]) -> None:
@@ -153,13 +154,13 @@ def test_a_recovered_state_moves_nothing(project: Workspace, at: Callable[[str],
     verbs.done(project, begun(project))
     at("12:00:00")
     now = edited(project, "2026-03-01T11:00:00Z", lambda data: data["phases"][1].update(status="completed"))
-    history.observe(project, now)
+    phases.observe(project, now)
     (project.root / ".claude/state/workflow.json").write_text("{")
     (recovered,) = hybrid.find(project).workflows
     assert recovered.recovered
     assert recovered.phases[1].status == "active"
-    history.observe(project, recovered)
-    second = history.of(project, now).phases["phase_1"]
+    phases.observe(project, recovered)
+    second = phases.of(project, now).phases["phase_1"]
     assert (second.attempts, second.ended_at) == (1, "2026-03-01T11:00:00.000000Z")
 
 
@@ -168,8 +169,8 @@ def test_phase_removed_from_the_file_ends_its_attempt(project: Workspace, at: Ca
     begun(project)
     at("10:10:00")
     workflow = edited(project, "2026-03-01T10:05:00Z", lambda data: data["phases"].pop(0))
-    history.observe(project, workflow)
-    gone = history.of(project, workflow).phases["phase_0"]
+    phases.observe(project, workflow)
+    gone = phases.of(project, workflow).phases["phase_0"]
     assert (gone.ended_at, gone.seconds) == ("2026-03-01T10:05:00.000000Z", 300.0)
 
 
@@ -178,11 +179,13 @@ def test_a_compaction_workflow_set_back_leaves_the_later_phase(project: Workspac
     workflow = verbs.update(project, compaction.start(project, Start(title="Loop", total=4)), Changes(current=3))
     at("10:05:00")
     workflow = verbs.update(project, workflow, Changes(current=2))
-    found = history.of(project, workflow).phases
-    rows = project.ledger.rows("SELECT phase, outcome FROM attempts ORDER BY phase")
-    assert [(row["phase"], row["outcome"]) for row in rows] == [
+    found = phases.of(project, workflow).phases
+    events = project.ledger.table(Event).where(kind="phase", order="phase, id")
+    assert [(each.phase, each.what) for each in events] == [
+        ("phase_1", "began"),
         ("phase_1", "completed"),
-        ("phase_2", "active"),
+        ("phase_2", "began"),
+        ("phase_3", "began"),
         ("phase_3", "left"),
     ]
     assert (found["phase_3"].seconds, found["phase_2"].ended_at) == (300.0, None)
@@ -199,7 +202,7 @@ def test_failing_ledger_stops_no_verb(
 
     monkeypatch.setattr(project.ledger, "_attempt", refuse)
     assert verbs.done(project, workflow).position == "2/3"
-    assert history.of(project, workflow) == history.History()
+    assert phases.of(project, workflow) == phases.History()
     said = "\n".join(log.tail(50))
     assert "weren't remembered" in said
     assert "can't be read" in said

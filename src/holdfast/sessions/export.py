@@ -9,7 +9,7 @@ from holdfast import clock, log, paths
 from holdfast.errors import StateError
 from holdfast.files.document import read
 from holdfast.files.redact import redact_value
-from holdfast.sessions.history import recordings
+from holdfast.sessions import recordings
 from holdfast.version import version
 from holdfast.workflow import registry, views
 

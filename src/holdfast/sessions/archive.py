@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import capture, clock, log
 from holdfast.errors import LedgerError
-from holdfast.sessions.history import timeline_event
-from holdfast.sessions.history.timeline_event import TimelineEvent
+from holdfast.files.redact import redact
+from holdfast.memory.log import note
+from holdfast.memory.rows import WorkflowRow
 from holdfast.workflow.model import Phase, Workflow
+from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from holdfast.project import OpenProject
-    from holdfast.sessions.history.timeline_event import Asked
 
-KEPT = 1_000  # workflows of one project; the oldest go
+MOST = 1_000  # workflows of one project; the oldest go
 
-_OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
 _APART = ("path", "raw", "root")  # not JSON: stored in columns of their own, or known anyway
 _TUPLES = ("reading", "reminders", "warnings", "remarks", "due", "needs")
+_EMPTY: dict[str, Any] = {"completed_at": None, "path": "", "fields": "", "content": b""}
 
 
 class Archived(NamedTuple):
@@ -38,16 +39,18 @@ def keep(project: OpenProject, workflow: Workflow, at: str) -> None:
     """Put a workflow into the archive, unless the user excludes its file from capture. Raises LedgerError."""
     if not capture.allowed(project.config, workflow.path):
         return
-    said = {each.name: getattr(workflow, each.name) for each in fields(workflow) if each.name not in _APART}
-    said["phases"] = [phase._asdict() for phase in workflow.phases]
-    project.ledger.run(
-        "INSERT INTO archive (project, worktree, workflow, host, client, path, said, content, completed_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow) DO UPDATE SET"
-        " said = excluded.said, content = excluded.content, completed_at = excluded.completed_at",
-        *(project.key, project.worktree, workflow.key, project.host, project.client.NAME),
-        *(workflow.place, json.dumps(said), workflow.raw, at),
-    )
-    project.ledger.prune(project.key, "archive", "completed_at", KEPT, key="project, worktree, workflow")
+    values = {each.name: getattr(workflow, each.name) for each in fields(workflow) if each.name not in _APART}
+    values["phases"] = [phase._asdict() for phase in workflow.phases]
+    columns = {"completed_at": at, "path": workflow.place, "fields": json.dumps(values), "content": workflow.raw}
+    table = project.ledger.table(WorkflowRow)
+    with project.ledger.transaction():
+        table.add(WorkflowRow(project.worktree, workflow.key))
+        table.update(columns, worktree=project.worktree, workflow=workflow.key)
+        newest = "SELECT completed_at FROM workflows WHERE completed_at IS NOT NULL ORDER BY completed_at DESC"
+        table.update(_EMPTY, f"completed_at <= ({newest} LIMIT 1 OFFSET ?)", MOST)
+        status = "cancelled" if workflow.abandoned else workflow.status
+        about = {"workflow": workflow.key, "title": redact(clean(workflow.title))}
+        note(project, "archive", "archived", at=at, data={"status": status}, **about)
 
 
 def shelve(project: OpenProject, workflow: Workflow) -> None:
@@ -57,7 +60,7 @@ def shelve(project: OpenProject, workflow: Workflow) -> None:
     then saved in another way (`statefile.keep_aside`).
     """
     try:
-        if workflow.key not in {each.workflow.key for each in entries(project)}:
+        if not holds(project, workflow.key):
             keep(project, workflow, clock.stamp())
     except LedgerError as error:
         log.write("warning", f"{workflow.place} wasn't archived: {error}")
@@ -65,15 +68,19 @@ def shelve(project: OpenProject, workflow: Workflow) -> None:
 
 def drop(project: OpenProject, workflow: Workflow) -> None:
     """Remove a workflow that goes on from the archive. Raises LedgerError."""
-    project.ledger.run(f"DELETE FROM archive {_OF_WORKFLOW}", project.key, project.worktree, workflow.key)
+    project.ledger.table(WorkflowRow).update(_EMPTY, worktree=project.worktree, workflow=workflow.key)
+
+
+def holds(project: OpenProject, key: str) -> bool:
+    """Return whether the workflow of this worktree with this key is in the archive. Raises LedgerError."""
+    about = {"worktree": project.worktree, "workflow": key}
+    return project.ledger.table(WorkflowRow).count("completed_at IS NOT NULL", **about) > 0
 
 
 def entries(project: OpenProject) -> list[Archived]:
     """Return the archived workflows of the project, of all its worktrees, the latest first. Raises LedgerError."""
-    rows = project.ledger.rows(
-        "SELECT * FROM archive WHERE project = ? ORDER BY completed_at DESC, workflow", project.key
-    )
-    return [Archived(_workflow(row), row["completed_at"], row["worktree"]) for row in rows]
+    rows = project.ledger.table(WorkflowRow).where("completed_at IS NOT NULL", order="completed_at DESC, workflow")
+    return [Archived(_workflow(row), row.completed_at or "", row.worktree) for row in rows]
 
 
 def last(project: OpenProject, workflows: Iterable[Workflow]) -> Workflow | None:
@@ -93,36 +100,19 @@ def last(project: OpenProject, workflows: Iterable[Workflow]) -> Workflow | None
     return max(over, key=lambda each: completed_at.get(each.key, each.updated_at), default=None)
 
 
-def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
-    """Return the events that are asked for: workflows that were archived."""
-    columns = "worktree, workflow, said, completed_at"
-    rows = timeline_event.newest(*(project, asked), table="archive", at="completed_at", session="", columns=columns)
-    return [
-        TimelineEvent(
-            *(row["completed_at"], "archive", "workflow archived", "", row["workflow"], said["title"]),
-            detail=status,
-            worktree=row["worktree"],
-            data={"status": status},
-        )
-        for row, said in ((row, json.loads(row["said"])) for row in rows)
-        for status in ("cancelled" if said.get("abandoned") else str(said["status"]),)
-    ]
-
-
-def _workflow(row: dict[str, Any]) -> Workflow:
+def _workflow(row: WorkflowRow) -> Workflow:
     known = {each.name for each in fields(Workflow)}
-    said = {name: value for name, value in json.loads(row["said"]).items() if name in known}
-    root = Path(row["worktree"])
+    values = {name: value for name, value in json.loads(row.fields).items() if name in known}
+    root = Path(row.worktree)
     return Workflow(
-        **said
-        | {name: tuple(said.get(name) or ()) for name in _TUPLES}
-        | {"phases": tuple(_phase(phase) for phase in said["phases"])},
-        path=root / row["path"],
-        raw=bytes(row["content"]),
+        **values
+        | {name: tuple(values.get(name) or ()) for name in _TUPLES}
+        | {"phases": tuple(_phase(phase) for phase in values["phases"])},
+        path=root / row.path,
+        raw=bytes(row.content),
         root=root,
     )
 
 
-def _phase(said: dict[str, Any]) -> Phase:
-    known = {name: value for name, value in said.items() if name in Phase._fields}
-    return Phase(**known | {"deliverables": tuple(said["deliverables"])})
+def _phase(values: dict[str, Any]) -> Phase:
+    return Phase(**values | {"deliverables": tuple(values["deliverables"])})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,15 +10,16 @@ from typing import TYPE_CHECKING
 from holdfast.errors import HoldfastError, SchemaMismatch, StateError, command_line
 from holdfast.files import document
 from holdfast.files.lock import locked
-from holdfast.sessions.history import generations
+from holdfast.sessions import contents
 from holdfast.sessions.ownership import selection
 from holdfast.workflow import places, registry, statefile, typed_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Restored, Workflow
+    from holdfast.workflow.records import Version
 
 NOW = "now"  # in place of a generation's number: the file's present content
 
@@ -66,10 +66,12 @@ def read(project: Workspace, path: Path, number: str) -> Content:
     place = _place(project, path)
     if number == NOW:
         return Content(f"{place} now", document.read(path, within=project.root)[0])
-    row = generations.numbered(project, path, int(number)) if number.isascii() and number.isdigit() else None
-    if row is None:
-        raise HoldfastError(f"there is no generation {number} of {place}; {_known(project, path)}")
-    return Content(f"{place} generation {row['number']}, {row['at'][:19]}Z", row["content"])
+    versions = contents.list_versions(project, path)
+    version = next((each for each in versions if str(each.number) == number), None)
+    raw = contents.content(project, path, version.number) if version else None
+    if version is None or raw is None:
+        raise HoldfastError(f"there is no generation {number} of {place}; {_known(versions)}")
+    return Content(f"{place} generation {version.number}, {version.at[:19]}Z", raw)
 
 
 def last_two(project: Workspace, path: Path) -> tuple[str, str]:
@@ -77,7 +79,7 @@ def last_two(project: Workspace, path: Path) -> tuple[str, str]:
 
     Raises HoldfastError if none was kept.
     """
-    numbers = [str(row["number"]) for row in generations.all(project, path)][:2]
+    numbers = [str(each.number) for each in contents.list_versions(project, path)[:2]]
     if not numbers:
         raise HoldfastError(f"no generation of {_place(project, path)} was kept, so there is nothing to compare")
     return (numbers[1], numbers[0]) if len(numbers) > 1 else (numbers[0], NOW)
@@ -107,7 +109,7 @@ def restore(project: Workspace, path: Path, number: str, *, replace: bool = Fals
     """
     content = read(project, path, number)
     name = next(
-        (name for name in places.keepers(project.root, path) if _parses(project, name, path, content.raw)), None
+        (name for name in places.keepers(project.root, path) if _parsed(project, name, path, content.raw)), None
     )
     if name is None:
         raise HoldfastError(
@@ -123,19 +125,28 @@ def last_state_number(project: Workspace, path: Path) -> str:
 
     Raises LedgerError.
     """
+    last = _last_state(project, path)
+    return last[0] if last else ""
+
+
+def _last_state(project: Workspace, path: Path) -> tuple[str, Workflow] | None:
+    """Return the number of the last generation of a file that is a workflow's state, with the workflow."""
     names = places.keepers(project.root, path)
-    for row in generations.all(project, path):
-        raw = generations.content(project, row["id"])
-        if raw is not None and any(_parses(project, name, path, raw) for name in names):
-            return str(row["number"])
-    return ""
+    for version in contents.list_versions(project, path):
+        raw = contents.content(project, path, version.number) or b""
+        for name in names:
+            if (workflow := _parsed(project, name, path, raw)) is not None:
+                return str(version.number), workflow
+    return None
 
 
-def _parses(project: Workspace, name: str, path: Path, raw: bytes) -> bool:
+def _parsed(project: Workspace, name: str, path: Path, raw: bytes) -> Workflow | None:
+    """Return a content of a state file as its format reads it; None if it is no state of that very file."""
     try:
-        return registry.get(name).parsed(project, path, raw).path == path
+        workflow = registry.get(name).parsed(project, path, raw)
     except StateError:
-        return False
+        return None
+    return workflow if workflow.path == path else None
 
 
 def _clear(project: Workspace, name: str, path: Path, number: str, *, replace: bool) -> Path | None:
@@ -164,18 +175,8 @@ def putting_back(path: Path, number: str) -> str:
 
 def _formerly(project: Workspace, wanted: str | None) -> Path | None:
     """Return the path of the one state file that held the workflow named, and that is gone or holds no state now."""
-    found: list[Workflow] = []
-    for place in generations.paths(project) if wanted else ():
-        path = project.root / place
-        if not (number := last_state_number(project, path)):
-            continue
-        row = generations.numbered(project, path, int(number))
-        for name in places.keepers(project.root, path):
-            with suppress(StateError):
-                before = registry.get(name).parsed(project, path, row["content"] if row else b"")
-                if before.path == path:
-                    found.append(before)
-    meant = typed_names.named(found, wanted or "", whole=True)
+    states = [_last_state(project, project.root / place) for place in contents.paths(project)] if wanted else []
+    meant = typed_names.named([each[1] for each in states if each], wanted or "", whole=True)
     return meant[0].path if len(meant) == 1 else None
 
 
@@ -183,7 +184,7 @@ def _kept(project: Workspace, wanted: str) -> Path | None:
     """Return `wanted` as a path if generations of it were kept, else None."""
     try:
         path = Path(wanted) if Path(wanted).is_absolute() else project.root / wanted
-        return path if generations.all(project, path) else None
+        return path if contents.list_versions(project, path) else None
     except (OSError, ValueError):
         return None
 
@@ -192,11 +193,11 @@ def _place(project: Workspace, path: Path) -> str:
     return (path.relative_to(project.root) if path.is_relative_to(project.root) else path).as_posix()
 
 
-def _known(project: Workspace, path: Path) -> str:
-    kept = [row["number"] for row in generations.all(project, path)]
-    if not kept:
+def _known(versions: Sequence[Version]) -> str:
+    if not versions:
         return "none was kept"
-    return f"there are {kept[-1]} to {kept[0]}" if len(kept) > 1 else f"there is only {kept[0]}"
+    first, last = versions[-1].number, versions[0].number
+    return f"there are {first} to {last}" if len(versions) > 1 else f"there is only {first}"
 
 
 def _lines(parts: list[str]) -> list[str]:

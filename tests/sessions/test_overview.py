@@ -9,12 +9,10 @@ import pytest
 
 from holdfast.clients.client import TaskNotification
 from holdfast.errors import LedgerError
-from holdfast.sessions import agent_results, agents, todolists
-from holdfast.sessions.compaction import snapshots
-from holdfast.sessions.history import generations, history
-from holdfast.sessions.history.history import History
-from holdfast.sessions.history.overview import Save, as_json, gather
+from holdfast.sessions import agent_results, agents, compactions, contents, phases, todolists
+from holdfast.sessions.overview import Save, as_json, gather
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.phases import History
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import todos, views
 from holdfast.workflow.model import Found, Phase, Problem
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from holdfast.sessions.history.overview import Overview
+    from holdfast.sessions.overview import Overview
     from holdfast.workflow.model import Workflow
 
 PHASES = (Phase("phase_1", 1, "Draft", "completed"), Phase("phase_2", 2, "Build", "active"))
@@ -62,8 +60,8 @@ def seen(project: Workspace, workflow: Workflow, *problems: Problem) -> Overview
 
 
 def compact(project: Workspace, *workflows: Workflow, session: str = ME, why: str = "auto") -> None:
-    """Leave a snapshot."""
-    snapshots.leave(project, session, why, [snapshots.of(each) for each in workflows])
+    """Announce a compaction."""
+    compactions.announce(project, session, why, [compactions.of(each) for each in workflows])
 
 
 def launch(
@@ -91,7 +89,7 @@ def test_last_save_is_the_newer_of_snapshot_and_write(
     at(sealed)
     compact(project, release)
     at(kept)
-    generations.keep(project, release.path, release.raw, why="done 1")
+    contents.keep(project, release.path, release.raw, why="done 1")
 
     expected = Save(stamps["kept"], reason="done 1") if newer else Save(stamps[""], "auto", ME)
     assert seen(project, release).last_save == expected
@@ -154,7 +152,7 @@ def test_failing_ledger_is_named_and_the_file_is_shown(
         raise LedgerError("database is locked")
 
     owners.own(project, release, ME)
-    monkeypatch.setattr(snapshots, "naming", refuse)
+    monkeypatch.setattr(compactions, "naming", refuse)
 
     overview = seen(project, release)
     assert (overview.ledger, overview.owner, overview.history) == ("database is locked", None, History())
@@ -184,10 +182,10 @@ def test_show_json_has_every_key(project: Workspace, at: Any, release: Workflow)
     """Every key there was before the ledger was asked, and what it knows."""
     (project.root / "there.md").write_text("x")
     reading = replace(release, reading=("@there.md", "@gone.md"))
-    history.observe(project, reading, at=at("10:01:00"))
+    phases.observe(project, reading, at=at("10:01:00"))
     owners.own(project, reading, ME)
     compact(project, reading)
-    snapshots.claim(project, ME, known=True)
+    compactions.claim(project, ME, known=True)
     launch(project, "1", reading, run="it")
     todolists.tell(project, ME, reading.key, "an earlier one")
     at("10:01:30")
@@ -196,13 +194,13 @@ def test_show_json_has_every_key(project: Workspace, at: Any, release: Workflow)
     said = as_json(seen(project, reading))
 
     whole = views.whole(reading)
-    phases = said.pop("phases")
+    shown = said.pop("phases")
     assert {name: said[name] for name in whole if name != "phases"} == {
         name: value for name, value in whole.items() if name != "phases"
     }
     ran = {"attempts": 1, "started_at": stamp, "ended_at": None, "seconds": 30.0, "error": ""}
-    assert [phase.pop("history") for phase in phases][1] == ran
-    assert phases == whole["phases"]
+    assert [phase.pop("history") for phase in shown][1] == ran
+    assert shown == whole["phases"]
     assert {name: value for name, value in said.items() if name not in whole} == {
         "percent": 20,
         "history": {"started_at": stamp, "ended_at": None, "seconds": 30.0},

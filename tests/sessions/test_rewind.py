@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import HoldfastError
-from holdfast.sessions.history import rewind
+from holdfast.sessions import rewind
 from tests.tables import each_row
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, LedgerError, command_line
-from holdfast.sessions.history import archive, extracts, generations
+from holdfast.sessions import archive, contents, imports
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.wording import one_line, quoted
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 def line(project: OpenProject, key: str) -> str:
     """Say that the workflow with this key is ignored, and how to bring it back; empty if there is nothing to say.
 
-    There isn't if its file is there again, if it gave way to another or was completed, or if no content was kept.
+    There isn't if its file is there again, if it gave way to another or was completed, or if there is no version of it.
     """
     name, _, rest = key.partition(":")
     path = project.root / rest.rpartition("#")[0]
     try:
-        raw = generations.latest(project, path)
-        if path.exists() or raw is None or key in {each.workflow.key for each in archive.entries(project)}:
+        raw = contents.latest(project, path)
+        if path.exists() or raw is None or archive.holds(project, key):
             return ""
         workflow = registry.get(name).parsed(Workspace.of(project), path, raw)
-        named = extracts.last(project, path) is not None
+        named = imports.last(project, path) is not None
     except HoldfastError:
         return ""
     if workflow.finished:
@@ -41,10 +41,12 @@ def line(project: OpenProject, key: str) -> str:
 
 
 def way(project: OpenProject, path: Path) -> str:
-    """Return the command that restores the last kept content of a state file, in backticks; empty if none was kept."""
+    """Return the command that restores the latest version of a state file, in backticks; empty if there is none."""
     try:
-        kept = generations.all(project, path)
+        versions = contents.list_versions(project, path)
     except LedgerError:
         return ""
     place = path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
-    return f"`{command_line('log', 'restore', str(kept[0]['number']), '--workflow', one_line(place))}`" if kept else ""
+    if not versions:
+        return ""
+    return f"`{command_line('log', 'restore', str(versions[0].number), '--workflow', one_line(place))}`"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.sessions.history import history, timeline
+from holdfast.sessions import phases, timeline
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from holdfast.testing import HoldfastProject
 
-TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
+TRANSCRIPTS = Path(__file__).parent / "transcripts"
 DAY = "2026-03-01"
 
 
@@ -204,7 +204,7 @@ def test_log_masks_secrets_in_text_and_json(project: HoldfastProject) -> None:
     agent.returned(f"The key is {secret}", session_id=ME)
     there = workspace(project.root)
     (found,) = registry.all_found(there).workflows
-    history.observe(there, replace(found, phases=(found.phases[0]._replace(status="failed"),)), error=f"bad {secret}")
+    phases.observe(there, replace(found, phases=(found.phases[0]._replace(status="failed"),)), error=f"bad {secret}")
     happened = timeline.happened(there)
     there.close()
 

@@ -1,0 +1,195 @@
+"""Deliveries: each piece of guidance on its way to the model, and whether it has arrived."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal
+
+from holdfast import clock
+from holdfast.files.redact import redact
+from holdfast.memory.log import note
+from holdfast.memory.rows import Compaction, Delivery
+from holdfast.memory.store import new_id
+from holdfast.workflow.wording import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.clients.client import Reached
+    from holdfast.project import OpenProject
+    from holdfast.workflow.model import Workflow
+
+State = Literal["pending", "delivered", "confirmed", "absent", "unconfirmed", "refused"]
+_OPEN = "state IN ('pending', 'delivered')"
+MOST = 500  # deliveries per project; the oldest go
+NAMED = 20  # workflows of one refusal that are stored
+ABANDONED = timedelta(minutes=1)  # after this, another process may take over a delivery that was proven absent
+PATIENCE = timedelta(days=1)  # after this, nobody looks for a confirmation any more
+
+
+def begin(
+    project: OpenProject,
+    conversation: str,
+    *,
+    event: str,
+    workflow: str,
+    title: str,
+    digest: str,
+    characters: int,
+    omitted: int = 0,
+    decided_by: int = 0,
+    transcript: str,
+    compaction: Compaction | None = None,
+) -> str:
+    """Note that guidance is on its way, before the reply that holds it is written.
+
+    An earlier delivery of this conversation that is still open is looked for one last time: from now on the transcript
+    could hold the new one's words in place of its own. If the transcript shows nothing, it becomes `unconfirmed`.
+
+    Returns the delivery's id. The arguments are its columns (`memory.rows.Delivery`); `compaction` is the compaction
+    that it answers, if any.
+    """
+    now = clock.stamp()
+    size = _begins(project, transcript, compaction if event == project.client.START_EVENT else None)
+    delivery = Delivery(
+        id=new_id(),
+        worktree=project.worktree,
+        conversation=conversation,
+        compaction=compaction.id if compaction else "",
+        event=event,
+        workflow=workflow,
+        title=redact(clean(title)),
+        digest=digest,
+        characters=characters,
+        omitted=omitted,
+        decided_by=decided_by,
+        transcript=transcript,
+        size=size,
+        state="pending",
+        made_at=now,
+        changed_at=now,
+    )
+    table = project.ledger.table(Delivery)
+    for each in table.where(_OPEN, conversation=conversation):
+        # Only prompts ask for it otherwise. The client may write after the last of them, and one turn may be compacted
+        # twice.
+        if (found := _reached(project, each)) != "unknown":
+            _move(project, each, found)
+    with project.ledger.transaction():
+        for each in table.where(_OPEN, conversation=conversation):
+            _move(project, each, "unconfirmed")
+        again = compaction is not None and answered(project, compaction)
+        _add(project, delivery, "given again" if again else "given")
+    return delivery.id
+
+
+def refuse(
+    project: OpenProject,
+    conversation: str,
+    *,
+    event: str,
+    workflows: Sequence[Workflow],
+    compaction: Compaction | None = None,
+) -> None:
+    """Note that nothing was given because another live session could own the workflows; one row for each workflow."""
+    now = clock.stamp()
+    with project.ledger.transaction():
+        for workflow in workflows[:NAMED]:
+            place = new_id(), project.worktree, conversation, compaction.id if compaction else ""
+            about = event, workflow.key, redact(clean(workflow.title))
+            _add(project, Delivery(*place, *about, "", 0, 0, 0, "", 0, "refused", now, now), "refused")
+
+
+def _add(project: OpenProject, delivery: Delivery, what: str) -> None:
+    table = project.ledger.table(Delivery)
+    table.put(delivery)
+    table.prune("made_at", MOST)
+    _note(project, delivery, what)
+
+
+def _note(project: OpenProject, delivery: Delivery, what: str) -> None:
+    names = ("event", "characters", "omitted", "decided_by", "digest")
+    data = {name: getattr(delivery, name) for name in names}
+    about = {"conversation": delivery.conversation, "workflow": delivery.workflow, "title": delivery.title}
+    note(project, "delivery", what, data=data, **about)
+
+
+def _begins(project: OpenProject, transcript: str, compaction: Compaction | None) -> int:
+    """Return the byte of a transcript from which guidance that is on its way now is looked for.
+
+    That is the transcript's size when the compaction was announced if possible: the client may end this process and
+    write on before this call.
+    """
+    size = project.transcripts.size(transcript)
+    near = (
+        compaction is not None
+        and compaction.transcript == transcript
+        and 0 <= size - compaction.size <= project.transcripts.TAIL_BYTES // 2
+    )
+    return compaction.size if compaction and near else size
+
+
+def _reached(project: OpenProject, delivery: Delivery) -> Reached:
+    """Return what the transcript shows of a delivery, by entries since PreCompact announced its compaction."""
+    compaction = project.ledger.table(Compaction).one(id=delivery.compaction) if delivery.compaction else None
+    after = compaction.announced_at if compaction else ""
+    return project.transcripts.reached(delivery.transcript, delivery.digest, delivery.size, after)
+
+
+def written(project: OpenProject, delivery: str) -> None:
+    """Note that the reply with a delivery was written."""
+    values = {"state": "delivered", "changed_at": clock.stamp()}
+    project.ledger.table(Delivery).update(values, id=delivery, state="pending")
+
+
+def settle(project: OpenProject, conversation: str) -> Delivery | None:
+    """Check whether a conversation's last guidance has arrived.
+
+    Returns:
+        The delivery if the transcript proves its absence, else None. If several processes ask, one gets it. If that
+        process is killed before it begins another delivery, the next one to ask after `ABANDONED` gets it.
+    """
+    last = next(iter(recent(project, 1, conversation)), None)
+    if last is None or last.state not in ("pending", "delivered", "absent"):
+        return None
+    if last.state == "absent":
+        changed_at = clock.parse(last.changed_at)
+        return last if changed_at is None or clock.now() - changed_at > ABANDONED else None
+    found = _reached(project, last)
+    if found == "unknown":
+        made = clock.parse(last.made_at)
+        if made is not None and clock.now() - made > PATIENCE:
+            _move(project, last, "unconfirmed")
+        return None
+    moved = _move(project, last, found)
+    return replace(last, state=found) if moved and found == "absent" else None
+
+
+def let_go(project: OpenProject, delivery: str) -> None:
+    """Note that an absent delivery is not given again: its workflow is finished by now, or another session's."""
+    values = {"state": "unconfirmed", "changed_at": clock.stamp()}
+    project.ledger.table(Delivery).update(values, id=delivery, state="absent")
+
+
+def answered(project: OpenProject, compaction: Compaction) -> bool:
+    """Return whether anything was given or refused after a compaction."""
+    return project.ledger.table(Delivery).one(compaction=compaction.id) is not None
+
+
+def recent(project: OpenProject, most: int, conversation: str | None = None) -> list[Delivery]:
+    """Return up to `most` deliveries, of one conversation or of all, newest first."""
+    table, order = project.ledger.table(Delivery), "made_at DESC, id"
+    if conversation is None:
+        return table.where(order=order, limit=most)
+    return table.where(order=order, limit=most, conversation=conversation)
+
+
+def _move(project: OpenProject, delivery: Delivery, state: State) -> bool:
+    """Set a delivery's state if it is still as in `delivery`, and return whether that was done."""
+    with project.ledger.transaction():
+        moved = project.ledger.table(Delivery).change(delivery, state=state, changed_at=clock.stamp())
+        if moved:
+            unwritten = state == "unconfirmed" and delivery.state == "pending"
+            _note(project, delivery, "unwritten" if unwritten else state)
+    return moved

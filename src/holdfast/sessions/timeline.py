@@ -1,0 +1,202 @@
+"""The timeline: what happened in a project, as its log has it, in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import clock
+from holdfast.files.redact import redact, redact_value
+from holdfast.memory.rows import Event
+from holdfast.sessions import archive, compactions
+from holdfast.sessions.history import former
+from holdfast.sessions.history.timeline_event import TimelineEvent
+from holdfast.workflow import registry
+from holdfast.workflow.wording import count, one_line, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from holdfast.sessions.compactions import CompactionReport
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.model import Workflow
+
+LIMIT = 50  # events that are shown by default
+_WORDS = {
+    ("archive", "archived"): "workflow archived",
+    ("compaction", "announced"): "compaction announced ({trigger})",
+    ("compaction", "summarised"): "summary compared",
+    ("delivery", "absent"): "guidance never arrived",
+    ("delivery", "refused"): "restore refused",
+    ("delivery", "unconfirmed"): "guidance was never confirmed",
+    ("delivery", "unwritten"): "guidance was never sent",
+    ("delivery", "*"): "guidance {what}",
+    ("generation", "kept"): "generation {number} kept",
+    ("decision", "*"): "decision",
+    ("*", "*"): "{kind} {what}",
+}
+"""What each kind of event is called, by kind and `what`; `*` stands for any other. Braces take values of its data."""
+_DETAILS = {
+    ("archive", "archived"): "{status}",
+    ("compaction", "summarised"): "the client's summary had {facts_kept} of {facts} facts word for word",
+    ("delivery", "given"): "{characters} characters with {event}{more}",
+    ("delivery", "given again"): "{characters} characters with {event}{more}",
+    ("delivery", "refused"): "it could belong to another live session",
+    ("generation", "kept"): "{path} ({reason})",
+}
+
+
+def happened(
+    project: Workspace,
+    *,
+    since: datetime | None = None,
+    session: str | None = None,
+    workflow: Workflow | None = None,
+    limit: int = LIMIT,
+) -> list[TimelineEvent]:
+    """Return what happened, the newest first.
+
+    Args:
+        project: the project. Its other worktrees are included unless a workflow is given.
+        since: the earliest time; None for no limit.
+        session: only events of this conversation.
+        workflow: only events of this workflow of this worktree, with the versions of its file.
+        limit: how many at most.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    equal = {"conversation": session} if session else {}
+    where, values = "at >= ?", [clock.stamp(since) if since else ""]
+    if workflow:
+        about, equal["worktree"] = _about(workflow), project.worktree
+        where = f"{where} AND (workflow = ? OR {' OR '.join(['instr(data, ?)'] * len(about))})"
+        values += [workflow.key, *about]
+    found = project.ledger.table(Event).where(where, *values, order="at DESC, id DESC", limit=limit, **equal)
+    told = [_told(each, json.loads(each.data)) for each in found]
+    told = _with_outcomes(project, told) + former.happened(project, since, session, workflow, limit)
+    return sorted(told, key=lambda each: each.at, reverse=True)[:limit]
+
+
+def _about(workflow: Workflow) -> list[str]:
+    """Return what is in the data of an event of a compaction that names a workflow, or of a version of its file."""
+    about = [f'"key": {json.dumps(workflow.key)}', f'"path": {json.dumps(workflow.place)}']
+    if workflow.spread:
+        folder = json.dumps(workflow.place.rpartition("/")[0])
+        about.append(f'"path": {folder[:-1]}/')
+    return about
+
+
+class PhaseName(NamedTuple):
+    """What people call a phase.
+
+    Attributes:
+        unit: what its format calls a phase, such as `task`.
+        label: its number from 1, or the id if its format gives people that one, and its title.
+    """
+
+    unit: str
+    label: str
+
+
+PhaseNames = dict[tuple[str, str], PhaseName]  # by workflow key and phase id
+
+
+def sentence(happening: TimelineEvent, names: PhaseNames) -> str:
+    """Describe an event in one line, secrets masked: what happened, to which workflow and phase, and the details.
+
+    Args:
+        happening: the event.
+        names: what people call the phases (`phase_names`). A phase that isn't in it is called by its id.
+    """
+    what, about = happening.what, quoted(redact(happening.title)) if happening.title else ""
+    if happening.phase:
+        name = names.get((happening.workflow, happening.phase), PhaseName("phase", one_line(happening.phase, 40)))
+        what = re.sub(r"^phase\b", name.unit, what)
+        about = ", ".join(filter(None, (about, f"{name.unit} {name.label}")))
+    detail = one_line(redact(happening.detail), 300)  # masked before the cut: half a secret isn't recognised
+    return redact(": ".join(filter(None, (what, "; ".join(filter(None, (about, detail)))))))
+
+
+def phase_names(project: Workspace) -> PhaseNames:
+    """Return what people call the phases of all workflows that have a file or are in the archive."""
+    archived = [each.workflow for each in archive.entries(project)]
+    return names_of([*archived, *registry.all_found(project).workflows])
+
+
+def names_of(workflows: Iterable[Workflow]) -> PhaseNames:
+    """Return what people call the phases of workflows; of two with the same key, the later one counts."""
+    return {
+        (each.key, phase.id): PhaseName(
+            each.unit, f"{phase.number if each.in_order else one_line(phase.id, 40)} {quoted(phase.title)}"
+        )
+        for each in workflows
+        for phase in each.phases
+    }
+
+
+def as_json(happening: TimelineEvent) -> dict[str, Any]:
+    """Return an event as JSON values, secrets masked."""
+    names = ("at", "kind", "what", "session", "workflow", "title", "phase", "detail", "worktree")
+    values = {name: getattr(happening, name) or None for name in names} | {"data": dict(happening.data)}
+    return dict(redact_value(values))
+
+
+def _told(event: Event, data: dict[str, Any]) -> TimelineEvent:
+    """Return an event in words, as the log alone knows it."""
+    values = {"kind": event.kind, "what": event.what, "more": _more(data), **data}
+    kinds = ((event.kind, event.what), (event.kind, "*"), ("*", "*"))
+    words = next(_WORDS[each] for each in kinds if each in _WORDS)
+    detail = _DETAILS.get((event.kind, event.what), "").format_map(values)
+    if event.kind == "phase":
+        attempt = f"attempt {data['attempt']}" if data["attempt"] > 1 else ""
+        detail = "; ".join(filter(None, (attempt, data["error"] if event.what != "completed" else "")))
+    elif event.kind == "decision":
+        words, detail = _decision(data)
+    what = words.format_map(values)
+    about = event.conversation, event.workflow, event.title, event.phase
+    return TimelineEvent(event.at, event.kind, what, *about, detail, event.worktree, data)
+
+
+def _more(data: Mapping[str, Any]) -> str:
+    return f", {count(data['omitted'], 'more line')} in the full version" if data.get("omitted") else ""
+
+
+def _decision(data: Mapping[str, Any]) -> tuple[str, str]:
+    event = f"{data['event']}({data['tool']})" if data["tool"] else data["event"]
+    detail = f"{data['outcome']} on {event} by {data['handler']}"
+    what = "decision dropped" if data["dropped"] else "decision"
+    return what, ": ".join(filter(None, (detail, data["dropped"] or data["reason"])))
+
+
+def _with_outcomes(project: Workspace, found: list[TimelineEvent]) -> list[TimelineEvent]:
+    """Add to events of compactions what became of each, as far as the ledger still knows it."""
+    ids = {each.data["compaction"] for each in found if "compaction" in each.data}
+    reports = compactions.by_id(project, ids) if ids else {}
+    return [_with_outcome(each, reports) if "compaction" in each.data else each for each in found]
+
+
+def _with_outcome(event: TimelineEvent, reports: Mapping[str, CompactionReport]) -> TimelineEvent:
+    data = dict(event.data)
+    report, announced_by = reports.get(data.pop("compaction")), data["announced_by"]
+    had = ", ".join(f"{quoted(each['title'])} {each['phase']}".strip() for each in data["workflows"]) or "no workflow"
+    data["workflows"] = [each["title"] for each in data["workflows"]]
+    why = report.not_restored if report else ""
+    if event.what == "compaction completed":
+        what = event.what if announced_by else "compaction completed, not announced"
+        moved = f"from session {announced_by[:8]}: " if announced_by not in (None, event.session) else ""
+        return replace(event, what=what, detail=f"{moved}{had}{f'; not restored: {why}' if why else ''}", data=data)
+    data["restored"] = bool(report and report.came_at and not why)
+    return replace(event, detail="; ".join(filter(None, (had, _outcome(report)))), data=data)
+
+
+def _outcome(report: CompactionReport | None) -> str:
+    """Return whether an announced compaction came; empty if it did and something answered it, or nobody knows."""
+    if report is None or report.came_at:
+        return ""
+    if report.row.superseded:
+        return "it never happened"
+    return "it happened, and nothing was restored" if report.missed else "it hasn't happened yet"
