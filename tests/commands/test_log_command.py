@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.sessions import owners
 from holdfast.sessions.history import archive, generations
-from holdfast.sessions.ownership import owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests import doctoring

@@ -32,8 +32,8 @@ OTHERS = {
         "report/cards.py",
         "report/tables.py",
         "sessions/compaction/snapshots.py",
-        "sessions/reading/required_files.py",
-        "sessions/reading/read_results.py",
+        "sessions/required.py",
+        "sessions/read_results.py",
     },
     "skills": {  # of the client: what a model is told about a subject
         "clients/claude/hookspecs.py",

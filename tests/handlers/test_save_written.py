@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.sessions import conversations, owners
 from holdfast.sessions.history import generations
-from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -62,7 +62,7 @@ def test_a_state_file_that_is_written_belongs_to_the_session(
     there, found = only(project)
     assert owners.owner(there, found) == ME
     assert generations.latest(there, path) == path.read_bytes()
-    assert ME in {each["id"] for each in sessions.all_of(there)}
+    assert ME in {each.id for each in conversations.every(there)}
     again = project.fire("SessionStart", "SessionStart-compact", session_id=ME).context
     assert RESTORED in again and "by the model" in again
 

@@ -10,8 +10,8 @@ import pytest
 from holdfast import clock
 from holdfast.memory import context_costs
 from holdfast.report import story
+from holdfast.sessions import conversations
 from holdfast.sessions.history import archive
-from holdfast.sessions.ownership import sessions
 from tests.handmade import ME, OTHER, THIRD, workflow, workspace
 from tests.played import Days
 
@@ -108,7 +108,7 @@ def test_story_is_cut_to_the_newest_and_says_so(days: HoldfastProject, monkeypat
     monkeypatch.setattr(story, "SESSIONS", 2)
     there = workspace(days.root)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-03T09:30:00Z")
-    sessions.note_event(there, OTHER)
+    conversations.note_event(there, OTHER)
     there.close()
     told = gather(days)
     assert ([each.id for each in told.sessions], told.unseen) == ([OTHER, ME], 1)

@@ -17,10 +17,9 @@ from holdfast.clients import claude
 from holdfast.config import Config
 from holdfast.install import register
 from holdfast.memory import context_costs
-from holdfast.sessions.compaction import deliveries, hints, losses, snapshots
+from holdfast.sessions import messages, reads
+from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.history import archive, stepruns
-from holdfast.sessions.ownership import owners
-from holdfast.sessions.reading import reads
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit.client import Client, encoded
 from holdfast.testkit.place import Place as Throwaway
@@ -42,10 +41,9 @@ KEPT = {
     "archive": archive.KEPT,
     "costs": context_costs.KEPT,
     "deliveries": deliveries.KEPT,
-    "hints": hints.KEPT,
+    "told": messages.LIMIT,
     "losses": losses.KEPT,
-    "ownings": owners.KEPT,
-    "reads": reads.KEPT,
+    "reads": reads.LIMIT,
     "seals": snapshots.KEPT,
     "step_runs": stepruns.MOST,
 }
@@ -367,10 +365,10 @@ def _agents(place: Place, count: int, events: Sequence[str]) -> None:
         (same,) = ledger.execute("SELECT fingerprint FROM agent_calls LIMIT 1").fetchone()
         for table in ("launches", "runs", "script_agents"):
             _insert(project, ledger, table, count)
-        _insert(project, ledger, "sessions", max(count // _IN_SESSION, 1))
-        rows = ledger.execute("SELECT rowid FROM sessions WHERE id <> ?", (SESSION,)).fetchall()
+        _insert(project, ledger, "conversations", max(count // _IN_SESSION, 1))
+        rows = ledger.execute("SELECT rowid FROM conversations WHERE id <> ?", (SESSION,)).fetchall()
         ids = [(_session(number), row) for number, (row,) in enumerate(rows)]
-        ledger.executemany("UPDATE sessions SET id = ? WHERE rowid = ?", ids)
+        ledger.executemany("UPDATE conversations SET id = ? WHERE rowid = ?", ids)
         _insert(project, ledger, "agent_calls", count, answered="", refused="", rerun_at=None)
         ledger.execute("UPDATE agent_calls SET fingerprint = ?, kind = 'agent' WHERE rowid % 10 = 0", (same,))
         ledger.execute("UPDATE agent_calls SET epoch = session || '/0'")

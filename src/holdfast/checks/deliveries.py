@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.checks import folders, ledger, notice, ok, problem
+from holdfast.sessions import conversations
 from holdfast.sessions.compaction import snapshots
-from holdfast.sessions.ownership import sessions
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         return
     every = snapshots.recent(project, snapshots.KEPT)
     recent = [snapshot for snapshot in every if snapshot.workflows and not _under_way(snapshot)][:LAST]
-    seen = {str(row["id"]): str(row["last_seen"]) for row in sessions.all_of(project)}
+    seen = {row.id: row.last_seen for row in conversations.every(project)}
     if not recent:
         yield ok("no compaction with a workflow here yet")
         return

@@ -11,9 +11,9 @@ from holdfast import clock, paths
 from holdfast.commands import options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError
+from holdfast.sessions import conversations, selection
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
-from holdfast.sessions.ownership import selection, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
 
@@ -80,7 +80,7 @@ def command(
         return
     if not yes:
         click.confirm("Forget this for good?", abort=True)
-    live = sessions.live_others(project, "")
+    live = conversations.live_others(project, "")
     done = erasure.forget(project, scope)
     _close(project, clean=done.clean)
     click.echo("Forgotten.")
@@ -117,7 +117,7 @@ def _scope(
 def _session(project: Workspace, beginning: str) -> str:
     """Return the full id of the session; one known only from a recording or the log needs its full id."""
     try:
-        return sessions.resolve(project, beginning)
+        return conversations.resolve(project, beginning)
     except HoldfastError:
         if len(beginning) < _ID_CHARS or erasure.plan(project, Scope(session=beginning)).nothing:
             raise

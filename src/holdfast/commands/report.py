@@ -13,7 +13,7 @@ from holdfast.commands.verb import Output, SessionId, Since, verb
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import atomic
 from holdfast.report import page, story
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import ownfolder
 
@@ -43,7 +43,7 @@ def command(
       holdfast report --open
       holdfast report --since 2d report.html
     """
-    session = sessions.resolve(project, session_id) if session_id else ""
+    session = conversations.resolve(project, session_id) if session_id else ""
     told = story.gather(project, since=since, session=session, limit=limit)
     text = page.render(told)
     if output == Path("-"):

@@ -35,23 +35,29 @@ class Conversation(Row):
         attended: whether a person sits at it; None if unknown.
         transcript: the path of its transcript; empty if unknown.
         idle: whether its last event was the end of a turn.
-        first_seen: when its first event came.
+        first_seen: when it was first seen alive (`sessions.conversations.join`); empty before.
         last_seen: when its last event came, or one of its last five minutes.
         ended_at: when its session ended; None while it may live.
-        forked_from: the conversation that it is a fork of, if that one may live on; empty for none.
+        forked_from: the conversation that it is a fork of, which may live on; empty for none, None while it is unknown.
         prompt: the id of the prompt that a person gave last.
         epoch: how often its conversation has begun anew: after a compaction, a resume, or `/clear`.
         summary: the client's summary of its last compaction, until it is used.
         compactions: how many compactions its transcript has shown.
         size: the transcript's size at the last one, in bytes.
-        boundary: the id of that compaction's boundary in the transcript; None while that is still to be written.
+        boundary: the id of that compaction's boundary in the transcript; empty for none, None while it is awaited.
         reminded: the number of compactions when the model was last reminded of its reading; -1 for never.
         searched: the byte up to which the transcript has been searched for files.
         sought: a digest of what it was searched for.
     """
 
     TABLE: ClassVar[str] = "conversations"
-    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("worktree", "ended_at", "last_seen"), ("process", "first_seen"))
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("session",),
+        ("worktree", "ended_at", "last_seen"),
+        ("worktree", "last_seen"),
+        ("process", "first_seen"),
+        ("last_seen",),
+    )
 
     id: str
     session: str
@@ -66,7 +72,7 @@ class Conversation(Row):
     first_seen: str = ""
     last_seen: str = ""
     ended_at: str | None = None
-    forked_from: str = ""
+    forked_from: str | None = ""
     prompt: str = ""
     epoch: int = 0
     summary: str = ""
@@ -98,37 +104,96 @@ class WorkflowRow(Row):
         worktree: the checkout.
         workflow: its key.
         owner: the conversation that owns it; empty for none.
+        previous_owner: the last other conversation that owned it; empty for none.
         branch: the branch that was checked out when its owner last worked on it; empty if unknown.
-        since: when its owner got it; empty without one.
-        phases: its phases when they were last looked at: id, number and status of each, as JSON; empty before.
-        finished: whether it was over then.
-        observed_at: when it had last moved then.
-        completed_at: when it was put into the archive; None if it isn't there.
-        path: the archived file's path, relative to the root.
-        fields: the archived workflow's fields, as JSON.
-        content: the archived file's content.
+        since: when its owner changed last, if ever.
+        released_at: when it was last released for the next session; empty for never.
     """
 
     TABLE: ClassVar[str] = "workflows"
     KEY: ClassVar[tuple[str, ...]] = ("worktree", "workflow")
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (
         ("worktree", "owner", "since"),
+        ("worktree", "previous_owner", "since"),
         ("worktree", "since"),
-        ("completed_at",),
+        ("worktree", "released_at"),
+        ("owner",),
     )
 
     worktree: str
     workflow: str
     owner: str = ""
+    previous_owner: str = ""
     branch: str = ""
     since: str = ""
-    phases: str = ""
-    finished: bool = False
-    observed_at: str = ""
-    completed_at: str | None = None
-    path: str = ""
-    fields: str = ""
-    content: bytes = b""
+    released_at: str = ""
+
+
+@dataclass(frozen=True)
+class Told(Row):
+    """Something that a conversation is told once (`sessions.messages`), or the digest of its to-do list.
+
+    Attributes:
+        conversation: whose; empty for guidance that was printed in a terminal.
+        topic: what kind of thing it is.
+        key: what it is about: mostly a workflow's key; empty for nothing in particular.
+        value: the digest of the to-do list, or the workflow whose guidance was printed.
+        due: whether it still has to be told.
+        at: when it was told or, while it is due, since when.
+    """
+
+    TABLE: ClassVar[str] = "told"
+    KEY: ClassVar[tuple[str, ...]] = ("conversation", "topic", "key")
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("at",), ("topic", "key", "at"))
+
+    conversation: str
+    topic: str
+    key: str
+    value: str
+    due: bool
+    at: str
+
+
+@dataclass(frozen=True)
+class Task(Row):
+    """A task of the client's Task tools: its subject, which may name a phase."""
+
+    TABLE: ClassVar[str] = "todo_tasks"
+    KEY: ClassVar[tuple[str, ...]] = ("conversation", "task_id")
+
+    conversation: str
+    task_id: str
+    subject: str
+    changed_at: str
+
+
+@dataclass(frozen=True)
+class Read(Row):
+    """What a conversation's model has seen of a file.
+
+    Attributes:
+        conversation: whose model.
+        path: the file's name (`sessions.file_contents.name`).
+        content: the SHA-256 of the content that it has seen whole; empty if it never has.
+        how: `read`, `attached` (by the client) or `inlined` (in guidance).
+        compaction: the number of compactions when it saw that; -1 in an earlier context.
+        parts: the ranges of lines that it has seen since the last compaction, as JSON; empty for none.
+        refused: the number of compactions when a Read of it last failed; -1 for never.
+        read_at: when this last changed.
+    """
+
+    TABLE: ClassVar[str] = "reads"
+    KEY: ClassVar[tuple[str, ...]] = ("conversation", "path")
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("read_at",),)
+
+    conversation: str
+    path: str
+    content: str = ""
+    how: str = "read"
+    compaction: int = -1
+    parts: str = ""
+    refused: int = -1
+    read_at: str = ""
 
 
 @dataclass(frozen=True)
@@ -188,19 +253,21 @@ class StepRun(Row):
 
 @dataclass(frozen=True)
 class HandlerState(Row):
-    """What a handler remembers (`plugins.state`), a JSON object. A wider scope has an empty `turn` or `session`."""
+    """What a handler remembers (`plugins.state`), as JSON. A wider scope has an empty `turn` or `conversation`."""
 
     TABLE: ClassVar[str] = "handler_state"
-    KEY: ClassVar[tuple[str, ...]] = ("handler", "scope", "session", "turn", "agent")
+    KEY: ClassVar[tuple[str, ...]] = ("handler", "scope", "conversation", "turn", "agent")
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("changed_at",),)
 
     handler: str
     scope: str
-    session: str
+    conversation: str
     turn: str
     agent: str
     value: str
     changed_at: str
 
 
-TABLES: tuple[type[Row], ...] = (Event, HandlerState, SessionId, StepRun)
+TABLES: tuple[type[Row], ...] = (
+    *(Conversation, Event, HandlerState, Read, SessionId, StepRun, Task, Told, WorkflowRow),
+)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from holdfast import clock
 from holdfast.memory import context_costs
+from holdfast.sessions import conversations, owners
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.compaction import aftermath
 from holdfast.sessions.history import archive, timeline
-from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
 
 if TYPE_CHECKING:
@@ -149,15 +149,14 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
 
 
 def _sessions(project: Workspace, since: str, only: str) -> list[Session]:
-    gone = sessions.ended_ids(project)
+    gone = conversations.ended_ids(project)
     found = []
-    for row in sessions.all_of(project):
-        name, last, ended = str(row["id"]), str(row["last_seen"]), row["ended_at"]
-        if last >= since and only in ("", name):
-            over = name in gone or sessions.silent(row)
-            standing: Literal["live", "ended", "silent"] = "ended" if ended else "silent" if over else "live"
-            last = max(last, str(ended or ""))
-            found.append(Session(name, str(row["worktree"]), str(row["first_seen"]), last, standing, ()))
+    for row in conversations.every(project):
+        if row.last_seen >= since and only in ("", row.id):
+            over = row.id in gone or conversations.is_silent(row)
+            standing: Literal["live", "ended", "silent"] = "ended" if row.ended_at else "silent" if over else "live"
+            last = max(row.last_seen, row.ended_at or "")
+            found.append(Session(row.id, row.worktree, row.first_seen, last, standing, ()))
     return found
 
 

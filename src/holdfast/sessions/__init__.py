@@ -1,12 +1,13 @@
 """What Holdfast remembers of sessions, for handlers: use the functions listed here, not the modules below.
 
 Each takes the handler's `event` and `context` and writes what it learns to the ledger. Functions with something to tell
-return messages, which `holdfast.deliver` turns into outcomes. All are loaded on first use, and raise `HoldfastError`
-only if the ledger can't be read or written.
+return messages, which `holdfast.deliver` turns into outcomes. They raise `HoldfastError` only if the ledger can't be
+read or written.
 
 - A session's life: `join`, `touch`, `leave`, `crashed`.
 - A compaction: `compacts_agent`, `save`, `restore`, `restore_agent`, `lost`, `keep_summary`, `report_losses`.
-- What a session is told once: `greet`, `renewed`, `news`, `untrusted_ledger`, `asked` (what a slash command is about).
+- What a session is told once: `announce_unfinished`, `renewed`, `pending_handovers`, `untrusted_ledger`,
+  `restore_for_command` (what a slash command is about).
 - `received`: the workflow whose printed guidance is in a prompt belongs to its session.
 - Required reading: `note_read`, `forget_reading`, `unread`, `reading_that_holds`, `reminder_due`, `reminded`.
 - Agents that an event reports on: `start_agent`, `note_agent`, `note_result`, `note_failure`, `note_notice`, `rest`,
@@ -32,112 +33,98 @@ Example::
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from holdfast.sessions.agents.coordination import held_launch, lock_file, note_runs, unlock_files
+from holdfast.sessions.agents.progress import Moved, abandon_calls, finish_agent, launch_agent, settle_agents
+from holdfast.sessions.agents.relaunch_answer import Relaunch
+from holdfast.sessions.agents.relaunches import relaunch
+from holdfast.sessions.agents.report import report, report_unmoved
+from holdfast.sessions.agents.roster import roster
+from holdfast.sessions.agents.signals import (
+    begin_again,
+    carry_runs,
+    end_agents,
+    note_agent,
+    note_failure,
+    note_notice,
+    note_prompt,
+    note_result,
+    note_script_run,
+    rest,
+    start_agent,
+)
+from holdfast.sessions.compaction.snapshots import Lost, lost
+from holdfast.sessions.conversations import crashed, join, leave, touch
+from holdfast.sessions.evidence import take_evidence
+from holdfast.sessions.history.recordings import record
+from holdfast.sessions.messages import pending_handovers, untrusted_ledger
+from holdfast.sessions.offers import announce_unfinished, received, renewed
+from holdfast.sessions.read_results import note_read
+from holdfast.sessions.reads import forget_reading, reminded, reminder_due
+from holdfast.sessions.required import RequiredFile, reading_that_holds, unread
+from holdfast.sessions.restoration import restore, restore_agent
+from holdfast.sessions.saving import save
+from holdfast.sessions.slash_commands import restore_for_command
+from holdfast.sessions.status_line import show_status
+from holdfast.sessions.summaries import compacts_agent, keep_summary, report_losses
+from holdfast.sessions.todo_lists import Corrected, correct_todos, note_task
+from holdfast.workflow.wording import Message
 
-if TYPE_CHECKING:
-    from holdfast.sessions.agents.coordination import held_launch as held_launch
-    from holdfast.sessions.agents.coordination import lock_file as lock_file
-    from holdfast.sessions.agents.coordination import note_runs as note_runs
-    from holdfast.sessions.agents.coordination import unlock_files as unlock_files
-    from holdfast.sessions.agents.progress import Moved as Moved
-    from holdfast.sessions.agents.progress import abandon_calls as abandon_calls
-    from holdfast.sessions.agents.progress import finish_agent as finish_agent
-    from holdfast.sessions.agents.progress import launch_agent as launch_agent
-    from holdfast.sessions.agents.progress import settle_agents as settle_agents
-    from holdfast.sessions.agents.relaunch_answer import Relaunch as Relaunch
-    from holdfast.sessions.agents.relaunches import relaunch as relaunch
-    from holdfast.sessions.agents.report import report as report
-    from holdfast.sessions.agents.report import report_unmoved as report_unmoved
-    from holdfast.sessions.agents.roster import roster as roster
-    from holdfast.sessions.agents.signals import begin_again as begin_again
-    from holdfast.sessions.agents.signals import carry_runs as carry_runs
-    from holdfast.sessions.agents.signals import end_agents as end_agents
-    from holdfast.sessions.agents.signals import note_agent as note_agent
-    from holdfast.sessions.agents.signals import note_failure as note_failure
-    from holdfast.sessions.agents.signals import note_notice as note_notice
-    from holdfast.sessions.agents.signals import note_prompt as note_prompt
-    from holdfast.sessions.agents.signals import note_result as note_result
-    from holdfast.sessions.agents.signals import note_script_run as note_script_run
-    from holdfast.sessions.agents.signals import rest as rest
-    from holdfast.sessions.agents.signals import start_agent as start_agent
-    from holdfast.sessions.agents.todolists import Corrected as Corrected
-    from holdfast.sessions.agents.todolists import correct_todos as correct_todos
-    from holdfast.sessions.agents.todolists import note_task as note_task
-    from holdfast.sessions.compaction.compactions import compacts_agent as compacts_agent
-    from holdfast.sessions.compaction.compactions import keep_summary as keep_summary
-    from holdfast.sessions.compaction.compactions import report_losses as report_losses
-    from holdfast.sessions.compaction.hints import news as news
-    from holdfast.sessions.compaction.hints import untrusted_ledger as untrusted_ledger
-    from holdfast.sessions.compaction.offers import greet as greet
-    from holdfast.sessions.compaction.offers import received as received
-    from holdfast.sessions.compaction.offers import renewed as renewed
-    from holdfast.sessions.compaction.restoration import restore as restore
-    from holdfast.sessions.compaction.restoration import restore_agent as restore_agent
-    from holdfast.sessions.compaction.save import save as save
-    from holdfast.sessions.compaction.slash_commands import asked as asked
-    from holdfast.sessions.compaction.snapshots import Lost as Lost
-    from holdfast.sessions.compaction.snapshots import lost as lost
-    from holdfast.sessions.evidence import take_evidence as take_evidence
-    from holdfast.sessions.history.recordings import record as record
-    from holdfast.sessions.ownership.sessions import crashed as crashed
-    from holdfast.sessions.ownership.sessions import join as join
-    from holdfast.sessions.ownership.sessions import leave as leave
-    from holdfast.sessions.ownership.sessions import touch as touch
-    from holdfast.sessions.reading.read_results import note_read as note_read
-    from holdfast.sessions.reading.reads import forget_reading as forget_reading
-    from holdfast.sessions.reading.reads import reminded as reminded
-    from holdfast.sessions.reading.reads import reminder_due as reminder_due
-    from holdfast.sessions.reading.required_files import RequiredFile as RequiredFile
-    from holdfast.sessions.reading.required_files import reading_that_holds as reading_that_holds
-    from holdfast.sessions.reading.required_files import unread as unread
-    from holdfast.sessions.status_line import show_status as show_status
-    from holdfast.workflow.wording import Message as Message
-
-_PUBLIC = {
-    "holdfast.sessions.agents.coordination": ("held_launch", "lock_file", "note_runs", "unlock_files"),
-    "holdfast.sessions.agents.progress": ("Moved", "abandon_calls", "finish_agent", "launch_agent", "settle_agents"),
-    "holdfast.sessions.agents.relaunch_answer": ("Relaunch",),
-    "holdfast.sessions.agents.relaunches": ("relaunch",),
-    "holdfast.sessions.agents.report": ("report", "report_unmoved"),
-    "holdfast.sessions.agents.roster": ("roster",),
-    "holdfast.sessions.agents.signals": (
-        "begin_again",
-        "carry_runs",
-        "end_agents",
-        "note_agent",
-        "note_failure",
-        "note_notice",
-        "note_prompt",
-        "note_result",
-        "note_script_run",
-        "rest",
-        "start_agent",
-    ),
-    "holdfast.sessions.agents.todolists": ("Corrected", "correct_todos", "note_task"),
-    "holdfast.sessions.compaction.compactions": ("compacts_agent", "keep_summary", "report_losses"),
-    "holdfast.sessions.compaction.hints": ("news", "untrusted_ledger"),
-    "holdfast.sessions.compaction.offers": ("greet", "received", "renewed"),
-    "holdfast.sessions.compaction.restoration": ("restore", "restore_agent"),
-    "holdfast.sessions.compaction.save": ("save",),
-    "holdfast.sessions.compaction.slash_commands": ("asked",),
-    "holdfast.sessions.compaction.snapshots": ("Lost", "lost"),
-    "holdfast.sessions.evidence": ("take_evidence",),
-    "holdfast.sessions.history.recordings": ("record",),
-    "holdfast.sessions.ownership.sessions": ("crashed", "join", "leave", "touch"),
-    "holdfast.sessions.reading.required_files": ("RequiredFile", "reading_that_holds", "unread"),
-    "holdfast.sessions.reading.reads": ("forget_reading", "reminded", "reminder_due"),
-    "holdfast.sessions.reading.read_results": ("note_read",),
-    "holdfast.sessions.status_line": ("show_status",),
-    "holdfast.workflow.wording": ("Message",),
-}
-_HOMES = {name: home for home, names in _PUBLIC.items() for name in names}
-
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Load a public name from the module it lives in. Raises AttributeError for any other name."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__all__ = [
+    "Corrected",
+    "Lost",
+    "Message",
+    "Moved",
+    "Relaunch",
+    "RequiredFile",
+    "abandon_calls",
+    "announce_unfinished",
+    "begin_again",
+    "carry_runs",
+    "compacts_agent",
+    "correct_todos",
+    "crashed",
+    "end_agents",
+    "finish_agent",
+    "forget_reading",
+    "held_launch",
+    "join",
+    "keep_summary",
+    "launch_agent",
+    "leave",
+    "lock_file",
+    "lost",
+    "note_agent",
+    "note_failure",
+    "note_notice",
+    "note_prompt",
+    "note_read",
+    "note_result",
+    "note_runs",
+    "note_script_run",
+    "note_task",
+    "pending_handovers",
+    "reading_that_holds",
+    "received",
+    "record",
+    "relaunch",
+    "reminded",
+    "reminder_due",
+    "renewed",
+    "report",
+    "report_losses",
+    "report_unmoved",
+    "rest",
+    "restore",
+    "restore_agent",
+    "restore_for_command",
+    "roster",
+    "save",
+    "settle_agents",
+    "show_status",
+    "start_agent",
+    "take_evidence",
+    "touch",
+    "unlock_files",
+    "unread",
+    "untrusted_ledger",
+]

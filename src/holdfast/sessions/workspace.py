@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import formats
 from holdfast.project import OpenProject
+from holdfast.sessions import conversations, owners, reads
 from holdfast.sessions.history import archive, extracts, history, stepruns
 from holdfast.sessions.history import generations as earlier
-from holdfast.sessions.ownership import owners, sessions
-from holdfast.sessions.reading import reads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +57,7 @@ class Workspace(OpenProject):
     owned = owners.owned
     owner = owners.owner
     fresh = owners.fresh
-    live_others = sessions.live_others
+    live_others = conversations.live_others
 
     def mentions(self, session: str) -> list[str]:
         """Return what a session named in its work (`reads.mentions`)."""

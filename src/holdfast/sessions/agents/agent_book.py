@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
+from holdfast.sessions import conversations
 from holdfast.sessions.agents import script_runs
-from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -83,7 +83,7 @@ def entries(project: OpenProject, most: int = -1, prefix: str = "") -> list[Entr
         " WHERE agents.project = ? ORDER BY agents.launched_at DESC LIMIT ?",
         *(project.key, most),
     )
-    over = sessions.ended_ids(project)
+    over = conversations.ended_ids(project)
     agents = [
         Entry(
             row["agent_id"] or row["tool_use_id"],

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import StateError
 from holdfast.files import status_file
-from holdfast.sessions.agents import agent_status, askings, lifecycle, script_runs
+from holdfast.sessions import conversations
+from holdfast.sessions.agents import agent_status, lifecycle, script_runs
 from holdfast.sessions.agents.relaunch_answer import PASSED, Relaunch, said
-from holdfast.sessions.ownership import sessions
 from holdfast.workflow import ownfolder
 from holdfast.workflow.wording import Message, clean, fenced, one_line, units
 
 if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
-    from holdfast.sessions.agents.askings import Asking
+    from holdfast.sessions.conversations import Request
     from holdfast.sessions.hook import Call, Context, Returned
 
 RESULT_LIMIT_CHARS = 9_500  # of a refusal, as for any text that the client takes
@@ -31,11 +31,11 @@ _OPTIONS = ("model", "effort", "isolation", "mode")
 def judge(event: Call, context: Context) -> Relaunch:
     """Note that an agent is launched, and say what to do if it was before (`relaunches.relaunch`)."""
     project = context.project
-    asking = askings.current(project, event.session_id)
+    asking = conversations.current_request(project, conversations.of(project, event.session_id))
     process = script_runs.process(context)
     call, name, print_ = lifecycle.call_id(event.tool_use_id, event.tool_input), _name(event), fingerprint(event)
     earlier = _earlier(project, context, print_, asking)
-    _note(project, event.session_id, call, print_, name, asking, process)
+    _note(project, conversations.of(project, event.session_id), call, print_, name, asking, process)
     held = _teammate(context, event, name, asking, process) or next(
         filter(None, (_held(context, event, row, asking, process) for row in earlier)), None
     )
@@ -45,7 +45,7 @@ def judge(event: Call, context: Context) -> Relaunch:
         return Relaunch(messages=(Message(held.refusal),))
     project.ledger.run(
         "UPDATE agent_calls SET refused = ? WHERE project = ? AND session = ? AND tool_use_id = ?",
-        *(held.messages[0].text, project.key, event.session_id, call),
+        *(held.messages[0].text, project.key, conversations.of(project, event.session_id), call),
     )
     return held
 
@@ -56,7 +56,7 @@ def note_teammate(event: Returned, project: OpenProject) -> None:
     if isinstance(response, dict) and response.get("status") == "teammate_spawned":
         project.ledger.run(
             "UPDATE agent_calls SET kind = 'teammate', name = ? WHERE project = ? AND session = ? AND tool_use_id = ?",
-            *(str(response.get("name") or _name(event)), project.key, event.session_id),
+            *(str(response.get("name") or _name(event)), project.key, conversations.of(project, event.session_id)),
             lifecycle.call_id(event.tool_use_id, event.tool_input),
         )
 
@@ -73,7 +73,7 @@ def fingerprint(event: Call) -> str:
     return hashlib.sha256(json.dumps(asked, default=str).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _earlier(project: OpenProject, context: Context, fingerprint: str, asking: Asking) -> list[dict[str, Any]]:
+def _earlier(project: OpenProject, context: Context, fingerprint: str, asking: Request) -> list[dict[str, Any]]:
     """Return the identical calls of the last beginning before this one that have not answered one of this.
 
     A call that answered one of that beginning belongs to it. Of identical calls the first answers the first, the second
@@ -91,7 +91,7 @@ def _earlier(project: OpenProject, context: Context, fingerprint: str, asking: A
 
 
 def _note(
-    project: OpenProject, session: str, call: str, fingerprint: str, name: str, asking: Asking, process: int | None
+    project: OpenProject, session: str, call: str, fingerprint: str, name: str, asking: Request, process: int | None
 ) -> None:
     project.ledger.run(
         "INSERT INTO agent_calls (project, session, tool_use_id, worktree, host, client, fingerprint, name, prompt,"
@@ -102,24 +102,28 @@ def _note(
     )
 
 
-def _held(context: Context, event: Call, row: dict[str, Any], asking: Asking, process: int | None) -> Relaunch | None:
+def _held(context: Context, event: Call, row: dict[str, Any], asking: Request, process: int | None) -> Relaunch | None:
     """Return why a call need not run, if an earlier one did its work, does it or can go on with it; else None."""
     project = context.project
     agent = agent_status.find(project, row["session"], row["tool_use_id"])
     if agent is None or row["host"] != project.host:
         return None
     who = f"{one_line(agent.agent_type, 60)} {agent.agent_id}".strip()
-    alive = sessions.is_in(project, row, process) if process is not None else row["session"] == event.session_id
-    if not alive and not sessions.is_gone(project, row):
+    alive = (
+        conversations.is_in(project, row["session"], row["process"], process)
+        if process is not None
+        else row["session"] == conversations.of(project, event.session_id)
+    )
+    if not alive and not conversations.is_gone(project, row["session"], row["process"]):
         return None  # another client's agent
     if agent.fate == "running" and alive:
         _answers(project, row, asking)
         why = f"This agent is running already: {who}. Its notification brings the result; don't start it again."
         return Relaunch(why, messages=said(context, event, f"{who} wasn't started twice; it is still running."))
     ended = agent.state in _ENDED
-    cut_off = row["prompt"] == askings.ANY or (not alive and broke_off(project, row["session"]))
+    cut_off = row["prompt"] == conversations.ANY or (not alive and broke_off(project, row["session"]))
     wanted = agent.unused or cut_off or row["prompt"] == asking.prompt
-    wanted = wanted and row["prompt"] != askings.CLEARED  # the person starts over
+    wanted = wanted and row["prompt"] != conversations.CLEARED  # the person starts over
     if ended and agent.words.strip() and wanted and _holds(context, event, row, agent, cut_off=cut_off):
         _answers(project, row, asking)
         lifecycle.reported(project, row["session"], agent.agent_id, "", "completed", agent.words, used=True)
@@ -137,16 +141,16 @@ def _held(context: Context, event: Call, row: dict[str, Any], asking: Asking, pr
 
 def broke_off(project: OpenProject, session: str) -> bool:
     """Return whether a session was cut off at work: in a turn of its own, or while agents of it were at work."""
-    if not sessions.has_crashed(project, session):
+    if not conversations.has_crashed(project, session):
         return False
-    return not sessions.is_idle(project, session) or agent_status.any_unended(project, session)
+    return not conversations.is_idle(project, session) or agent_status.any_unended(project, session)
 
 
 def free_calls(project: OpenProject, session: str) -> None:
     """Let the results of the work that a session was cut off at answer its calls under any later prompt."""
     project.ledger.run(
         "UPDATE agent_calls SET prompt = ? WHERE project = ? AND session = ? AND prompt = ?",
-        *(askings.ANY, project.key, session, askings.current(project, session).prompt),
+        *(conversations.ANY, project.key, session, conversations.current_request(project, session).prompt),
     )
 
 
@@ -158,7 +162,7 @@ def _holds(context: Context, event: Call, row: dict[str, Any], agent: Agent, *, 
     there agents that came later are no loop.
     """
     project, ended = context.project, agent.ended_at or ""
-    of = {row["session"], event.session_id}
+    of = {row["session"], conversations.of(project, event.session_id)}
     if not agent.unused:
         if not cut_off and any(agent_status.ended_since(project, each, ended) for each in of):
             return False
@@ -167,7 +171,7 @@ def _holds(context: Context, event: Call, row: dict[str, Any], agent: Agent, *, 
     moment = clock.parse(ended)
     if moment is None or project.head_changed_at > moment.timestamp():
         return False
-    paths = {event.transcript_path, *(sessions.transcript(project, each) for each in of)}
+    paths = {event.transcript_path, *(conversations.transcript(project, each) for each in of)}
     return not any(project.transcripts.edited_since(each, ended) for each in paths)
 
 
@@ -186,7 +190,7 @@ def _is_repeated(project: OpenProject, row: dict[str, Any], agent: Agent, call: 
 def _interrupted(context: Context, event: Call, row: dict[str, Any], agent: Agent) -> str:
     """Return the id by which an interrupted agent can go on in this session; empty if it can't."""
     project = context.project
-    source = sessions.transcript(project, row["session"])
+    source = conversations.transcript(project, row["session"])
     prompt = event.tool_input.get("prompt")
     runs = [agent.agent_id] if agent.agent_id and not agent.agent_id.startswith("call:") else []
     runs = runs or [each.agent_id for each in agent_status.lost(project, row["session"], agent)]
@@ -213,13 +217,13 @@ def _result(context: Context, agent: Agent, who: str) -> str:
     return fenced(f"{lead} {rest} This is its beginning:", agent.words[: RESULT_LIMIT_CHARS - 1_500].split("\n"))
 
 
-def _teammate(context: Context, event: Call, name: str, asking: Asking, process: int | None) -> Relaunch | None:
+def _teammate(context: Context, event: Call, name: str, asking: Request, process: int | None) -> Relaunch | None:
     if not name:
         return None
     row = context.project.ledger.one(
         "SELECT tool_use_id FROM agent_calls WHERE project = ? AND session = ? AND kind = 'teammate' AND name = ?"
         " AND process = ? AND epoch <> ? AND rerun_at IS NULL",
-        *(context.project.key, event.session_id, name, process, asking.epoch),
+        *(context.project.key, conversations.of(context.project, event.session_id), name, process, asking.epoch),
     )
     if row is None:
         return None
@@ -231,7 +235,7 @@ def _teammate(context: Context, event: Call, name: str, asking: Asking, process:
     return Relaunch(why, messages=said(context, event, f"the teammate {who} wasn't started twice."))
 
 
-def _answers(project: OpenProject, row: dict[str, Any], asking: Asking) -> None:
+def _answers(project: OpenProject, row: dict[str, Any], asking: Request) -> None:
     project.ledger.run(
         "UPDATE agent_calls SET answered = ? WHERE project = ? AND session = ? AND tool_use_id = ?",
         *(asking.epoch, project.key, row["session"], row["tool_use_id"]),

@@ -174,12 +174,6 @@ def of_run(project: OpenProject, session: str, agent_id: str) -> Agent | None:
     return next(iter(found), None)
 
 
-def home(project: OpenProject, session: str, agent_id: str) -> str:
-    """Return the session that an agent belongs to now: its own may have changed its id since (`session_lineage`)."""
-    row = project.ledger.one("SELECT heir FROM agent_heirs WHERE project = ? AND session = ?", project.key, session)
-    return str(row["heir"]) if row and of_run(project, row["heir"], agent_id) else session
-
-
 def alive(project: OpenProject) -> set[str]:
     """Return the ids of the runs of all sessions whose end nobody has reported."""
     sql = "SELECT agent_id FROM runs WHERE project = ? AND state = 'running'"
@@ -227,7 +221,7 @@ def any_unended(project: OpenProject, session: str) -> bool:
 
 def is_missing(project: OpenProject, session: str, agent_id: str) -> bool:
     """Return whether a run was cut off with its client's process."""
-    return bool(_runs(project, home(project, session, agent_id), "agent_id = ? AND state = 'missing'", agent_id))
+    return bool(_runs(project, session, "agent_id = ? AND state = 'missing'", agent_id))
 
 
 def ended_since(project: OpenProject, session: str, since: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
+from holdfast.sessions import conversations
 from holdfast.sessions.agents import agent_status, progress
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
@@ -28,7 +29,7 @@ def note_runs(event: Event, context: Context) -> None:
     """
     if event.in_subagent or not _has_files(context.project):
         return
-    workflow = _own(context.project, event.session_id, CreditsWork)
+    workflow = _own(event, context, CreditsWork)
     if workflow is None or workflow.finished:
         return
     keeper = registry.of_agents(workflow.format)
@@ -51,7 +52,7 @@ def held_launch(event: Call, context: Context) -> str:
     """
     if context.config.hold == "off" or not _has_files(context.project):
         return ""
-    workflow = _own(context.project, event.session_id, HoldsLaunches)
+    workflow = _own(event, context, HoldsLaunches)
     if workflow is None:
         return ""
     keeper = registry.of_agents(workflow.format)
@@ -71,7 +72,7 @@ def lock_file(event: Call, context: Context) -> str:
     given = event.tool_input.get("file_path") or event.tool_input.get("notebook_path")
     if not (isinstance(given, str) and given and _has_files(context.project)):
         return ""
-    workflow = _own(context.project, event.session_id, LocksFiles)
+    workflow = _own(event, context, LocksFiles)
     if workflow is None:
         return ""
     keeper = registry.of_agents(workflow.format)
@@ -92,7 +93,7 @@ def unlock_files(event: Event, context: Context) -> None:
     """
     if not (event.agent_id and _has_files(context.project)):
         return
-    workflow = _own(context.project, event.session_id, LocksFiles)
+    workflow = _own(event, context, LocksFiles)
     if workflow is None:
         return
     keeper = registry.of_agents(workflow.format)
@@ -106,13 +107,12 @@ def _has_files(project: OpenProject) -> bool:
     return any((project.root / each).exists() for each in places)
 
 
-def _own(project: OpenProject, session: str, ability: type) -> Workflow | None:
+def _own(event: Event, context: Context, ability: type) -> Workflow | None:
     """Return the workflow whose units the session's agents work on; None if no format here has an ability.
 
-    Args:
-        project: the project.
-        session: the session.
-        ability: one of the registry's optional abilities; where no format has it, no workflow is read.
+    Where no format has that optional ability of the registry, no workflow is read.
     """
-    able = registry.any_able(Workspace.of(project), ability)
-    return progress.session_workflow(project, session) if able else None
+    project = Workspace.of(context.project)
+    if not registry.any_able(project, ability):
+        return None
+    return progress.session_workflow(project, conversations.of(project, event.session_id))

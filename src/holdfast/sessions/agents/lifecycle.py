@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import capture, clock
 from holdfast.files.redact import MARGIN_CHARS, redact
-from holdfast.sessions.agents import agent_status, askings
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import conversations
+from holdfast.sessions.agents import agent_status
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -92,7 +92,6 @@ def named(project: OpenProject, session: str, tool_use_id: str, agent_id: str, o
 
     `output` is the path of the agent's output; empty if the client doesn't say.
     """
-    session = agent_status.home(project, session, agent_id)
     project.ledger.run(
         "UPDATE launches SET agent_id = ?, verdict = CASE WHEN verdict = 'abandoned' THEN NULL ELSE verdict END,"
         " output = CASE WHEN ? = '' THEN output ELSE ? END"
@@ -179,15 +178,14 @@ def _home(project: OpenProject, session: str, agent_id: str) -> str:
 
     SendMessage continues an interrupted agent in whichever session sends it, under the agent's own id, which is unique.
     """
-    home = agent_status.home(project, session, agent_id)
-    if home != session or agent_status.of_run(project, session, agent_id):
-        return home
+    if agent_status.of_run(project, session, agent_id):
+        return session
     launch = project.ledger.one(
         "SELECT session, tool_use_id FROM launches WHERE project = ? AND agent_id = ?"
         " ORDER BY launched_at DESC LIMIT 1",
         *(project.key, agent_id),
     )
-    if launch and sessions.process_gone(project, launch["session"]):
+    if launch and conversations.process_gone(project, launch["session"]):
         still_there(project, launch["session"], ())
         for table in ("launches", "agent_calls", "runs"):
             column, value = ("agent_id", agent_id) if table == "runs" else ("tool_use_id", launch["tool_use_id"])
@@ -209,7 +207,7 @@ def _continue(project: OpenProject, session: str, agent_id: str) -> None:
         project.ledger.run(
             "UPDATE agent_calls SET prompt = ?4, answered = '' WHERE project = ?1 AND session = ?2 AND tool_use_id IN"
             " (SELECT tool_use_id FROM launches WHERE project = ?1 AND session = ?2 AND agent_id = ?3)",
-            *(project.key, session, agent_id, askings.ANY),
+            *(project.key, session, agent_id, conversations.ANY),
         )
 
 

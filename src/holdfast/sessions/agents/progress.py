@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
+from holdfast.sessions import conversations, owners
 from holdfast.sessions.agents import agent_status, attribution, lifecycle, notices
-from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import assignments, registry, verbs
 from holdfast.workflow.adapter import CreditsWork, ListsOverseers, able
@@ -60,7 +60,7 @@ def settle_agents(event: Event, context: Context) -> list[Moved]:
     Returns:
         The phases that moved; `report` tells the model about them.
     """
-    project, session = context.project, event.session_id
+    project, session = context.project, conversations.of(context.project, event.session_id)
     unjudged = agent_status.unjudged(project, session)
     lost = any(each.verdict is None and not each.background for each in unjudged)
     if lost:
@@ -82,7 +82,7 @@ def launch_agent(event: Call, context: Context) -> list[Moved]:
     given = {name: value for name, value in event.tool_input.items() if isinstance(value, str)}
     moved = launch(
         context.project,
-        event.session_id,
+        conversations.of(context.project, event.session_id),
         lifecycle.call_id(event.tool_use_id, event.tool_input),
         given.get("subagent_type", ""),
         given.get("description", ""),
@@ -110,10 +110,11 @@ def finish_agent(event: Call, context: Context, result: Result | None) -> list[M
     run, output = (
         (lifecycle.run_id(result.agent_id, call), result.output_file) if result else (lifecycle.run_id("", call), "")
     )
-    lifecycle.named(context.project, event.session_id, call, run, output)
+    conversation = conversations.of(context.project, event.session_id)
+    lifecycle.named(context.project, conversation, call, run, output)
     if event.agent_id:
         return started
-    return settle(context.project, event.session_id) or (started if result else [])
+    return settle(context.project, conversations.of(context.project, event.session_id)) or (started if result else [])
 
 
 def abandon_calls(event: Event, context: Context) -> None:
@@ -123,7 +124,7 @@ def abandon_calls(event: Event, context: Context) -> None:
         event: a `UserPromptSubmit`.
         context: its context.
     """
-    lifecycle.abandon_open(context.project, event.session_id)
+    lifecycle.abandon_open(context.project, conversations.of(context.project, event.session_id))
 
 
 def session_workflow(project: OpenProject, session: str, moved: Sequence[Moved] = ()) -> Workflow | None:
@@ -154,7 +155,7 @@ def _all_mine(project: OpenProject, session: str, *, paused: bool = False) -> li
 
 def _usable(project: OpenProject, session: str, found: list[Workflow], *, paused: bool = False) -> list[Workflow]:
     """Return those of the found workflows that a session may touch, in the order of `_all_mine`."""
-    ranked = owners.by_rank(owners.of_session(project, session, found))
+    ranked = owners.by_rank(owners.may_move(project, session, found))
     usable = [each for each in ranked if not each.recovered and (paused or not each.paused)]
     if len(usable) < 2:
         return usable
@@ -167,7 +168,7 @@ def _nobodys(project: OpenProject, session: str, found: list[Workflow]) -> list[
 
     Launching an agent for one of them claims it.
     """
-    live = sessions.live_others(project, session)
+    live = conversations.live_others(project, session)
     if session not in owners.takers(project, session, live):
         return []
     holders = owners.holders(project, found)

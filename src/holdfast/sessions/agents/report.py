@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.agents import agent_status, lifecycle, progress, todolists
-from holdfast.sessions.compaction import hints
+from holdfast.sessions import conversations, messages, todo_lists
+from holdfast.sessions.agents import agent_status, lifecycle, progress
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, todos, verbs, views, wording
 
@@ -34,7 +34,7 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
         context: its context.
         moved: what `settle_agents`, `launch_agent` or `finish_agent` returned.
     """
-    session = event.session_id
+    session = conversations.of(context.project, event.session_id)
     lines = list[str]()
     for each in moved:
         lines += [_sentence(each), *(f"{wording.capitalized(note)}." for note in each.notes)]
@@ -63,7 +63,7 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
         event: the `PostToolUse` of the Agent tool, after `finish_agent`.
         context: its context.
     """
-    project, session = context.project, event.session_id
+    project, session = context.project, conversations.of(context.project, event.session_id)
     launch = agent_status.find(project, session, lifecycle.call_id(event.tool_use_id, event.tool_input))
     if launch is None or launch.workflow:  # it moves a phase, or its workflow lists it
         return []
@@ -72,7 +72,7 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
         return []
     key, step = workflow.key, verbs.step(workflow)
     due = next((each for each in workflow.phases if step and each.number == step.number), None)
-    if due is None or hints.was_told(project, session, _UNMOVED, key):
+    if due is None or messages.was_told(project, session, _UNMOVED, key):
         return []
     unit = workflow.unit
     lead = f"No {unit} moved: nothing ties this agent to the {unit} that is due."
@@ -82,7 +82,7 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
         f"{given}\nTo launch an agent for a {unit}, use its id or exact "
         "title as the description or the prompt's first line."
     )
-    return [wording.Message(text, on_delivered=lambda: hints.tell(project, session, _UNMOVED, key))]
+    return [wording.Message(text, on_delivered=lambda: messages.tell(project, session, _UNMOVED, key))]
 
 
 def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:
@@ -143,8 +143,10 @@ def _wanted_list(session: str, context: Context, workflow: Workflow, moved: bool
         return []
     project, key = context.project, workflow.key
     digest = todos.digest(workflow)
-    known = todolists.last_sent(project, session, key)
+    known = messages.last_value(project, session, messages.TODO_LIST, key)
     if known == digest or (known is None and not moved):
         return []
-    text = todos.request(workflow, todolists.task_ids(project, session))
-    return [wording.Message(text, on_delivered=lambda: todolists.tell(project, session, key, digest))]
+    text = todos.request(workflow, todo_lists.task_ids(project, session))
+    return [
+        wording.Message(text, on_delivered=lambda: messages.tell(project, session, messages.TODO_LIST, key, digest))
+    ]

@@ -10,10 +10,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from holdfast import clock
+from holdfast.sessions import conversations, required, session_guidance
 from holdfast.sessions.agents import agent_status, lifecycle, script_relaunch, script_runs
-from holdfast.sessions.compaction import session_guidance
-from holdfast.sessions.ownership import sessions
-from holdfast.sessions.reading import required_files
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, wording
 from holdfast.workflow.wording import Message, one_line, quoted
@@ -66,7 +64,7 @@ def _is_compaction(event: Event) -> bool:
 
 def _finished(event: Event, context: Context) -> list[str]:
     """Name the conversation's last agents and runs whose results it has had, with the places of these."""
-    project, session = context.project, event.session_id
+    project, session = context.project, conversations.of(context.project, event.session_id)
     runs = script_runs.recent(project, script_runs.process(context), days=context.config.freshness_days)
     found = [
         (run.used_at, f"{_script(run)} has finished, {run.counted}; {_results(run)}")
@@ -104,7 +102,7 @@ def unused(context: Context, session: str, transcript: str) -> list[ScriptRun]:
 
 
 def _scripts(event: Event, context: Context) -> Iterator[str]:
-    found = unused(context, event.session_id, event.transcript_path)
+    found = unused(context, conversations.of(context.project, event.session_id), event.transcript_path)
     for run in found:
         script_relaunch.carry(run, event.transcript_path, run.run)
         who, results = _script(run), _results(run)
@@ -126,7 +124,7 @@ def _is_known(run: ScriptRun) -> bool:
 
 def _has_workflow(project: OpenProject, session: str) -> bool:
     owned = registry.owned(Workspace.of(project), session)
-    return required_files.session_workflow(project, session, owned) is not None
+    return required.own_workflow(project, session, owned) is not None
 
 
 def _script(run: ScriptRun) -> str:
@@ -139,14 +137,16 @@ def _results(run: ScriptRun) -> str:
 
 def _teammates(event: Event, context: Context) -> Iterator[str]:
     project = context.project
-    for name, agent in lifecycle.teammates(project, event.session_id, script_runs.process(context)):
+    for name, agent in lifecycle.teammates(
+        project, conversations.of(project, event.session_id), script_runs.process(context)
+    ):
         said = f"; last report: {quoted(agent.words, wording.VALUE_LIMIT_CHARS)}" if agent.words.strip() else ""
         yield f"teammate {one_line(name, 60)} ({agent.agent_id}) is there; use SendMessage, don't start it again{said}"
 
 
 def _agents(event: Event, context: Context) -> Iterator[str]:
     """Name the agents of sessions that are over, and this session's own where no workflow's guidance names them."""
-    project, session = context.project, event.session_id
+    project, session = context.project, conversations.of(context.project, event.session_id)
     mates = {agent.tool_use_id for _, agent in lifecycle.teammates(project, session, script_runs.process(context))}
     own = [each for each in agent_status.waiting(project, session) if each.tool_use_id not in mates]
     if _is_compaction(event):  # the client itself names those that run
@@ -155,13 +155,13 @@ def _agents(event: Event, context: Context) -> Iterator[str]:
     if own and (cleared or not _has_workflow(project, session)):
         yield from session_guidance.agent_lines(own)
     since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
-    over = sessions.over_since(project, session, since, _AGENTS)
+    over = conversations.over_since(project, session, since, _AGENTS)
     left = (agent for each in over for agent in agent_status.left_over(project, each))
     for agent in islice(left, _AGENTS):
         if agent.fate == "finished":
             yield from session_guidance.agent_lines([agent])
         else:
-            source = sessions.transcript(project, agent.session)
+            source = conversations.transcript(project, agent.session)
             if project.client.agent_runs().carry_agent(source, agent.agent_id, event.transcript_path):
                 task = f" (launched for {quoted(agent.description)})" if agent.description.strip() else ""
                 who = f"{one_line(agent.agent_type, 60)} ({one_line(agent.agent_id, 60)})"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.agents import askings, script_runs
+from holdfast.sessions import conversations, messages
+from holdfast.sessions.agents import script_runs
 from holdfast.sessions.agents.relaunch_answer import PASSED, Relaunch, said
-from holdfast.sessions.compaction import hints
 from holdfast.workflow.wording import Message, one_line
 
 if TYPE_CHECKING:
-    from holdfast.sessions.agents.askings import Asking
     from holdfast.sessions.agents.script_runs import ScriptRun
+    from holdfast.sessions.conversations import Request
     from holdfast.sessions.hook import Call, Context, Event
 
 _NAMED = 10  # runs that a prompt names and that are looked for
@@ -27,7 +27,7 @@ def judge(event: Call, context: Context) -> Relaunch:
     """Note that a script is launched, and say what to do if it was before (`relaunches.relaunch`)."""
     project, given = context.project, event.tool_input
     runs = project.client.agent_runs()
-    asking = askings.current(project, event.session_id)
+    asking = conversations.current_request(project, conversations.of(project, event.session_id))
     script = runs.script(event.transcript_path, given, context.root)
     script_runs.asked(event, context, asking, script)
     digest, args = script_runs.digests(given, script)
@@ -61,7 +61,7 @@ def judge(event: Call, context: Context) -> Relaunch:
     return _resume(event, context, earlier, same=same)
 
 
-def _again(earlier: ScriptRun, asking: Asking) -> bool:
+def _again(earlier: ScriptRun, asking: Request) -> bool:
     """Return whether a launch means the work of an earlier run, although it doesn't name it.
 
     The model knows of a completed run until its conversation begins anew. Before that it means new agents, for example
@@ -127,11 +127,26 @@ def _twin(context: Context, event: Call, earlier: ScriptRun) -> Relaunch:
 
 
 def _unknown(context: Context, event: Call, earlier: ScriptRun) -> Relaunch:
-    if hints.was_told(context.project, event.session_id, _UNKNOWN):
+    if messages.was_told(
+        context.project,
+        conversations.of(context.project, event.session_id),
+        _UNKNOWN,
+    ):
         return PASSED
     text = f"can't resume run {earlier.run}: the client hides its script, or its journal has an unknown format."
     told = said(context, event, text)
-    return Relaunch(messages=(hints.once(context.project, event.session_id, _UNKNOWN, [""], told[0]), *told[1:]))
+    return Relaunch(
+        messages=(
+            messages.once(
+                context.project,
+                conversations.of(context.project, event.session_id),
+                _UNKNOWN,
+                [""],
+                told[0],
+            ),
+            *told[1:],
+        )
+    )
 
 
 def _way(earlier: ScriptRun) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
-from holdfast.sessions.agents import askings, lifecycle
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import conversations
+from holdfast.sessions.agents import lifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.files.agent_runs import Journal
     from holdfast.files.transcript import Notice
     from holdfast.project import OpenProject
-    from holdfast.sessions.agents.askings import Asking
+    from holdfast.sessions.conversations import Request
     from holdfast.sessions.hook import Call, Context, Event, Returned
 
 Status = Literal["running", "elsewhere", "interrupted", "partial", "completed", "no journal"]
@@ -74,9 +74,9 @@ class ScriptRun:
         """
         ending = self.row["ending"] or self.project.client.agent_runs().ended(self.path)
         if not ending:
-            if sessions.is_in(self.project, self.row, self.process):
+            if conversations.is_in(self.project, self.session, self.row["process"], self.process):
                 return "running"
-            if not sessions.is_gone(self.project, self.row):
+            if not conversations.is_gone(self.project, self.session, self.row["process"]):
                 return "elsewhere"
         if self.journal is None:
             return "no journal"
@@ -97,7 +97,7 @@ def digests(given: Mapping[str, Any], script: str | None) -> tuple[str, str]:
     return _digest(" ".join(text.split())), _digest(args)
 
 
-def asked(event: Call, context: Context, asking: Asking, script: str | None) -> None:
+def asked(event: Call, context: Context, asking: Request, script: str | None) -> None:
     """Note that a run is asked for, before it has an id."""
     project, given = context.project, event.tool_input
     name = project.client.agent_runs().script_name(script) if script else str(given.get("name") or "")
@@ -106,7 +106,14 @@ def asked(event: Call, context: Context, asking: Asking, script: str | None) -> 
         "INSERT INTO script_runs (project, session, tool_use_id, worktree, host, client, name, script, digest, args,"
         " prompt, epoch, process, launched_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, session, tool_use_id) DO NOTHING",
-        *(project.key, event.session_id, _call(event), project.worktree, project.host, project.client.NAME),
+        *(
+            project.key,
+            conversations.of(project, event.session_id),
+            _call(event),
+            project.worktree,
+            project.host,
+            project.client.NAME,
+        ),
         *(name, path, *digests(given, script), asking.prompt, asking.epoch, process(context), clock.stamp()),
     )
 
@@ -115,7 +122,7 @@ def reuses(event: Call, project: OpenProject, earlier: ScriptRun, said: str) -> 
     """Note that a run that is asked for uses what an earlier one left; `answers` has that one's folder."""
     project.ledger.run(
         "UPDATE script_runs SET reused = ?, answers = ? WHERE project = ? AND session = ? AND tool_use_id = ?",
-        *(said, earlier.folder, project.key, event.session_id, _call(event)),
+        *(said, earlier.folder, project.key, conversations.of(project, event.session_id), _call(event)),
     )
 
 
@@ -131,14 +138,14 @@ def launched(event: Returned, context: Context) -> None:
         return
     runs = project.client.agent_runs()
     script = runs.script(event.transcript_path, event.tool_input, context.root)
-    asked(event, context, askings.current(project, event.session_id), script)
+    asked(event, context, conversations.current_request(project, conversations.of(project, event.session_id)), script)
     folder = said.get("transcriptDir") or runs.folder(event.transcript_path, said["runId"]) or ""
     project.ledger.run(
         "UPDATE script_runs SET run = ?, task = ?, folder = ?, script = ?,"
         " name = CASE WHEN ? = '' THEN name ELSE ? END WHERE project = ? AND session = ? AND tool_use_id = ?",
         *(said["runId"], str(said.get("taskId") or ""), str(folder), str(said.get("scriptPath") or "")),
         *(str(said.get("workflowName") or ""),) * 2,
-        *(project.key, event.session_id, _call(event)),
+        *(project.key, conversations.of(project, event.session_id), _call(event)),
     )
 
 
@@ -152,12 +159,18 @@ def note_notice(event: Event, project: OpenProject, notice: Notice) -> bool:
     """Note that the main conversation was told how a run ended, and store its agents' results; False for no run."""
     row = project.ledger.one(
         "SELECT * FROM script_runs WHERE project = ? AND session = ? AND task = ? AND task <> ''",
-        *(project.key, event.session_id, notice.task_id),
+        *(project.key, conversations.of(project, event.session_id), notice.task_id),
     )
     if row and notice.status != "running":
         project.ledger.run(
             "UPDATE script_runs SET ending = ?, used_at = ? WHERE project = ? AND session = ? AND tool_use_id = ?",
-            *(notice.status or "stopped", clock.stamp(), project.key, event.session_id, row["tool_use_id"]),
+            *(
+                notice.status or "stopped",
+                clock.stamp(),
+                project.key,
+                conversations.of(project, event.session_id),
+                row["tool_use_id"],
+            ),
         )
         keep(ScriptRun(project, row, None))
     return row is not None
@@ -255,7 +268,7 @@ def every(project: OpenProject, most: int) -> list[ScriptRun]:
 
 def process(context: Context) -> int | None:
     """Return the number of the client's process that sent an event; None if unknown."""
-    return sessions.client_process(context)
+    return conversations.client_process(context)
 
 
 def _agent(project: OpenProject, session: str, agent: str, run: str, key: str = "", label: str = "") -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.sessions import conversations, owners
 from holdfast.sessions.agents import (
     agent_relaunch,
     agent_status,
-    askings,
     attribution,
     lifecycle,
     notices,
@@ -15,7 +15,6 @@ from holdfast.sessions.agents import (
     script_relaunch,
     script_runs,
 )
-from holdfast.sessions.ownership import owners, session_lineage, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import briefs, registry
 from holdfast.workflow.wording import Message
@@ -36,7 +35,8 @@ def start_agent(event: Event, context: Context) -> list[Message]:
         event: its `SubagentStart`.
         context: its context.
     """
-    project, session, agent = context.project, event.session_id, event.agent_id
+    project, agent = context.project, event.agent_id
+    session = conversations.of(project, event.session_id)
     if not agent or not event.agent_type:
         return []
     lifecycle.reported(project, session, agent, event.agent_type, "running")
@@ -65,9 +65,19 @@ def note_agent(event: Event, context: Context, state: State, words: str, *, tran
     """
     if event.agent_id:
         if transcript:
-            script_runs.note_agent(context.project, event.session_id, event.agent_id, transcript)
+            script_runs.note_agent(
+                context.project,
+                conversations.of(context.project, event.session_id),
+                event.agent_id,
+                transcript,
+            )
         agent = (event.agent_id, event.agent_type or "", state, words)
-        lifecycle.reported(context.project, event.session_id, *agent, transcript=transcript)
+        lifecycle.reported(
+            context.project,
+            conversations.of(context.project, event.session_id),
+            *agent,
+            transcript=transcript,
+        )
 
 
 def note_prompt(event: Event, context: Context) -> None:
@@ -77,7 +87,7 @@ def note_prompt(event: Event, context: Context) -> None:
         event: a `UserPromptSubmit` of a person, not one that the client made itself.
         context: its context.
     """
-    askings.note_prompt(event, context.project)
+    conversations.record_prompt(event, context.project)
 
 
 def carry_runs(event: Event, context: Context, prompt: str) -> None:
@@ -101,9 +111,12 @@ def begin_again(event: Event, context: Context) -> None:
         event: a `SessionStart` after a compaction or `/clear`, or of a session that is resumed.
         context: its context.
     """
-    if getattr(event, "source", "") == "clear":
-        session_lineage.continue_cleared(event, context)
-    askings.begin(event, context.project)
+    if conversations.start_epoch(event, context):
+        for table in ("agent_calls", "script_runs"):  # the person starts over, so no earlier result answers anything
+            context.project.ledger.run(
+                f"UPDATE {table} SET prompt = ? WHERE session = ?",
+                *(conversations.CLEARED, conversations.of(context.project, event.session_id)),
+            )
 
 
 def note_script_run(event: Returned, context: Context) -> None:
@@ -125,7 +138,12 @@ def note_result(event: Returned, context: Context, result: Result) -> None:
         result: what the call returned (`holdfast.events.agent_result`).
     """
     call = lifecycle.call_id(event.tool_use_id, event.tool_input)
-    lifecycle.returned(context.project, event.session_id, call, result)
+    lifecycle.returned(
+        context.project,
+        conversations.of(context.project, event.session_id),
+        call,
+        result,
+    )
     if event.tool_input.get("name"):
         agent_relaunch.note_teammate(event, context.project)
 
@@ -138,7 +156,12 @@ def note_failure(event: Call, context: Context, error: str) -> None:
         context: its context.
         error: what went wrong.
     """
-    lifecycle.failed(context.project, event.session_id, lifecycle.call_id(event.tool_use_id, event.tool_input), error)
+    lifecycle.failed(
+        context.project,
+        conversations.of(context.project, event.session_id),
+        lifecycle.call_id(event.tool_use_id, event.tool_input),
+        error,
+    )
 
 
 def note_notice(event: Event, context: Context, notice: Notice) -> None:
@@ -152,7 +175,7 @@ def note_notice(event: Event, context: Context, notice: Notice) -> None:
     if script_runs.note_notice(event, context.project, notice):
         return
     told = (notice.task_id, notice.tool_use_id, notice.status, notice.words, notice.output_file)
-    notices.notified(context.project, event.session_id, *told)
+    notices.notified(context.project, conversations.of(context.project, event.session_id), *told)
 
 
 def rest(event: Event, context: Context, listed: Collection[str] | None) -> None:
@@ -163,8 +186,8 @@ def rest(event: Event, context: Context, listed: Collection[str] | None) -> None
         context: its context.
         listed: the ids of the background tasks that the client lists; None if the client doesn't list them.
     """
-    project, session = context.project, event.session_id
-    sessions.rest(project, session)
+    project, session = context.project, conversations.of(context.project, event.session_id)
+    conversations.record_stop(project, session)
     waiting = agent_status.waiting(project, session)
     # An agent that is no longer listed may have reported its end when the ledger could not be written.
     if any(each.unused or (listed is not None and each.agent_id not in listed) for each in waiting):
@@ -181,8 +204,8 @@ def end_agents(event: Event, context: Context) -> None:
         event: the `SessionStart` that resumes the session, before `join` notes the new process.
         context: its context.
     """
-    project, session = context.project, event.session_id
-    if sessions.process_gone(project, session):
+    project, session = context.project, conversations.of(context.project, event.session_id)
+    if conversations.process_gone(project, session):
         if agent_relaunch.broke_off(project, session):
             agent_relaunch.free_calls(project, session)
         notices.catch_up(project, session, event.transcript_path)
@@ -191,7 +214,7 @@ def end_agents(event: Event, context: Context) -> None:
 
 def _worked_for(event: Event, context: Context, agent: str) -> tuple[Workflow | None, Phase | None]:
     """Return the workflow an agent was launched for, with its phase; else the only one its session owns, if any."""
-    project, session = context.project, event.session_id
+    project, session = context.project, conversations.of(context.project, event.session_id)
     found = [each for each in registry.candidates(Workspace.of(project), session).workflows if each.resumable]
     meant = attribution.candidates(project, session, agent)
     keys = {(each.workflow, each.phase) for each in meant}

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast import clock
 from holdfast.files.redact import redact
 from holdfast.memory.store import new_id
-from holdfast.sessions.compaction import deliveries, hints
+from holdfast.sessions import conversations, messages
+from holdfast.sessions.compaction import deliveries
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.wording import quoted
 
@@ -85,7 +86,7 @@ def lost(event: Event, context: Context) -> Lost | None:
         event: a `UserPromptSubmit`.
         context: its context.
     """
-    project, session = context.project, event.session_id
+    project, session = context.project, conversations.of(context.project, event.session_id)
     delivery = deliveries.settle(project, session)
     if delivery is None and not missed(project, session):
         return None
@@ -207,7 +208,7 @@ def not_restored(project: OpenProject, snapshot: Snapshot) -> str:
     if any(row["state"] == "refused" for row in rows):
         return "it could belong to another live session"
     places = [each.key.partition(":")[2].rpartition("#")[0] for each in snapshot.workflows]
-    for path in hints.unread_files(project, snapshot.claimed_by):
+    for path in messages.unread_files(project, snapshot.claimed_by):
         if place := next((each for each in places if each and f"/{path}".endswith(f"/{each}")), ""):
             return f"{place} could not be read"
     return "only the session's own trail was given" if rows else ""

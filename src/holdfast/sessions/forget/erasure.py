@@ -15,9 +15,9 @@ from holdfast import clock, log
 from holdfast.errors import HoldfastError
 from holdfast.files import cache
 from holdfast.formats import RECORDS
+from holdfast.sessions import conversations, owners
 from holdfast.sessions.forget import agent_rows, ledger_rows
 from holdfast.sessions.history import recordings
-from holdfast.sessions.ownership import owners
 from holdfast.workflow import ownfolder, places, registry, sidecars
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
     known = project.ledger_file.exists()
     insist_on_ledger(project)
     tables = ledger_rows.tables(project) if known else {}
+    if scope.session:
+        scope = replace(scope, session_ids=frozenset(conversations.all_ids(project, scope.session)))
     if scope.workflow and "launches" in tables:
         scope = replace(scope, agents=agent_rows.of_workflow(project, scope.workflow.key, scope.worktree))
     if scope.agents and "agent_calls" in tables:
@@ -135,7 +137,8 @@ def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterat
         return
     if scope.session:
         for root in roots:
-            yield from ownfolder.results(root, scope.session)
+            for session in sorted(scope.session_ids):
+                yield from ownfolder.results(root, session)
         if project.ledger_file.exists() and ownfolder.existing(project.root):
             for each in _workflows(project, scope.session):
                 if owners.owner(project, each) == scope.session:
@@ -183,7 +186,7 @@ def _is_recorded(scope: Scope, name: str, line: str) -> bool:
     if scope.everything:
         return True
     if scope.session:
-        return name == recordings.file_name(scope.session)
+        return name in map(recordings.file_name, scope.session_ids)
     if scope.workflow or scope.agents:
         return any(json.dumps(each)[1:-1] in line for each in scope.names)
     try:
@@ -194,7 +197,7 @@ def _is_recorded(scope: Scope, name: str, line: str) -> bool:
 
 def _is_logged(scope: Scope, roots: Sequence[Path], line: str) -> bool:
     if scope.session:
-        return scope.session in line
+        return any(each in line for each in scope.session_ids)
     if not any(log.concerns(line, root) for root in roots):
         return False
     if scope.workflow or scope.agents:

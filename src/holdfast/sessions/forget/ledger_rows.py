@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import StateError
+from holdfast.memory.rows import Conversation
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.forget import agent_rows
 from holdfast.sessions.history import extracts, generations
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-# Columns that name a session; in table `sessions` also `id`.
-SESSIONS = ("session", "conversation", "owner", "claimed_by", "heir", "before")
+# Columns that name a conversation; in table `conversations` also `id`.
+SESSIONS = ("session", "conversation", "owner", "previous_owner", "claimed_by", "forked_from")
 SHORTEST_CHARS = 4  # a shorter name of a workflow is in a text by chance
 MOMENTS = ("at", "since", "first_seen", "last_seen")  # columns that hold a time and don't end in `_at`
 
@@ -36,7 +37,8 @@ class Scope:
 
     Attributes:
         everything: the whole project, in all of its worktrees.
-        session: the id of a session; empty for none.
+        session: the id of a conversation; empty for none.
+        session_ids: the ids that it has had.
         workflow: a workflow, None for none.
         worktree: the checkout that the workflow is, or was, in.
         agents: ids of agents, of their calls and of runs of scripts, each with its session; beside a workflow its own.
@@ -46,6 +48,7 @@ class Scope:
 
     everything: bool = False
     session: str = ""
+    session_ids: frozenset[str] = frozenset()
     workflow: Workflow | None = None
     worktree: str = ""
     agents: Named = frozenset()
@@ -102,6 +105,8 @@ def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *
     if not dry:
         ledger.overwrite()
     with ledger.transaction():
+        if scope.workflow and "workflows" in known:
+            counts["conversations"] = _forget_summary(project, scope.workflow.key, scope.worktree, dry=dry)
         for cut in _cuts(project, scope, known):
             if cut.table == "tombstones" and not scope.everything:
                 number = extracts.hide_tombstones(project, cut.where, cut.values, dry=dry)
@@ -120,6 +125,15 @@ def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *
     return {name: number for name, number in sorted(counts.items()) if number}
 
 
+def _forget_summary(project: Workspace, workflow: str, worktree: str, *, dry: bool) -> int:
+    """Remove the summary of a workflow's owner, or only count it."""
+    owned = "summary > '' AND id IN (SELECT owner FROM workflows WHERE worktree = ? AND workflow = ?)"
+    table = project.ledger.table(Conversation)
+    if dry:
+        return table.count(owned, worktree, workflow)
+    return table.update({"summary": ""}, owned, worktree, workflow)
+
+
 def _cuts(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]]) -> Iterator[_Cut]:
     if scope.workflow:
         yield from _of_workflow(project, scope, scope.workflow, known)
@@ -129,20 +143,17 @@ def _cuts(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]]) 
         for name in scope.names if "events" in known else ():  # a decision's reason may quote an agent's result
             yield _Cut("events", "instr(data, ?)", (json.dumps(name)[1:-1],))
         return
-    for table, columns in sorted(known.items(), key=lambda each: each[0] == "sessions"):  # last: others select from it
+    for table, columns in known.items():
         if scope.everything:
             yield _Cut(table, "1", ())
         elif scope.session:
-            named = [each for each in columns if each in SESSIONS or (table == "sessions" and each == "id")]
+            named = [each for each in columns if each in SESSIONS or (table == "conversations" and each == "id")]
             if named:
                 where = " OR ".join(f"{each} = ?" for each in named)
                 yield _Cut(table, where, tuple([scope.session] * len(named)))
         elif moments := [each for each in columns if each in MOMENTS or each.endswith("_at")]:
             where, values = _span(moments, scope)
             yield _Cut(table, where, values)
-        elif "session" in columns and "sessions" in known:
-            where, values = _span(("first_seen", "last_seen", "ended_at"), scope)
-            yield _Cut(table, f"session IN (SELECT id FROM sessions WHERE {where})", values)
 
 
 def _span(moments: Sequence[str], scope: Scope) -> tuple[str, tuple[str, ...]]:
@@ -159,20 +170,18 @@ def _of_workflow(
     project: Workspace, scope: Scope, workflow: Workflow, known: Mapping[str, Sequence[str]]
 ) -> Iterator[_Cut]:
     place, mine = (scope.worktree, workflow.key), "worktree = ? AND workflow = ?"
-    if {"summaries", "owners"} <= set(known):
-        inner = f"SELECT session FROM owners WHERE {mine}"
-        yield _Cut("summaries", f"session IN ({inner})", place)
     for table, columns in known.items():
         if "workflow" in columns:
             # Not every table has the checkout, but the key has the file, and which workflow was in it.
             where = mine if "worktree" in columns else "workflow = ?"
             yield _Cut(table, where, place if "worktree" in columns else (workflow.key,))
-    if "hints" in known:  # a plan's path or a report stands there in place of a key; what goes is only told once more
-        yield _Cut("hints", "worktree = ? AND workflow <> '' AND workflow NOT LIKE '%:%#%'", (scope.worktree,))
+    if "told" in known:  # a plan's path or a report may stand in place of a key; what goes is only told once more
+        other = "key <> '' AND key NOT LIKE '%:%#%'"
+        yield _Cut("told", f"key = ? OR value = ? OR ({other})", (workflow.key, workflow.key))
     titles = tuple(dict.fromkeys([workflow.title, *(phase.title for phase in workflow.phases)]))
     if "todo_tasks" in known:
         listed = ", ".join("?" * len(titles))
-        yield _Cut("todo_tasks", f"worktree = ? AND subject IN ({listed})", (scope.worktree, *titles))
+        yield _Cut("todo_tasks", f"subject IN ({listed})", titles)
     if "extracts" in known:
         yield _Cut("extracts", "worktree = ? AND path = ?", (scope.worktree, workflow.place))
     if "tombstones" in known:

@@ -11,11 +11,11 @@ from holdfast import clock
 from holdfast.errors import LedgerError, StateError
 from holdfast.files import document
 from holdfast.formats import RECORDS
-from holdfast.sessions.agents import agent_status, todolists
+from holdfast.sessions import conversations, messages, owners
+from holdfast.sessions.agents import agent_status
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.history.history import History
-from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import facts, outside_reading, todos, views
 
 if TYPE_CHECKING:
@@ -233,20 +233,27 @@ def _moved(project: OpenProject, workflow: Workflow) -> Path | None:
 def _known(project: OpenProject, workflow: Workflow, found: Found) -> _Known:
     try:
         owner = owners.owner(project, workflow)
-        listed = {str(row["id"]): row for row in sessions.all_of(project)}
-        live, gone = sessions.live_others(project, ""), sessions.ended_ids(project)
+        listed = {row.id: row for row in conversations.every(project)}
+        live, gone = conversations.live_others(project, ""), conversations.ended_ids(project)
         naming = snapshots.naming(project, workflow.key)
         free = _free(project, workflow, owner, live, found)
         flying = agent_status.in_flight(project, workflow.key, free)
         landed = agent_status.unused(project, workflow.key, free)
+        names = {each.id: each.session for each in listed.values()}
+
+        def now(agent: Agent) -> Agent:
+            return agent._replace(session=names.get(agent.session, agent.session))
+
         return _Known(
             history=history.of(project, workflow),
-            agents=tuple(each for each in flying if each.session not in gone),
-            unused=tuple(each for each in landed if each.session not in gone),
+            agents=tuple(now(each) for each in flying if each.session not in gone),
+            unused=tuple(now(each) for each in landed if each.session not in gone),
             recipients=_recipients(project, workflow),
-            last_save=_last_save(project, workflow, naming),
-            last_restore=_last_restore([each for each in naming if not snapshots.not_restored(project, each)]),
-            owner=Session(owner, owner in live, str(listed.get(owner, {}).get("last_seen", ""))) if owner else None,
+            last_save=_last_save(project, workflow, naming, names),
+            last_restore=_last_restore([each for each in naming if not snapshots.not_restored(project, each)], names),
+            owner=Session(names.get(owner, owner), owner in live, listed[owner].last_seen if owner in listed else "")
+            if owner
+            else None,
             problem=project.ledger.problem or "",
         )
     except LedgerError as error:
@@ -267,14 +274,22 @@ def _free(
 
 def _recipients(project: OpenProject, workflow: Workflow) -> tuple[Recipient, ...]:
     present = todos.digest(workflow)
-    rows = todolists.recipients(project, workflow.key)
-    return tuple(Recipient(row["session"], row["told_at"], row["digest"] == present) for row in rows)
+    rows = messages.recipients(project, messages.TODO_LIST, workflow.key)
+    names = conversations.session_ids(project, [row.conversation for row in rows])
+    return tuple(Recipient(names[row.conversation], row.at, row.value == present) for row in rows)
 
 
-def _last_save(project: OpenProject, workflow: Workflow, naming: list[snapshots.Snapshot]) -> Save | None:
+def _last_save(
+    project: OpenProject, workflow: Workflow, naming: list[snapshots.Snapshot], names: Mapping[str, str]
+) -> Save | None:
     present = hashlib.sha256(workflow.raw).hexdigest()
     saves = [
-        Save(snapshot.sealed_at, snapshot.why, snapshot.session, current=each.digest == present)
+        Save(
+            snapshot.sealed_at,
+            snapshot.why,
+            names.get(snapshot.session, snapshot.session),
+            current=each.digest == present,
+        )
         for snapshot in naming
         for each in snapshot.workflows
         if each.key == workflow.key
@@ -289,9 +304,13 @@ def _last_save(project: OpenProject, workflow: Workflow, naming: list[snapshots.
     return max(saves, key=lambda save: save.at, default=None)
 
 
-def _last_restore(naming: list[snapshots.Snapshot]) -> Restore | None:
+def _last_restore(naming: list[snapshots.Snapshot], names: Mapping[str, str]) -> Restore | None:
     restores = [
-        Restore(snapshot.claimed_at, snapshot.claimed_by, None if snapshot.why == "none" else snapshot.sealed_at)
+        Restore(
+            snapshot.claimed_at,
+            names.get(snapshot.claimed_by, snapshot.claimed_by),
+            None if snapshot.why == "none" else snapshot.sealed_at,
+        )
         for snapshot in naming
         if snapshot.claimed_by and snapshot.claimed_at
     ]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.files.redact import redact, redact_value
+from holdfast.sessions import conversations, owners
 from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.history import archive, generations, history, timeline_event
 from holdfast.sessions.history.timeline_event import Asked, TimelineEvent
-from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
 from holdfast.workflow.wording import one_line, quoted
 
@@ -63,7 +63,9 @@ def happened(
     )
     found = [each for source in _SOURCES for each in source(project, asked)]
     order = sorted(range(len(found)), key=lambda place: (found[place].at, place), reverse=True)
-    return _titled(project, [found[place] for place in order[:limit]])
+    listed = _titled(project, [found[place] for place in order[:limit]])
+    names = conversations.session_ids(project, [each.session for each in listed if each.session])
+    return [replace(each, session=names.get(each.session, "")) for each in listed]
 
 
 class PhaseName(NamedTuple):
@@ -207,6 +209,12 @@ def _titled(project: Workspace, found: Iterable[TimelineEvent]) -> list[Timeline
 
 # Each reports on its own table. Events of one moment count as having happened in this order.
 _SOURCES = (
-    *(sessions.happened, owners.happened, generations.happened, snapshots.happened, deliveries.happened),
+    *(
+        conversations.timeline_events,
+        owners.timeline_events,
+        generations.happened,
+        snapshots.happened,
+        deliveries.happened,
+    ),
     *(losses.happened, of_agents, reused, decided, history.happened, archive.happened),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -114,3 +115,18 @@ def newest(
         *(*values, asked.limit),
     )
     return rows[::-1]
+
+
+def of_row(row: Mapping[str, Any]) -> TimelineEvent:
+    """Return an event of the log as one of the timeline."""
+    return TimelineEvent(
+        row["at"],
+        row["kind"],
+        row["what"],
+        row["conversation"],
+        row["workflow"],
+        row["title"],
+        row["phase"],
+        worktree=row["worktree"],
+        data=json.loads(row["data"]),
+    )

@@ -7,9 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, command_line
-from holdfast.sessions.compaction import hints, save
+from holdfast.sessions import conversations, messages, owners, saving
 from holdfast.sessions.history import generations
-from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance, registry, typed_names, verbs, wording
 from holdfast.workflow.wording import Message
@@ -40,7 +39,7 @@ _BACK = "Leave it alone unless the user asks. `holdfast resume NAME --anyway` ta
 _MARK = re.compile(wording.OPEN.replace(wording.UNMARKED, "([0-9a-f]{12})"))
 
 
-def greet(event: Event, context: Context) -> list[Message]:
+def announce_unfinished(event: Event, context: Context) -> list[Message]:
     """Tell the user and, if somebody attends the session, the model about unfinished workflows (I001-12).
 
     They are those that no other live session owns and that this machine's ledger knows or that are fresh. What is
@@ -51,10 +50,11 @@ def greet(event: Event, context: Context) -> list[Message]:
         context: its context.
     """
     project = Workspace.of(context.project)
-    plans = save.take_over(project, event.session_id)
-    found = registry.candidates(project, event.session_id)
-    told = hints.withheld(event, context, found)
-    waiting = _waiting(project, event.session_id, found.workflows)
+    conversation = conversations.of(project, event.session_id)
+    plans = saving.take_over(project, conversation)
+    found = registry.candidates(project, conversation)
+    told = messages.withheld(event, context, found)
+    waiting = _waiting(project, conversation, found.workflows)
     if waiting:
         more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
         show = _command("show", waiting[0], found.workflows)
@@ -64,12 +64,11 @@ def greet(event: Event, context: Context) -> list[Message]:
         return told
     names = [each.key for each in waiting] or plans
     if getattr(event, "source", "") != "clear":  # after /clear the model has forgotten what it was told
-        names = [each for each in names if not hints.was_told(project, event.session_id, hints.OFFERED, each)]
-    return (
-        [*told, hints.once(project, event.session_id, hints.OFFERED, names, _offer(waiting or names, found.workflows))]
-        if names
-        else told
-    )
+        names = [each for each in names if not messages.was_told(project, conversation, messages.OFFERED, each)]
+    if names:
+        offer = _offer(waiting or names, found.workflows)
+        told.append(messages.once(project, conversation, messages.OFFERED, names, offer))
+    return told
 
 
 def renewed(event: Event, context: Context) -> list[Message]:
@@ -79,22 +78,23 @@ def renewed(event: Event, context: Context) -> list[Message]:
         event: a `UserPromptSubmit`.
         context: its context.
     """
-    project, session = Workspace.of(context.project), event.session_id
-    changed = owners.changes_since(project, session, hints.OFFERED)
+    project = Workspace.of(context.project)
+    conversation = conversations.of(project, event.session_id)
+    changed = owners.changes_since(project, conversation, messages.OFFERED)
     if not changed:
         return []
     among = registry.with_keys(project, changed).workflows
     found = [each for each in among if each.key in changed]
     holders = owners.holders(project, found)
-    others = [each for each in found if holders[each.key] != session]
+    others = [each for each in found if holders[each.key] != conversation]
     lost = [guidance.line(each) for each in others if holders[each.key] and changed[each.key]]
     told = [Message(f"{wording.fenced(_LOST, lost)}\n{_BACK}")] if lost else []
-    if project.client.attended(context.environ) and (waiting := _waiting(project, session, others)):
+    if project.client.attended(context.environ) and (waiting := _waiting(project, conversation, others)):
         told.append(_offer(waiting, among))
     if not told:
         for key in changed:
-            hints.tell(project, session, hints.OFFERED, key)
-    return [hints.once(project, session, hints.OFFERED, list(changed), each) for each in told]
+            messages.tell(project, conversation, messages.OFFERED, key)
+    return [messages.once(project, conversation, messages.OFFERED, list(changed), each) for each in told]
 
 
 def received(event: Event, context: Context, prompt: str) -> None:
@@ -106,21 +106,20 @@ def received(event: Event, context: Context, prompt: str) -> None:
         prompt: the prompt.
     """
     marks = dict.fromkeys(_MARK.findall(prompt))
-    keys = [key for mark in marks for key in hints.pending_keys(context.project, mark, hints.PRINTED)]
-    if not keys:
-        return
-    for each in registry.with_keys(Workspace.of(context.project), keys).workflows:
+    keys = messages.printed(context.project, marks) if marks else []
+    conversation = conversations.of(context.project, event.session_id) if keys else ""
+    for each in registry.with_keys(Workspace.of(context.project), keys).workflows if keys else ():
         if each.key in keys and not each.finished:
-            owners.own(context.project, each, event.session_id)
+            owners.own(context.project, each, conversation)
 
 
-def _waiting(project: Workspace, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
-    """Return the unfinished workflows to tell a session of: its own or, if it has none, those of no live session."""
+def _waiting(project: Workspace, conversation: str, workflows: Sequence[Workflow]) -> list[Workflow]:
+    """Return the unfinished workflows to tell a conversation of: its own or, if it has none, those of no live one."""
     unfinished = [each for each in owners.by_rank(workflows) if each.resumable]
     holders = owners.holders(project, unfinished)
-    if own := [each for each in unfinished if holders[each.key] == session]:
+    if own := [each for each in unfinished if holders[each.key] == conversation]:
         return own
-    others = sessions.live_others(project, session)
+    others = conversations.live_others(project, conversation)
     free = [each for each in unfinished if holders[each.key] not in others]
     known = generations.seen_at(project, {each.path: each.raw for each in free})
     fresh = {each.key for each in owners.fresh_ones(project, free)}

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.sessions.history import archive
-from holdfast.sessions.ownership.selection import anywhere, select
+from holdfast.sessions.selection import anywhere, select
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.model import Found

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from holdfast.memory import store
-from holdfast.sessions.ownership import owners
+from holdfast.sessions import owners
 from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, workflow
 

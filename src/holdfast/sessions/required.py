@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast import capture
 from holdfast.errors import LedgerError
-from holdfast.sessions.ownership import owners
-from holdfast.sessions.reading import file_contents, read_results, reads
+from holdfast.sessions import conversations, file_contents, owners, read_results, reads
 from holdfast.workflow import facts, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from holdfast.memory.rows import Read
     from holdfast.project import OpenProject
+    from holdfast.sessions.file_contents import Look
     from holdfast.sessions.hook import Context, Event
-    from holdfast.sessions.reading.file_contents import Look
     from holdfast.workflow.model import Workflow
 
 Change = Literal["unchanged", "changed", "missing", "never read", "not checked", "outside the project"]
@@ -61,30 +61,29 @@ class RequiredFile(NamedTuple):
         return self.due and not self.refused and self.inside
 
 
-def session_workflow(project: OpenProject, session: str, workflows: Iterable[Workflow]) -> Workflow | None:
-    """Return the unfinished workflow whose required reading concerns a session: the one it owns, of several the newest.
+def own_workflow(project: OpenProject, conversation: str, workflows: Iterable[Workflow]) -> Workflow | None:
+    """Return the unfinished workflow that a conversation owns, of several the newest; its reading concerns it.
 
-    A session owns what it started or wrote, and what was restored into it. Another session's workflow asks nothing of
-    it.
+    It owns what it started or wrote, and what was restored into it. Another one's workflow asks nothing of it.
     """
     resumable = [each for each in workflows if each.resumable]
     holders = owners.holders(project, resumable)
-    return next(iter(owners.by_rank(each for each in resumable if holders[each.key] == session)), None)
+    return next(iter(owners.by_rank(each for each in resumable if holders[each.key] == conversation)), None)
 
 
-def states(project: OpenProject, session: str, workflow: Workflow) -> dict[str, RequiredFile]:
+def states(project: OpenProject, conversation: str, workflow: Workflow) -> dict[str, RequiredFile]:
     """Return, for each entry of a workflow's required reading, what a session has read of it.
 
     The session's transcript is searched too. With `reading = "off"`, or without a usable ledger, every file that exists
     counts as never read. Never raises.
     """
     looks = dict(file_contents.looks(project, workflow.reading[: facts.ENTRIES]))
-    rows: Mapping[str, Mapping[str, Any]] = {}
+    rows: Mapping[str, Read] = {}
     now = 0
     if project.config.reading != "off" and looks:
         try:
-            read_results.settle(project, session, looks.values())
-            rows, now = reads.rows(project, session), reads.reader(project, session).compactions
+            read_results.settle(project, conversation, looks.values())
+            rows, now = reads.rows(project, conversation), reads.reader(project, conversation).compactions
         except LedgerError:
             rows = {}
     return {entry: _state(entry, look, rows.get(look.path), now) for entry, look in looks.items()}
@@ -117,12 +116,12 @@ def contents(project: OpenProject, known: Mapping[str, RequiredFile]) -> list[tu
     return found
 
 
-def inlined(project: OpenProject, session: str, known: Mapping[str, RequiredFile], entries: Iterable[str]) -> None:
+def inlined(project: OpenProject, conversation: str, known: Mapping[str, RequiredFile], entries: Iterable[str]) -> None:
     """Note that the model was given guidance that holds the files of these entries."""
-    rows = reads.rows(project, session)
+    rows = reads.rows(project, conversation)
     for path in [known[entry].path for entry in entries]:
         if path in rows:
-            reads.note(project, session, path, rows[path]["content"], "inlined")
+            reads.note(project, conversation, path, rows[path].content, "inlined")
 
 
 def unread(event: Event, context: Context, workflow: Workflow) -> list[RequiredFile] | None:
@@ -137,7 +136,10 @@ def unread(event: Event, context: Context, workflow: Workflow) -> list[RequiredF
         The files, in the workflow's order; None while that is unknown, because the transcript doesn't show yet what the
         client attached again.
     """
-    return reminder(context.project, event.session_id, workflow)
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    if not read_results.settle(project, conversation, ()):
+        return None
+    return [each for each in states(project, conversation, workflow).values() if each.due]
 
 
 def reading_that_holds(event: Event, context: Context, workflow: Workflow, place: str = "") -> list[RequiredFile]:
@@ -151,33 +153,24 @@ def reading_that_holds(event: Event, context: Context, workflow: Workflow, place
         workflow: the workflow.
         place: the file to edit, empty if unknown. Edits of the required files themselves never wait.
     """
-    required = states(context.project, event.session_id, workflow).values()
+    conversation = conversations.of(context.project, event.session_id)
+    required = states(context.project, conversation, workflow).values()
     edited = file_contents.name(context.project, place) if place else None
     return [] if edited in {each.path for each in required} else [each for each in required if each.holds]
 
 
-def reminder(project: OpenProject, session: str, workflow: Workflow) -> list[RequiredFile] | None:
-    """Return what the model has not read since the last compaction; None while that is unknown.
-
-    It is unknown until the transcript shows what the client attached again.
-    """
-    if not read_results.settle(project, session, ()):
-        return None
-    return [each for each in states(project, session, workflow).values() if each.due]
-
-
-def _state(entry: str, look: Look, row: Mapping[str, Any] | None, now: int) -> RequiredFile:
+def _state(entry: str, look: Look, row: Read | None, now: int) -> RequiredFile:
     if look.data is None:
         return RequiredFile(entry, look.path, look.absence)
-    if row is None or not row["content"]:
-        return RequiredFile(entry, look.path, "never read", refused=row is not None and row["refused"] == now)
+    if row is None or not row.content:
+        return RequiredFile(entry, look.path, "never read", refused=row is not None and row.refused == now)
     return RequiredFile(
         entry,
         look.path,
-        "unchanged" if row["content"] == look.digest else "changed",
-        in_context=row["compaction"] == now,
-        inlined=row["how"] == "inlined",
-        refused=row["refused"] == now,
+        "unchanged" if row.content == look.digest else "changed",
+        in_context=row.compaction == now,
+        inlined=row.how == "inlined",
+        refused=row.refused == now,
     )
 
 

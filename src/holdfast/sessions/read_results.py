@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.sessions.ownership import sessions
-from holdfast.sessions.reading import file_contents, reads
+from holdfast.sessions import conversations, file_contents, reads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from holdfast.files.transcript import Noted
+    from holdfast.memory.rows import Conversation
     from holdfast.project import OpenProject
+    from holdfast.sessions.file_contents import Look
     from holdfast.sessions.hook import Context, Returned
-    from holdfast.sessions.reading.file_contents import Look
-    from holdfast.sessions.reading.reads import How
+    from holdfast.sessions.reads import How
 
 _TEXT = "text"
 _OVERLAP_BYTES = 1 << 16  # bytes at the end of a search that the next one repeats: a Read's failure follows its call
@@ -41,34 +42,29 @@ class _Shown(NamedTuple):
 
 
 def note_read(event: Returned, context: Context) -> None:
-    """Note what the model read with a Read.
+    """Note what the model read with a Read, whatever the form of its result.
+
+    A part of a file counts once it completes the file together with other parts read since the last compaction.
 
     Args:
         event: the `PostToolUse` of a Read in the main conversation. The main model doesn't see what a subagent reads.
         context: its context.
     """
-    heard(context.project, event.session_id, event.tool_input, event.tool_response)
-
-
-def heard(project: OpenProject, session: str, tool_input: Mapping[str, Any], response: Any) -> None:
-    """Note what a successful Read brought (PostToolUse), whatever its form.
-
-    A part of a file counts once it completes the file together with other parts read since the last compaction.
-    """
-    place = tool_input.get("file_path")
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    place = event.tool_input.get("file_path")
     look = file_contents.look(project, place) if isinstance(place, str) else None
     if look is None or look.data is None:
         return
-    kind, shown = _shown(response)
+    kind, shown = _shown(event.tool_response)
     if shown:
-        _note(project, session, look, shown)
-    elif kind == "parts" or not (tool_input.get("offset") or tool_input.get("limit")):
+        _note(project, conversation, look, shown)
+    elif kind == "parts" or not (event.tool_input.get("offset") or event.tool_input.get("limit")):
         # Images, notebooks, a PDF or some of its pages (a long one can't be read at once), "unchanged since last read",
         # and whatever a newer client may return: the whole file was asked for, and the Read was not refused.
-        reads.note(project, session, look.path, look.digest)
+        reads.note(project, conversation, look.path, look.digest)
 
 
-def settle(project: OpenProject, session: str, looks: Iterable[Look]) -> bool:
+def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bool:
     """Note what the transcript shows of some files and no PostToolUse reported.
 
     The client writes a compaction's boundary, and the files that it attaches again, only after SessionStart(compact)
@@ -78,24 +74,66 @@ def settle(project: OpenProject, session: str, looks: Iterable[Look]) -> bool:
     Returns:
         Whether the transcript shows the present context already, or there is none to wait for.
     """
-    path = sessions.transcript(project, session)
-    size = project.transcripts.size(path)
-    if not size:
-        return True
+    row = reads.reader(project, conversation)
+    size = project.transcripts.size(row.transcript)
     wanted = {look.path: look for look in looks if look.data is not None}
-    reader = reads.reader(project, session)
-    if not wanted:
-        if reader.boundary is None:  # the only question is whether the boundary is there
-            _divided(project, session, path, max(reader.size - 1, 0), files=False)
-        return reads.reader(project, session).boundary is not None
-    sought = _sought(path, wanted.values())
-    known = reader.searched if sought == reader.sought and reader.searched <= size else 0
-    gone, present, end = _divided(project, session, path, max(known - _OVERLAP_BYTES, 0))
-    _take_over_gone(project, session, wanted, gone)
-    _take_over(project, session, wanted, present)
-    if (end, sought) != (reader.searched, reader.sought):
-        reads.searched(project, session, end, sought)
-    return reads.reader(project, session).boundary is not None
+    if not size or (not wanted and row.boundary is not None):
+        return True
+    sought = _sought(row.transcript, wanted.values())
+    if not wanted:  # the only question is whether the boundary is there
+        since = max(row.size - 1, 0)
+    else:
+        searched = row.searched if sought == row.sought and row.searched <= size else 0
+        since = max(searched - _OVERLAP_BYTES, 0)
+    found = _search(project, row, since, files=bool(wanted))
+    if row.boundary is None and found.boundary is None and found.end - row.size > project.transcripts.TAIL_BYTES:
+        row = replace(row, boundary="")  # the announced boundary isn't awaited any longer
+        found = _search(project, row, 0, files=bool(wanted))
+    now = row
+    if found.boundary not in (None, row.boundary):
+        # A boundary that no event announced is a compaction too: SessionStart(compact) need not fire ([ISS 28305]).
+        unannounced = found.boundaries - 1 if row.boundary is None else 1
+        now = replace(row, compactions=row.compactions + unannounced, boundary=found.boundary)
+    if wanted:
+        now = replace(now, searched=found.end, sought=sought)
+    if now != reads.reader(project, conversation):
+        names = ("compactions", "boundary", "searched", "sought")
+        conversations.change(project, conversation, **{name: getattr(now, name) for name in names})
+    if wanted:
+        _take_over_gone(project, conversation, wanted, found.earlier)
+        _take_over(project, conversation, wanted, found.present)
+    return now.boundary is not None
+
+
+class _Found(NamedTuple):
+    """What a transcript notes of earlier contexts and of the present one.
+
+    Attributes:
+        earlier: what was noted before the last compaction; everything while its boundary is awaited.
+        present: what was noted after it.
+        boundary: the id of the last boundary after the last known compaction; None if there is none.
+        boundaries: how many there are.
+        end: the byte up to which the transcript was read.
+    """
+
+    earlier: Sequence[Noted]
+    present: Sequence[Noted]
+    boundary: str | None
+    boundaries: int
+    end: int
+
+
+def _search(project: OpenProject, row: Conversation, since: int, *, files: bool) -> _Found:
+    """Search a conversation's transcript from a byte on; for boundaries only, unless `files` is set."""
+    # A boundary that is awaited comes after the byte where the transcript ended at the compaction.
+    at = row.size if row.boundary is None else 0
+    before, after, end = project.transcripts.reading(row.transcript, at, since=since, files=files)
+    places = [place for place, each in enumerate(after) if each.kind == "boundary"]
+    if not places:
+        every = [*before, *after]
+        return _Found(every, [], None, 0, end) if row.boundary is None else _Found([], every, None, 0, end)
+    last = places[-1]
+    return _Found([*before, *after[:last]], after[last + 1 :], str(after[last].value), len(places), end)
 
 
 def _sought(path: str, wanted: Iterable[Look]) -> str:
@@ -104,36 +142,38 @@ def _sought(path: str, wanted: Iterable[Look]) -> str:
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
 
 
-def _take_over_gone(project: OpenProject, session: str, wanted: Mapping[str, Look], noted: Iterable[Noted]) -> None:
+def _take_over_gone(
+    project: OpenProject, conversation: str, wanted: Mapping[str, Look], noted: Iterable[Noted]
+) -> None:
     """Note what was read in earlier contexts, for files of which nothing is known yet."""
-    known = {path for path, row in reads.rows(project, session).items() if row["content"]}
+    known = {path for path, row in reads.rows(project, conversation).items() if row.content}
     for path, shown in _texts(project, noted):
         if path in wanted and path not in known and (content := _content(wanted[path], shown)):
-            reads.put(project, session, path, content=content, how=shown.how, compaction=reads.GONE)
+            reads.put(project, conversation, path, content=content, how=shown.how, compaction=reads.GONE)
 
 
-def _take_over(project: OpenProject, session: str, wanted: Mapping[str, Look], noted: Sequence[Noted]) -> None:
+def _take_over(project: OpenProject, conversation: str, wanted: Mapping[str, Look], noted: Sequence[Noted]) -> None:
     """Note what the present context holds. A content that an event reported beats a different one found here."""
-    now = reads.reader(project, session).compactions
-    rows = reads.rows(project, session).items()
-    known = {path for path, row in rows if row["content"] and row["compaction"] == now}
+    now = reads.reader(project, conversation).compactions
+    rows = reads.rows(project, conversation).items()
+    known = {path for path, row in rows if row.content and row.compaction == now}
     for path, shown in _texts(project, noted):
         look = wanted.get(path)
         if look and (path not in known or shown.text == look.text):
-            _note(project, session, look, shown)
+            _note(project, conversation, look, shown)
     for path in {*_refused(project, noted)} & set(wanted):
-        reads.put(project, session, path, refused=now)
+        reads.put(project, conversation, path, refused=now)
 
 
-def _note(project: OpenProject, session: str, look: Look, shown: _Shown) -> None:
+def _note(project: OpenProject, conversation: str, look: Look, shown: _Shown) -> None:
     content = _content(look, shown)
     if content:
-        reads.note(project, session, look.path, content, shown.how)
+        reads.note(project, conversation, look.path, content, shown.how)
         return
     lines, first = look.text.split("\n"), max(shown.first, 1)
     part = lines[first - 1 : first - 1 + shown.lines]
     if part and part == shown.text.split("\n")[: len(part)]:
-        _note_part(project, session, look, shown.how, (first, first + len(part) - 1), lines)
+        _note_part(project, conversation, look, shown.how, (first, first + len(part) - 1), lines)
 
 
 def _content(look: Look, shown: _Shown) -> str:
@@ -144,21 +184,21 @@ def _content(look: Look, shown: _Shown) -> str:
 
 
 def _note_part(
-    project: OpenProject, session: str, look: Look, how: How, part: tuple[int, int], lines: Sequence[str]
+    project: OpenProject, conversation: str, look: Look, how: How, part: tuple[int, int], lines: Sequence[str]
 ) -> None:
     """Note that lines of a file were read. Once the parts together make up the file, it counts as read."""
     last = len(lines) - (lines[-1] == "")  # after the last line break there is nothing to read
     with project.ledger.transaction():
-        now = reads.reader(project, session).compactions
-        row = reads.rows(project, session).get(look.path)
-        before = json.loads(row["parts"]) if row and row["parts"] else {}
+        now = reads.reader(project, conversation).compactions
+        row = reads.rows(project, conversation).get(look.path)
+        before = json.loads(row.parts) if row and row.parts else {}
         same = (before.get("content"), before.get("compaction")) == (look.digest, now)
         parts = _joined([*(before["lines"] if same else []), part])
         if parts[0][0] == 1 and parts[0][1] >= last:
-            reads.note(project, session, look.path, look.digest, how)
+            reads.note(project, conversation, look.path, look.digest, how)
         else:
             told = json.dumps({"content": look.digest, "compaction": now, "lines": parts})
-            reads.put(project, session, look.path, parts=told)
+            reads.put(project, conversation, look.path, parts=told)
 
 
 def _joined(parts: Iterable[Sequence[int]]) -> list[list[int]]:
@@ -170,35 +210,6 @@ def _joined(parts: Iterable[Sequence[int]]) -> list[list[int]]:
         else:
             joined.append([first, last])
     return joined
-
-
-def _divided(
-    project: OpenProject, session: str, path: str, since: int, *, files: bool = True
-) -> tuple[Sequence[Noted], Sequence[Noted], int]:
-    """Return what a transcript notes of earlier contexts, of the present one, and up to which byte it was read.
-
-    Only what is noted from byte `since` on counts. A boundary that no event announced counts as a compaction too, since
-    SessionStart(compact) need not fire ([ISS 28305]). If an announced boundary doesn't come within `TAIL_BYTES`, it is
-    no longer awaited.
-    """
-    reader = reads.reader(project, session)
-    # An unknown boundary is still to come, after the byte where the transcript ended at the compaction.
-    at = 0 if reader.boundary is not None else reader.size
-    before, after, end = project.transcripts.reading(path, at, since=since, files=files)
-    noted, begun = [*before, *after], len(before)
-    places = [place for place, each in enumerate(noted) if place >= begun and each.kind == "boundary"]
-    if not places and reader.boundary is None:
-        if end - reader.size <= project.transcripts.TAIL_BYTES:
-            return noted, [], end
-        reads.bounded(project, session, reader.compactions, "")
-        return _divided(project, session, path, 0, files=files)
-    if not places:
-        return [], noted, end
-    last = str(noted[places[-1]].value)
-    if last != reader.boundary:
-        unannounced = len(places) - 1 if reader.boundary is None else 1
-        reads.bounded(project, session, reader.compactions + unannounced, last)
-    return noted[: places[-1]], noted[places[-1] + 1 :], end
 
 
 def _texts(project: OpenProject, noted: Iterable[Noted]) -> Iterator[tuple[str, _Shown]]:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, command_line
-from holdfast.sessions.compaction import hints
-from holdfast.sessions.ownership import owners, selection, sessions
+from holdfast.sessions import conversations, messages, owners, selection
 from holdfast.workflow import registry
 from holdfast.workflow.wording import quoted
 
@@ -35,10 +34,10 @@ class Claim:
     held: bool = False
 
 
-def give(project: Workspace, workflow: Workflow, session: str) -> None:
-    """Make a session the owner of a workflow from outside; its model is told at its next prompt."""
-    owners.own(project, workflow, session)
-    hints.owe(project, session, hints.GIVEN, workflow.key)
+def give(project: Workspace, workflow: Workflow, conversation: str) -> None:
+    """Make a conversation the owner of a workflow from outside; its model is told at its next prompt."""
+    owners.own(project, workflow, conversation)
+    messages.owe(project, conversation, messages.GIVEN, workflow.key)
 
 
 def claim(
@@ -67,7 +66,7 @@ def claim(
         resume = command_line(workflow.format, "resume", workflow.id)
         raise HoldfastError(f"{quoted(workflow.title)} is paused; `{resume}` continues it")
     before = owners.owner(project, workflow)
-    live = before in sessions.live_others(project, session or "")
+    live = before in conversations.live_others(project, session or "")
     if live and (session is None or not anyway):
         return Claim(workflow, before, held=True)
     if session is None:

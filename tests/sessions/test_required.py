@@ -6,22 +6,22 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from holdfast.sessions.ownership import owners, sessions
-from holdfast.sessions.reading import file_contents, read_results, reads, required_files
+from holdfast.sessions import conversations, file_contents, owners, read_results, reads, required
 from tests.handmade import ME, OTHER, together, workflow, workspace
 from tests.tables import each_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-WRITTEN = Path(__file__).parents[1] / "transcripts"
+WRITTEN = Path(__file__).parent / "transcripts"
 CLIENTS = ("2.1.329", "2.1.197")
 WORKED = [f"worked-{client}-{tools}" for client in CLIENTS for tools in ("tasks", "todo")]
 BOUNDARY = b'"subtype":"compact_boundary"'
@@ -45,13 +45,30 @@ def flow(project: Workspace, *entries: str) -> Workflow:
 
 def states(project: Workspace, *entries: str, session: str = ME) -> list[tuple[str, bool]]:
     """What is said of each entry: how it changed, and whether the model has it before it."""
-    found = required_files.states(project, session, flow(project, *entries))
+    found = required.states(project, session, flow(project, *entries))
     return [(each.change, each.in_context) for each in found.values()]
 
 
 def due(project: Workspace, *entries: str, session: str = ME) -> list[str]:
-    found = required_files.states(project, session, flow(project, *entries))
+    found = required.states(project, session, flow(project, *entries))
     return [each.entry for each in found.values() if each.due]
+
+
+def heard(project: Workspace, session: str, asked: Mapping[str, Any], answer: Any) -> None:
+    """Note the result of a Read, as its PostToolUse does."""
+    event: Any = SimpleNamespace(session_id=session, tool_input=asked, tool_response=answer)
+    read_results.note_read(event, cast("Any", SimpleNamespace(project=project)))
+
+
+def compacted(project: Workspace, session: str) -> None:
+    """Have a compaction announced, as SessionStart does."""
+    event: Any = SimpleNamespace(session_id=session)
+    reads.forget_reading(event, cast("Any", SimpleNamespace(project=project)))
+
+
+def unread(project: Workspace, session: str, workflow: Workflow) -> list[required.RequiredFile] | None:
+    event: Any = SimpleNamespace(session_id=session)
+    return required.unread(event, cast("Any", SimpleNamespace(project=project)), workflow)
 
 
 def response(text: str, first: int = 1, count: int | None = None, **more: Any) -> dict[str, Any]:
@@ -70,7 +87,7 @@ def read(project: Workspace, place: str = "docs/a.md", first: int = 1, count: in
     asked: dict[str, Any] = {"file_path": str(path)}
     asked |= {"offset": first} if first > 1 else {}
     asked |= {"limit": count} if count else {}
-    read_results.heard(project, session, asked, response(text, first, count, **more))
+    heard(project, session, asked, response(text, first, count, **more))
 
 
 def put(project: Workspace, place: str, content: str | bytes) -> Path:
@@ -93,7 +110,7 @@ def transcribed(project: Workspace, lines: list[bytes], session: str = ME) -> Pa
     """Put a transcript where the session's events say it is."""
     path = project.root.parent / f"{session}.jsonl"
     path.write_bytes(b"".join(lines))
-    sessions.note_event(project, session, None, str(path))
+    conversations.note_event(project, session, None, str(path))
     return path
 
 
@@ -133,7 +150,7 @@ def test_after_each_compaction_it_is_to_be_read_again(project: Workspace) -> Non
     """What was read before is known still, and stands before the model no more."""
     read(project)
     for _ in range(2):
-        reads.compacted(project, ME)
+        compacted(project, ME)
         assert states(project) == [("unchanged", False)]
         assert due(project) == ["@docs/a.md"]
         read(project)
@@ -156,7 +173,8 @@ def test_parts_read_at_the_same_time_are_all_kept(project: Workspace) -> None:
     text = "".join(f"line {number}\n" for number in range(100))
     put(project, "docs/a.md", text)
     before = f"""
-from holdfast.sessions.reading import reads, read_results
+from holdfast.sessions import reads
+from tests.sessions.test_required import heard
 reads.rows(project, {ME!r})
 path = project.root / "docs/a.md"
 """
@@ -164,7 +182,7 @@ path = project.root / "docs/a.md"
 for number in range(int(me), 100, 4):
     file = {{"content": f"line {{number}}", "numLines": 1, "startLine": number + 1, "totalLines": 101}}
     asked = {{"file_path": str(path), "offset": number + 1, "limit": 1}}
-    read_results.heard(project, {ME!r}, asked, {{"type": "text", "file": file}})
+    heard(project, {ME!r}, asked, {{"type": "text", "file": file}})
 """
     together(project.root, ["0", "1", "2", "3"], deed, before)
     assert states(project) == [("unchanged", True)]
@@ -179,7 +197,7 @@ def test_text_is_compared_as_the_client_decodes_it(tmp_path: Path, content: byte
     path = put(project, "docs/odd.txt", content)
     text = content[2:].decode("utf-16-le") if content[:2] == b"\xff\xfe" else content.decode("utf-8", "replace")
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    read_results.heard(project, ME, {"file_path": str(path)}, response(plain))
+    heard(project, ME, {"file_path": str(path)}, response(plain))
     assert states(project, "@docs/odd.txt") == [("unchanged", True)]
 
 
@@ -203,7 +221,7 @@ def test_read_without_text_counts_as_whole_if_asked_for_whole(
 ) -> None:
     """Asked for whole and not refused is read, in whatever form a client says so."""
     project = made(tmp_path)
-    read_results.heard(project, ME, {"file_path": str(project.root / "docs/a.md"), **asked}, answer)
+    heard(project, ME, {"file_path": str(project.root / "docs/a.md"), **asked}, answer)
     assert states(project) == [("unchanged", True) if counts else ("never read", False)]
 
 
@@ -217,7 +235,7 @@ def test_a_file_is_the_same_by_any_name(tmp_path: Path, entry: str) -> None:
     (project.root / "link.md").symlink_to("docs/a.md")
     read(project)
     assert states(project, entry.format(root=project.root)) == [("unchanged", True)]
-    (state,) = required_files.states(project, ME, flow(project, entry.format(root=project.root))).values()
+    (state,) = required.states(project, ME, flow(project, entry.format(root=project.root))).values()
     assert (state.path, state.inside) == ("docs/a.md", True)
 
 
@@ -227,13 +245,13 @@ def test_files_outside_the_project_are_never_opened(project: Workspace) -> None:
     for path in (Path.home() / "notes.md", outside):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("notes\n")
-        read_results.heard(project, ME, {"file_path": str(path)}, response("notes\n"))
+        heard(project, ME, {"file_path": str(path)}, response("notes\n"))
     (project.root / "out.md").symlink_to(outside)
     entries = ("@~/notes.md", f"@{outside}", "@out.md")
     assert states(project, *entries) == [("outside the project", False)] * 3
     assert due(project, *entries) == []
     assert reads.rows(project, ME) == {}
-    assert required_files.contents(project, required_files.states(project, OTHER, flow(project, *entries))) == []
+    assert required.contents(project, required.states(project, OTHER, flow(project, *entries))) == []
 
 
 def test_what_nobody_can_read_whole_is_not_checked(project: Workspace) -> None:
@@ -245,7 +263,7 @@ def test_what_nobody_can_read_whole_is_not_checked(project: Workspace) -> None:
     assert states(project, *entries) == [("not checked", False)] * len(entries)
     assert due(project, *entries) == []
     asked = {"file_path": str(project.root / "large.bin")}
-    read_results.heard(project, ME, asked, response("", totalLines=99))
+    heard(project, ME, asked, response("", totalLines=99))
     assert reads.rows(project, ME) == {}
 
 
@@ -268,10 +286,10 @@ def test_required_reading_is_that_of_the_newest_unfinished_own_workflow(project:
         owners.own(project, each, ME)
     owners.own(project, theirs, OTHER)
     nobodys = workflow(project.root, "f", updated_at="2026-05-01")
-    found = required_files.session_workflow(project, ME, [*mine, theirs, done, nobodys])
+    found = required.own_workflow(project, ME, [*mine, theirs, done, nobodys])
     assert found is not None
     assert found.title == "c"
-    assert required_files.session_workflow(project, "33", [*mine, theirs, done, nobodys]) is None
+    assert required.own_workflow(project, "33", [*mine, theirs, done, nobodys]) is None
 
 
 # From the transcript
@@ -284,7 +302,7 @@ def test_what_the_client_attached_again_stands_before_the_model(project: Workspa
     transcribed(project, lines)
     entries = ("@docs/req.md", "@app.py", "@new.py", "@docs/a.md")
     assert states(project, *entries) == [("unchanged", True)] * 3 + [("never read", False)]
-    assert {row["how"] for row in reads.rows(project, ME).values()} == {"attached"}
+    assert {row.how for row in reads.rows(project, ME).values()} == {"attached"}
     assert reads.reader(project, ME).compactions == 1  # no event told of it
 
 
@@ -295,14 +313,14 @@ def test_until_it_is_written_what_is_attached_again_is_not_known(project: Worksp
     cut = cut_at_boundary(lines)
     path = transcribed(project, lines[:cut])
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", True), ("changed", True)]
-    reads.compacted(project, ME)
+    compacted(project, ME)
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", False), ("changed", False)]
     assert not read_results.settle(project, ME, ())
-    assert required_files.reminder(project, ME, flow(project, "@docs/req.md")) is None
+    assert unread(project, ME, flow(project, "@docs/req.md")) is None
     path.write_bytes(b"".join(lines))
     assert read_results.settle(project, ME, ())
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", True)] * 2
-    assert required_files.reminder(project, ME, flow(project, "@docs/req.md")) == []
+    assert unread(project, ME, flow(project, "@docs/req.md")) == []
     assert reads.reader(project, ME).compactions == 1  # the boundary is that of the compaction that was announced
 
 
@@ -316,7 +334,7 @@ def test_a_second_compaction_takes_away_what_was_attached(project: Workspace, na
     path = transcribed(project, [*lines, again])
     assert states(project, "@docs/req.md") == [("unchanged", False)]
     assert reads.reader(project, ME).compactions == 2
-    reads.compacted(project, ME)
+    compacted(project, ME)
     path.write_bytes(path.read_bytes() + again.replace(b'"uuid":"2', b'"uuid":"3'))
     assert states(project, "@docs/req.md") == [("unchanged", False)]
     assert reads.reader(project, ME).compactions == 3
@@ -366,10 +384,10 @@ def test_failed_read_of_a_required_file_holds_no_edit(project: Workspace, error:
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": error, "content": "not permitted"}
     lines = [said(type="assistant", message={"content": [use]}), said(type="user", message={"content": [result]})]
     transcribed(project, lines)
-    (state,) = required_files.states(project, ME, flow(project)).values()
+    (state,) = required.states(project, ME, flow(project)).values()
     assert (state.due, state.refused, state.holds) == (True, error, not error)
-    reads.compacted(project, ME)
-    (state,) = required_files.states(project, ME, flow(project)).values()
+    compacted(project, ME)
+    (state,) = required.states(project, ME, flow(project)).values()
     assert (state.due, state.refused, state.holds) == (True, False, True)
 
 
@@ -377,8 +395,8 @@ def test_failed_read_of_a_required_file_holds_no_edit(project: Workspace, error:
 
 
 def inlinable(project: Workspace, *entries: str) -> list[str]:
-    known = required_files.states(project, ME, flow(project, *entries))
-    return [text for _, text in required_files.contents(project, known)]
+    known = required.states(project, ME, flow(project, *entries))
+    return [text for _, text in required.contents(project, known)]
 
 
 @each_row(
@@ -401,7 +419,7 @@ def test_only_small_texts_are_inlined(tmp_path: Path, content: bytes, given: boo
     project = made(tmp_path)
     put(project, "docs/s.md", content)
     reads.note(project, ME, "docs/s.md", file_contents.look(project, "docs/s.md").digest)
-    reads.compacted(project, ME)
+    compacted(project, ME)
     text = content.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
     assert inlinable(project, "@docs/s.md") == ([text] if given else [])
 
@@ -411,7 +429,7 @@ def test_only_what_this_session_has_read_and_no_longer_has_is_inlined(project: W
     outside = project.root.parent / "outside.md"
     outside.write_text("outside\n")
     (project.root / "out.md").symlink_to(outside)
-    read_results.heard(project, ME, {"file_path": str(outside)}, response("outside\n"))
+    heard(project, ME, {"file_path": str(outside)}, response("outside\n"))
     put(project, "docs/b.md", "b\n")
     put(project, "docs/c.md", "c\n")
     read(project)
@@ -419,14 +437,14 @@ def test_only_what_this_session_has_read_and_no_longer_has_is_inlined(project: W
     put(project, "docs/c.md", "changed\n")
     entries = ("@docs/a.md", "@docs/b.md", "@docs/c.md", "@out.md", f"@{outside}")
     assert inlinable(project, *entries) == []  # the model has it
-    reads.compacted(project, ME)
+    compacted(project, ME)
     assert inlinable(project, *entries) == ["one\ntwo\nthree\n"]
 
 
 def test_what_is_excluded_from_capture_is_never_inlined(project: Workspace) -> None:
     """By its path, whatever this session has read of it."""
     read(project)
-    reads.compacted(project, ME)
+    compacted(project, ME)
     assert inlinable(project, "@docs/a.md")
     hidden = replace(project, config=project.config.model_copy(update={"exclude": ["docs/a.md"]}))
     assert inlinable(hidden, "@docs/a.md") == []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions.ownership import owners, preview, sessions
+from holdfast.sessions import conversations, owners, preview
 from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, THIRD, workflow
 
@@ -50,8 +50,8 @@ def test_what_is_too_old_is_told_with_the_setting_that_says_so(project: Workspac
 def test_beside_another_session_each_workflow_says_whose_it_is(project: Workspace) -> None:
     """Its own, the other one's, and what nobody who lives has: which of the two goes on with that nobody knows."""
     for session in (ME, OTHER, THIRD):
-        sessions.note_event(project, session)
-    sessions.ended(project, THIRD)
+        conversations.note_event(project, session)
+    conversations.end(project, THIRD)
     mine, theirs, orphan, nobodys = (workflow(project.root, name) for name in ("Mine", "Theirs", "Orphan", "Nobodys"))
     for each, session in ((mine, ME), (theirs, OTHER), (orphan, THIRD)):
         owners.own(project, each, session)

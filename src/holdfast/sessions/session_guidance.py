@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import capture
 from holdfast.files.redact import redact
-from holdfast.sessions.agents import agent_status, notices, todolists
-from holdfast.sessions.compaction import compactions, deliveries, hints, losses, snapshots
-from holdfast.sessions.ownership import owners, sessions
-from holdfast.sessions.reading import required_files
+from holdfast.sessions import conversations, messages, owners, required, summaries
+from holdfast.sessions.agents import agent_status, notices
+from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.workflow import guidance, wording
 from holdfast.workflow.todos import digest
 from holdfast.workflow.wording import Message, units
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
     from holdfast.files.transcript import Todo, Trail
     from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
+    from holdfast.sessions.arbitration import Verdict
     from holdfast.sessions.compaction.snapshots import Snapshot
     from holdfast.sessions.hook import Context, Event
-    from holdfast.sessions.ownership.arbitration import Verdict
-    from holdfast.sessions.reading.required_files import RequiredFile
+    from holdfast.sessions.required import RequiredFile
     from holdfast.workflow.guidance import Guidance
     from holdfast.workflow.model import Workflow
 
@@ -41,7 +40,7 @@ class GivenBack(NamedTuple):
 
 def compile(
     project: OpenProject,
-    session: str,
+    conversation: str,
     workflow: Workflow,
     *,
     others: Sequence[Workflow] = (),
@@ -54,7 +53,7 @@ def compile(
 
     Args:
         project: the project.
-        session: the session that gets it; empty if that is not known yet.
+        conversation: the one that gets it; empty if that is not known yet.
         workflow: the workflow.
         others: workflows that get a line each.
         todos: the session's open to-dos; those that represent the workflow's phases are left out.
@@ -63,8 +62,8 @@ def compile(
         compacted: whether a compaction is the reason; the client itself names running agents then.
     """
     titles = {phase.title for phase in workflow.phases}
-    known = required_files.states(project, session, workflow)
-    agents = [each for each in agent_status.waiting(project, session) if each.workflow in (None, workflow.key)]
+    known = required.states(project, conversation, workflow)
+    agents = [each for each in agent_status.waiting(project, conversation) if each.workflow in (None, workflow.key)]
     agents = [each for each in agents if not compacted or each.unused]
     made = guidance.compile(
         workflow,
@@ -73,8 +72,8 @@ def compile(
         own_todos=[replace(each, text=redact(each.text)) for each in todos if each.text not in titles],
         agents=agent_lines(agents),
         notes=notes,
-        files=required_files.files(known),
-        contents=required_files.contents(project, known),
+        files=required.files(known),
+        contents=required.contents(project, known),
         recap=recap,
         compacted=compacted,
         beside=capture.allowed(project.config, workflow.path),
@@ -88,7 +87,7 @@ def trail(project: OpenProject, event: Event, snapshot: Snapshot | None) -> Trai
     Where the compaction changed the session's id or its transcript, or the event names none, it is the one that was
     saved (`snapshot`), or that was named before.
     """
-    own = event.transcript_path or sessions.transcript(project, event.session_id)
+    own = event.transcript_path or conversations.transcript(project, conversations.of(project, event.session_id))
     before = snapshot.transcript if snapshot else ""
     entries = project.transcripts.tail(own)
     if before and before != own:
@@ -98,7 +97,7 @@ def trail(project: OpenProject, event: Event, snapshot: Snapshot | None) -> Trai
     return project.transcripts.trail(entries)
 
 
-def give(
+def restore(
     event: Event, context: Context, workflow: Workflow, verdict: Verdict, notes: Sequence[str], *, compacted: bool
 ) -> Message:
     """Give a session the guidance of its workflow, and store the delivery first.
@@ -111,26 +110,26 @@ def give(
         notes: further notes about it, a line each.
         compacted: whether a compaction is the reason.
     """
-    project, session = context.project, event.session_id
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
     branch = owners.branch(project, workflow)
-    owners.own(project, workflow, session)
-    recap = compactions.take_summary(project, session)
-    notices.catch_up(project, session, event.transcript_path)
+    owners.own(project, workflow, conversation)
+    recap = summaries.take_summary(project, conversation)
+    notices.catch_up(project, conversation, event.transcript_path)
     notes = list(notes)
-    if unread := workflow.key in hints.pending_keys(project, session, hints.UNREAD):
+    if unread := workflow.key in messages.pending_keys(project, conversation, messages.UNREAD):
         notes.append("required reading may be missing: CLAUDE.local.md wasn't read to its end (`holdfast explain`)")
     if branch and branch != project.branch:
         notes.append(f"last worked on in branch {branch!r}; this is {project.branch or 'a detached head'!r}")
     holders = owners.holders(project, verdict.others)
-    others = [each for each in verdict.others if not each.finished or holders[each.key] == session]
+    others = [each for each in verdict.others if not each.finished or holders[each.key] == conversation]
     todos = trail(project, event, verdict.snapshot).todos
     back = compile(
-        project, session, workflow, others=others, todos=todos, notes=notes, recap=recap, compacted=compacted
+        project, conversation, workflow, others=others, todos=todos, notes=notes, recap=recap, compacted=compacted
     )
     made = back.guidance
     delivery = deliveries.begin(
         project,
-        session,
+        conversation,
         event=event.hook_event_name,
         workflow=workflow.key,
         title=workflow.title,
@@ -142,21 +141,21 @@ def give(
         snapshot=verdict.snapshot if event.hook_event_name == project.client.START_EVENT else None,
     )
     if recap:
-        losses.note(project, session, workflow, recap)
+        losses.note(project, conversation, workflow, recap)
 
     def delivered() -> None:
         deliveries.written(project, delivery)
         if unread:
-            hints.tell(project, session, hints.UNREAD, workflow.key)
-        required_files.inlined(project, session, back.known, made.inlined)
-        if todolists.last_sent(project, session, workflow.key):  # the guidance has the list
-            todolists.tell(project, session, workflow.key, digest(workflow))
+            messages.tell(project, conversation, messages.UNREAD, workflow.key)
+        required.inlined(project, conversation, back.known, made.inlined)
+        if messages.was_told(project, conversation, messages.TODO_LIST, workflow.key):  # the guidance has the list
+            messages.tell(project, conversation, messages.TODO_LIST, workflow.key, digest(workflow))
         if verdict.snapshot is None and getattr(event, "source", "") == "compact":
             # No PreCompact left a snapshot. A claimed one makes `holdfast status` show that there was a compaction.
-            snapshots.leave(project, session, "none", [snapshots.of(workflow)])
-            snapshots.claim(project, session, known=True)
+            snapshots.leave(project, conversation, "none", [snapshots.of(workflow)])
+            snapshots.claim(project, conversation, known=True)
 
-    context.log(f"restored {workflow.title!r} ({workflow.ref}), step {verdict.step}", session=session)
+    context.log(f"restored {workflow.title!r} ({workflow.ref}), step {verdict.step}", session=event.session_id)
     return Message(made.text, must_keep=True, on_delivered=delivered)
 
 

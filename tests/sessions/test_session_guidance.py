@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.sessions import session_guidance
 from holdfast.sessions.agents import agent_status, lifecycle
-from holdfast.sessions.compaction import session_guidance
 from holdfast.sessions.workspace import Workspace
 from tests.agentry import CALL, RUN, begin, report
 from tests.handmade import ME

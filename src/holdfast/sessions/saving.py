@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import log
+from holdfast.sessions import arbitration, conversations, messages, owners, summaries
 from holdfast.sessions.agents import lifecycle
-from holdfast.sessions.compaction import compactions, hints, snapshots
+from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
-from holdfast.sessions.ownership import arbitration, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance, registry
 
@@ -29,66 +29,69 @@ def save(event: Event, context: Context, trigger: str) -> str:
     Returns:
         What the summariser should keep of the session's workflows, for `instruct_summary`; empty if it has none.
     """
-    project, session = context.project, event.session_id
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
     if trigger == "manual":  # started by a person, so no foreground agent runs any more
-        lifecycle.abandon_open(project, session)
-    compactions.take_summary(project, session)  # drop the summary of an earlier compaction that was never used
-    detected = _detect(context, session)
-    found = registry.candidates(Workspace.of(project), session)
-    gone = set(owners.keys_without_file(project, session)) - {each.key for each in found.workflows}
-    _owe(context, session, hints.GONE, *sorted(gone))
+        lifecycle.abandon_open(project, conversation)
+    summaries.take_summary(project, conversation)  # drop the summary of an earlier compaction that was never used
+    detected = _detect(context, conversation)
+    found = registry.candidates(Workspace.of(project), conversation)
+    gone = set(owners.keys_without_file(project, conversation)) - {each.key for each in found.workflows}
+    _owe(context, conversation, messages.GONE, *sorted(gone))
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
     history.observe_all(project, found.workflows)  # notes what was moved by hand since, and what was completed
-    for workflow in owners.of_session(project, session, found.workflows):
+    for workflow in owners.may_move(project, conversation, found.workflows):
         if not workflow.finished and not workflow.recovered:
             generations.keep(project, workflow.path, workflow.raw, why=f"PreCompact {trigger}")
-    mine = arbitration.settle(project, session, found.workflows, detected)
+    mine = arbitration.settle(project, conversation, found.workflows, detected)
     # Leave a snapshot even without a workflow: else, if the compaction changes the session's id, the new id would claim
     # the snapshot of another session's compaction.
     had = [snapshots.of(workflow) for workflow in mine]
-    snapshots.leave(project, session, trigger or "unknown", had, event.transcript_path)
+    snapshots.leave(project, conversation, trigger or "unknown", had, event.transcript_path)
     return guidance.summary(mine)
 
 
-def take_over(project: Workspace, session: str) -> list[str]:
+def take_over(project: Workspace, conversation: str) -> list[str]:
     """Save what `CLAUDE.local.md` describes, as `save` does, so that a start or a command sees it before a compaction.
 
     Args:
         project: the project.
-        session: the session that starts or runs the command; empty for a person.
+        conversation: the one that starts or runs the command; empty for a person.
 
     Returns:
         The fresh plans in progress that no save took over, relative to the root.
     """
-    found = list(registry.detected(lambda detector: detector.save(project, session, starting=True)))
+    found = list(registry.detected(lambda detector: detector.save(project, conversation, starting=True)))
     for each in found:
         if each.failed:
             log.write("warning", each.report)
     return [place for each in found for place in each.waiting]
 
 
-def _detect(context: Context, session: str) -> list[Path]:
+def _detect(context: Context, conversation: str) -> list[Path]:
     """Save what people describe in files of their own (I001-6), and return the state files that have it now.
 
     If merging fails, the snapshot is still left.
     """
     project = Workspace.of(context.project)
     saved = []
-    for found in registry.detected(lambda detector: detector.save(project, session)):
+    for found in registry.detected(lambda detector: detector.save(project, conversation)):
         saved += [found.path] if found.path else []
         if found.report:
             context.log(found.report, level="warning" if found.failed else "info")
-        _owe(context, session, hints.UNSAVED, *([found.report] if found.failed else []))
-        _owe(context, session, hints.GONE, *([found.removed] if found.removed else []))
-        for topic, keys in ((hints.WAITING, found.waiting), (hints.UNREAD, [found.unread] if found.unread else [])):
+        _owe(context, conversation, messages.UNSAVED, *([found.report] if found.failed else []))
+        _owe(context, conversation, messages.GONE, *([found.removed] if found.removed else []))
+        for topic, keys in (
+            (messages.WAITING, found.waiting),
+            (messages.UNREAD, [found.unread] if found.unread else []),
+        ):
             for key in keys:
-                hints.owe(project, session, topic, key)
+                messages.owe(project, conversation, topic, key)
     return saved
 
 
-def _owe(context: Context, session: str, topic: str, *keys: str) -> None:
-    """Make sure that the session is told once about each of some workflows."""
+def _owe(context: Context, conversation: str, topic: str, *keys: str) -> None:
+    """Make sure that the conversation is told once about each of some workflows."""
     for key in keys:
-        if not hints.was_told(context.project, session, topic, key):
-            hints.owe(context.project, session, topic, key)
+        if not messages.was_told(context.project, conversation, topic, key):
+            messages.owe(context.project, conversation, topic, key)

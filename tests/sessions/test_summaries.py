@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.sessions import conversations, summaries
 from holdfast.sessions.agents import lifecycle
-from holdfast.sessions.compaction import compactions
-from holdfast.sessions.ownership import sessions
 from tests.agentry import CALL, RUN, launch, report
 from tests.handmade import ME, workspace
 
@@ -30,41 +29,39 @@ def test_a_foreground_agent_beside_one_in_the_background_is_seen(project: Worksp
     lifecycle.named(project, ME, "background", "run1")
     report(project, "running", run="run1")
     launch(project, "foreground")
-    assert not compactions.in_foreground(project, ME)
+    assert not summaries.is_of_agent(project, ME, {})
 
     report(project, "running", run="run2")
-    assert compactions.in_foreground(project, ME)
+    assert summaries.is_of_agent(project, ME, {})
 
 
 def test_an_unmarked_compaction_is_an_agents_while_the_main_thread_cannot_have_one(project: Workspace) -> None:
     """While it waits for a foreground agent, or rests after a Stop with an agent in the background."""
-    sessions.note_event(project, ME)
+    conversations.note_event(project, ME)
     launch(project)
     report(project, "running")
-    assert compactions.is_an_agents(project, ME, {})
+    assert summaries.is_of_agent(project, ME, {})
 
     lifecycle.named(project, ME, CALL, RUN)
-    assert not compactions.is_an_agents(project, ME, {}), (
-        "it works on beside the agent, so it counts as the main thread's"
-    )
-    sessions.rest(project, ME)
-    assert compactions.is_an_agents(project, ME, {})
+    assert not summaries.is_of_agent(project, ME, {}), "it works on beside the agent, so it counts as the main thread's"
+    conversations.record_stop(project, ME)
+    assert summaries.is_of_agent(project, ME, {})
     report(project, "stopped")
-    assert not compactions.is_an_agents(project, ME, {})
+    assert not summaries.is_of_agent(project, ME, {})
 
 
 def test_unmarked_compaction_belongs_to_the_only_running_agent(project: Workspace) -> None:
     """The one agent's that runs, waited for or not; nobody's where several run."""
-    sessions.note_event(project, ME)
-    assert compactions.whose(project, ME) is None
+    conversations.note_event(project, ME)
+    assert summaries.compacted_agent(project, ME) is None
     launch(project, "c1")
     report(project, "running", run="foreground")
-    assert compactions.whose(project, ME) == "foreground"
+    assert summaries.compacted_agent(project, ME) == "foreground"
     lifecycle.named(project, ME, "c1", "foreground")  # so it runs in the background
-    assert compactions.whose(project, ME) == "foreground"
+    assert summaries.compacted_agent(project, ME) == "foreground"
 
     lifecycle.launched(project, ME, "c2", "tester", None, None)
     lifecycle.reported(project, ME, "second", "tester", "running")
-    assert compactions.whose(project, ME) is None
+    assert summaries.compacted_agent(project, ME) is None
     report(project, "stopped", "Done.", run="foreground")
-    assert compactions.whose(project, ME) == "second"
+    assert summaries.compacted_agent(project, ME) == "second"

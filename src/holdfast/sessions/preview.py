@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.sessions.ownership import arbitration, owners, sessions
+from holdfast.sessions import arbitration, conversations, owners
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.project import OpenProject
-    from holdfast.sessions.ownership.arbitration import Verdict
+    from holdfast.sessions.arbitration import Verdict
     from holdfast.workflow.model import Workflow
 
 
@@ -52,7 +52,7 @@ def foresee(
     Returns:
         The prospects: the workflow restored in full first, then the others, the newest first.
     """
-    live = sessions.live_others(project, "")
+    live = conversations.live_others(project, "")
     if session is None and len(live) < 2:
         session = next(iter(live), "")
     if saved is not None:
@@ -60,11 +60,12 @@ def foresee(
     unfinished = [each for each in owners.by_rank(workflows) if not each.finished]
     told = [session] if session is not None else sorted(live)
     verdicts = {each: arbitration.foresee(project, each, workflows, detected) for each in told}
-    others = sessions.live_others(project, session) if session is not None else live
+    others = conversations.live_others(project, session) if session is not None else live
     if others:
         everyone = {*others, *told}
         holders = owners.holders(project, unfinished)
-        found = [_shared(each, holders[each.key], verdicts, everyone) for each in unfinished]
+        names = conversations.session_ids(project, everyone)
+        found = [_shared(each, holders[each.key], verdicts, names) for each in unfinished]
     else:
         found = [_alone(project, each, verdicts[told[0]], coming=each is saved) for each in unfinished]
     return sorted(found, key=lambda each: each.how != "full")
@@ -86,15 +87,15 @@ def _alone(project: OpenProject, each: Workflow, verdict: Verdict, *, coming: bo
     return Prospect(each.ref, "line", f"in one line, below {quoted(full.title)}" if beside else f"in one line; {age}")
 
 
-def _shared(each: Workflow, holder: str | None, verdicts: Mapping[str, Verdict], everyone: set[str]) -> Prospect:
+def _shared(each: Workflow, holder: str | None, verdicts: Mapping[str, Verdict], names: Mapping[str, str]) -> Prospect:
     """Return a workflow's prospect if several sessions are live: each gets its own, as its verdict says."""
     for session, verdict in verdicts.items():
-        where = f" in session {session[:8]}, which owns it" if len(verdicts) > 1 else ""
+        where = f" in session {names[session][:8]}, which owns it" if len(verdicts) > 1 else ""
         if each is verdict.full:
             return Prospect(each.ref, "full", f"in full{where}")
         if each in verdict.others:
             return Prospect(each.ref, "line", f"in one line{where}")
-    if holder in everyone:
-        return Prospect(each.ref, "no", f"not restored: it belongs to session {str(holder)[:8]}, which is live")
-    why = f"not restored: it could belong to any of {len(everyone)} live sessions. `holdfast resume` claims it for one"
+    if holder in names:
+        return Prospect(each.ref, "no", f"not restored: it belongs to session {names[str(holder)][:8]}, which is live")
+    why = f"not restored: it could belong to any of {len(names)} live sessions. `holdfast resume` claims it for one"
     return Prospect(each.ref, "no", why)

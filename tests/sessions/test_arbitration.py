@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock
+from holdfast.sessions import arbitration, conversations, owners
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations
-from holdfast.sessions.ownership import arbitration, owners, sessions
 from tests.handmade import ME, OTHER, together, workflow, workspace
 from tests.tables import each_row
 
 if TYPE_CHECKING:
-    from holdfast.sessions.ownership.arbitration import Verdict
+    from holdfast.sessions.arbitration import Verdict
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
@@ -31,7 +31,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 def compacted(project: Workspace, *workflows: Workflow, session: str = ME, known: bool = True) -> Verdict:
     """Judge a session that comes out of a compaction, as the restoring handler does."""
-    sessions.note_event(project, session)
+    conversations.note_event(project, session)
     return arbitration.judge(project, session, workflows, known=known)
 
 
@@ -96,7 +96,7 @@ def test_snapshot_of_a_replaced_workflow_decides_nothing(project: Workspace) -> 
     """A path may be used again: the key of a workflow holds which one it is."""
     gone = workflow(project.root, "Release", id="first")
     again = workflow(project.root, "Release", id="second")
-    sessions.note_event(project, OTHER)
+    conversations.note_event(project, OTHER)
     snapshots.leave(project, ME, "auto", [snapshots.of(gone)])
 
     assert compacted(project, again).full is None
@@ -107,12 +107,12 @@ def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: W
     mine = workflow(project.root)
     snapshots.leave(project, "gone", "auto", [snapshots.of(mine)])
     project.close()
-    before = "from holdfast.sessions.ownership import arbitration, sessions\nfrom tests.handmade import workflow"
+    before = "from holdfast.sessions import arbitration, conversations\nfrom tests.handmade import workflow"
 
     said = together(
         project.root,
         ["one", "two", "three"],
-        deed="sessions.note_event(project, me)\n"
+        deed="conversations.note_event(project, me)\n"
         "verdict = arbitration.judge(project, me, [workflow(project.root)], known=False)\n"
         "print(verdict.full.title if verdict.full else '-')",
         before=before,
@@ -127,7 +127,7 @@ def test_released_workflow_returns_to_the_session_that_saved_it(project: Workspa
     owners.own(project, mine, ME)
     snapshots.leave(project, ME, "auto", [snapshots.of(mine), snapshots.of(nobodys)])
     owners.release(project, mine)
-    sessions.note_event(project, OTHER)
+    conversations.note_event(project, OTHER)
 
     verdict = compacted(project, nobodys, mine)
 
@@ -151,8 +151,8 @@ def test_branch_decides_between_workflows_of_ended_sessions(tmp_path: Path, bran
     owners.own(project, old, OTHER)
     checkout(tmp_path, "main")
     owners.own(project, new, OTHER)
-    sessions.note_event(project, OTHER)
-    sessions.ended(project, OTHER)
+    conversations.note_event(project, OTHER)
+    conversations.end(project, OTHER)
     assert (owners.branch(project, old), owners.branch(project, new)) == ("feature", "main")
 
     checkout(tmp_path, branch)
@@ -172,7 +172,7 @@ def test_a_compaction_notes_in_which_branch_a_session_works_on_what_it_has(tmp_p
     project = workspace(tmp_path)
     mine = workflow(tmp_path, "Mine")
     owners.own(project, mine, ME)
-    sessions.note_event(project, ME)
+    conversations.note_event(project, ME)
     checkout(tmp_path, "feature")
 
     arbitration.settle(project, ME, [mine])
@@ -187,13 +187,13 @@ def test_a_workflow_of_no_known_branch_comes_no_later_for_it(tmp_path: Path) -> 
     old = workflow(tmp_path, "Old", updated_at=clock.stamp(clock.now() - timedelta(hours=2)))
     new = workflow(tmp_path, "New", updated_at=clock.stamp(clock.now() - timedelta(hours=1)))
     owners.own(project, old, OTHER)
-    sessions.note_event(project, OTHER)
-    sessions.ended(project, OTHER)
+    conversations.note_event(project, OTHER)
+    conversations.end(project, OTHER)
 
     assert compacted(project, old, new).full == new
 
 
-WRITTEN = Path(__file__).parents[1] / "transcripts"
+WRITTEN = Path(__file__).parent / "transcripts"
 PARENT, FORK, STRANGER = (
     str(WRITTEN / f"{name}.jsonl") for name in ("worked-2.1.329-tasks", "fork-2.1.329", "clear-2.1.329")
 )
@@ -205,7 +205,7 @@ def test_without_common_entries_or_beside_its_owner_nothing_is_inherited(
 ) -> None:
     """A fork beside the session it came from takes nothing from it; another session's transcript proves nothing."""
     mine = workflow(project.root)
-    sessions.note_event(
+    conversations.note_event(
         project,
         OTHER,
         process=str(os.getpid()) if why == "runs" else None,
@@ -214,15 +214,15 @@ def test_without_common_entries_or_beside_its_owner_nothing_is_inherited(
     owners.own(project, mine, OTHER)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:01:00Z")
     own = {"strangers": STRANGER, "no transcript": ""}.get(why, FORK)
-    sessions.note_event(project, ME, process="1" if why == "runs" else None, transcript=own)
+    conversations.note_event(project, ME, process="1" if why == "runs" else None, transcript=own)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:02:00Z")
     if why == "goes on":
-        sessions.note_event(project, OTHER)
+        conversations.note_event(project, OTHER)
 
     verdict = compacted(project, mine)
 
     assert (verdict.full, verdict.refused, verdict.step) == (None, (), 0)
-    assert sessions.live_others(project, ME) == {OTHER}
+    assert conversations.live_others(project, ME) == {OTHER}
 
 
 @pytest.mark.parametrize("owned", [True, False])
@@ -242,7 +242,7 @@ def test_what_a_session_is_about_to_lose_becomes_its_own(project: Workspace) -> 
     """The newest that nobody has, if it has none; the others it seals too, and they stay nobody's."""
     older = workflow(project.root, "Older", updated_at="2026-03-01T08:00:00.000000Z")
     newer = workflow(project.root, "Newer")
-    sessions.note_event(project, ME)
+    conversations.note_event(project, ME)
 
     assert arbitration.settle(project, ME, [older, newer]) == [newer, older]
     assert [owners.owner(project, each) for each in (newer, older)] == [ME, None]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from holdfast.sessions import conversations, owners
+from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import snapshots
-from holdfast.sessions.ownership import owners, session_lineage, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -40,7 +41,7 @@ class Verdict:
 
 
 def settle(
-    project: OpenProject, session: str, workflows: Sequence[Workflow], detected: Collection[Path] = ()
+    project: OpenProject, conversation: str, workflows: Sequence[Workflow], detected: Collection[Path] = ()
 ) -> list[Workflow]:
     """Return the workflows that a session saves before a compaction, its own first.
 
@@ -48,12 +49,12 @@ def settle(
     If it owns none, it becomes the owner of the newest that has none; of several from plans, only of one in the state
     files that were `detected` for it. The rest stay without an owner, because another session may come for them.
     """
-    saved = _to_save(project, session, workflows)
+    saved = _to_save(project, conversation, workflows)
     holders = owners.holders(project, saved)
-    holders |= _owning(project, session, saved, holders, detected)
-    own = [each for each in saved if holders[each.key] == session]
+    holders |= _owning(project, conversation, saved, holders, detected)
+    own = [each for each in saved if holders[each.key] == conversation]
     for each in own:
-        owners.own(project, each, session)
+        owners.own(project, each, conversation)
     return [*own, *(each for each in saved if each not in own)]
 
 
@@ -64,43 +65,54 @@ def judge(
 
     Args:
         project: the project.
-        session: the session that starts again.
+        session: the id of the session that starts again.
         workflows: all workflows that could be read, of all formats.
-        known: whether the ledger had seen the session before this compaction.
+        known: whether the ledger had seen its conversation before this compaction.
         compacted: whether there was a compaction; a resumed session claims no snapshot.
 
     Returns:
         The verdict. A snapshot that it used is claimed by now.
     """
-    snapshot = (
-        snapshots.claim(project, session, known=known) or snapshots.unanswered(project, session) if compacted else None
-    )
+    conversation = conversations.of(project, session)
+    snapshot = None
+    if compacted:
+        snapshot = snapshots.claim(project, conversation, known=known) or snapshots.unanswered(project, conversation)
+    step = None
+    if snapshot and snapshot.session != conversation:  # the compaction changed the id
+        _go_on(project, snapshot.session, session)
+        conversation, step = snapshot.session, 2
     saved = [each.key for each in snapshot.workflows] if snapshot else []
     holders = owners.holders(project, workflows)
-    if snapshot and snapshot.session != session:  # the compaction changed the id, so the old one is no other session
-        session_lineage.inherit(project, snapshot.session, session)
-    verdict, before = _decide(project, session, workflows, holders, saved, snapshot.session if snapshot else "")
-    for each in before:
-        session_lineage.inherit(project, each, session)
-    return replace(verdict, snapshot=snapshot)
+    verdict, before = _decide(project, conversation, workflows, holders, saved, conversation if snapshot else "")
+    for each in sorted(before):
+        _go_on(project, each, session)
+    # Only the snapshot told that the session is its owner.
+    return replace(verdict, snapshot=snapshot, step=step if step and verdict.step == 1 else verdict.step)
+
+
+def _go_on(project: OpenProject, conversation: str, session: str) -> None:
+    """Let a conversation go on under a session id; its agents ended if its process did."""
+    if conversations.process_gone(project, conversation):
+        lifecycle.still_there(project, conversation, ())
+    conversations.adopt(project, conversation, session)
 
 
 def foresee(
-    project: OpenProject, session: str, workflows: Sequence[Workflow], detected: Collection[Path] = ()
+    project: OpenProject, conversation: str, workflows: Sequence[Workflow], detected: Collection[Path] = ()
 ) -> Verdict:
     """Return what `judge` would decide if a session were compacted now; nothing is written.
 
     It assumes that PreCompact comes first, saves what the session may save, and makes it the owner of what `settle`
     gives it.
     """
-    saved = _to_save(project, session, workflows)
+    saved = _to_save(project, conversation, workflows)
     holders = owners.holders(project, workflows)
-    holders |= _owning(project, session, saved, holders, detected)
-    return _decide(project, session, workflows, holders, [each.key for each in saved], session)[0]
+    holders |= _owning(project, conversation, saved, holders, detected)
+    return _decide(project, conversation, workflows, holders, [each.key for each in saved], conversation)[0]
 
 
-def _to_save(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
-    return [each for each in owners.of_session(project, session, workflows) if each.resumable]
+def _to_save(project: OpenProject, conversation: str, workflows: Sequence[Workflow]) -> list[Workflow]:
+    return [each for each in owners.may_move(project, conversation, workflows) if each.resumable]
 
 
 def _unclear(
@@ -114,7 +126,7 @@ def _unclear(
 
 def _owning(
     project: OpenProject,
-    session: str,
+    conversation: str,
     saved: Sequence[Workflow],
     holders: Mapping[str, str | None],
     detected: Collection[Path],
@@ -123,23 +135,23 @@ def _owning(
 
     The branch doesn't decide here, since it is known only for workflows with an owner.
     """
-    if session in {holders[each.key] for each in saved}:
+    if conversation in {holders[each.key] for each in saved}:
         return {}
-    unclear = _unclear(project, saved, holders, session)
+    unclear = _unclear(project, saved, holders, conversation)
     free = [each for each in owners.by_rank(saved) if holders[each.key] is None]
     free = [each for each in free if each.key not in unclear or each.path in detected]
-    return {each.key: session for each in free[:1]}
+    return {each.key: conversation for each in free[:1]}
 
 
 def _decide(
     project: OpenProject,
-    session: str,
+    conversation: str,
     workflows: Sequence[Workflow],
     holders: Mapping[str, str | None],
     saved: Sequence[str],
     saver: str,
 ) -> tuple[Verdict, set[str]]:
-    """Return the verdict, with the ids that this session turns out to have had before.
+    """Return the verdict, with the earlier conversations that this one turns out to go on.
 
     The order: the session's own workflows (1), those that an unclaimed snapshot of this worktree names (2), those of a
     session whose transcript this one continues (3) and, if no other live session may take any (`owners.takers`), those
@@ -147,29 +159,29 @@ def _decide(
 
     Args:
         project: the project.
-        session: the session that starts again.
+        conversation: the conversation that starts again.
         workflows: all workflows that could be read, of all formats.
-        holders: the session that owns each, by the workflow's key.
+        holders: the conversation that owns each, by the workflow's key.
         saved: the keys of the workflows that this compaction's snapshot names, its session's own first.
-        saver: the session that left the snapshot; empty without a snapshot.
+        saver: the conversation that left the snapshot; empty without a snapshot.
     """
     unfinished = [each for each in owners.by_rank(workflows) if each.resumable]
     before = set[str]()
-    live = sessions.live_others(project, session)
-    alone = owners.takers(project, session, live) == {session}
-    own = {key for key, holder in holders.items() if holder == session}
+    live = conversations.live_others(project, conversation)
+    alone = owners.takers(project, conversation, live) == {conversation}
+    own = {key for key, holder in holders.items() if holder == conversation}
     ours, step = [each for each in unfinished if each.key in own], 1
-    unclear = set[str]() if ours else _unclear(project, unfinished, holders, session, saver)
+    unclear = set[str]() if ours else _unclear(project, unfinished, holders, conversation, saver)
     if not ours:
         had = {key for key in saved if (alone and holders.get(key) not in live) or holders.get(key) == saver}
         had |= {key for key in saved[:1] if holders.get(key) is None}  # it was the saving session's own then
         ours, step = _of_branch(project, [each for each in unfinished if each.key in had - unclear]), 2
         ours.sort(key=lambda each: holders[each.key] != saver)  # what it owned goes first, as in step 1
     if not ours:
-        before = _ancestors(project, session, {holders[each.key] for each in unfinished})
+        before = _ancestors(project, conversation, {holders[each.key] for each in unfinished})
         ours, step = [each for each in unfinished if holders[each.key] in before], 3
         live -= before
-    alone = owners.takers(project, session, live) == {session}
+    alone = owners.takers(project, conversation, live) == {conversation}
     if ours and not alone:
         return Verdict(ours[0], tuple(ours[1:]), step=step), before
     free, taken = ([each for each in unfinished if (holders[each.key] in live) is held] for held in (False, True))
@@ -183,19 +195,19 @@ def _decide(
     return (verdict if verdict.full else replace(verdict, taken=tuple(taken))), before
 
 
-def _ancestors(project: OpenProject, session: str, found: Iterable[str | None]) -> set[str]:
+def _ancestors(project: OpenProject, conversation: str, found: Iterable[str | None]) -> set[str]:
     """Return the owners that are earlier ids of this session, or that it was forked from: they share a transcript.
 
     An owner that goes on running beside this session is left out and keeps its workflows.
     """
-    path = sessions.transcript(project, session)
+    path = conversations.transcript(project, conversation)
     return {
         each
         for each in found
         if each
         and path
-        and sessions.superseded(project, each, session)
-        and (before := sessions.transcript(project, each))
+        and conversations.superseded(project, each, conversation)
+        and (before := conversations.transcript(project, each))
         and (before == path or project.transcripts.shares(path, before))
     }
 

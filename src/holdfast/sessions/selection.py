@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import ChoiceError, HoldfastError, LedgerError, command_line
-from holdfast.sessions.compaction import save
+from holdfast.sessions import conversations, owners, saving
 from holdfast.sessions.history import archive
-from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry, wording
 from holdfast.workflow.typed_names import named, short
 from holdfast.workflow.wording import quoted
@@ -27,7 +26,7 @@ LISTED = 10  # workflows that an error message names
 def select(
     project: Workspace,
     wanted: str | None,
-    session: str | None,
+    conversation: str | None,
     *,
     whole: bool = False,
     anyway: bool = False,
@@ -39,7 +38,7 @@ def select(
         project: the project.
         wanted: an id, a title (in any spelling), a path or the unambiguous beginning of an id or title; None means the
             current workflow.
-        session: the session that asks, None for a person. Its own workflow is the current one. Another live session's
+        conversation: the one that asks, None for a person. Its own workflow is the current one. Another live session's
             never is, except with `anyway`.
         whole: whether only a whole id, title or path counts, as for a command that changes the workflow.
         anyway: whether another live session's workflow counts if the session owns none and none is free to it.
@@ -49,12 +48,12 @@ def select(
     Raises:
         HoldfastError: there is none, or it could be several; the message lists them.
     """
-    save.take_over(project, session or "")
+    saving.take_over(project, conversation or "")
     found = registry.all_found(project)
     workflows, unread = found.workflows, unreadable(found)
     if wanted is not None:
         return _named(project, workflows, wanted, whole, unread)
-    own, free = candidates(project, workflows, session)
+    own, free = candidates(project, workflows, conversation)
     if own:
         return own[0]
     unfinished = _waiting(workflows)
@@ -99,7 +98,7 @@ def anywhere(project: Workspace, wanted: str, *, whole: bool = False) -> tuple[W
 
 
 def candidates(
-    project: Workspace, workflows: Iterable[Workflow], session: str | None
+    project: Workspace, workflows: Iterable[Workflow], conversation: str | None
 ) -> tuple[list[Workflow], list[Workflow]]:
     """Return the unfinished workflows that may be the current one: the session's own, and those free to it.
 
@@ -107,11 +106,11 @@ def candidates(
     person (None) all are free.
     """
     unfinished = _waiting(workflows)
-    if session is None:
+    if conversation is None:
         return [], unfinished
     owner = owners.holders(project, unfinished)
-    others = sessions.live_others(project, session)
-    own = [each for each in unfinished if owner[each.key] == session]
+    others = conversations.live_others(project, conversation)
+    own = [each for each in unfinished if owner[each.key] == conversation]
     return own, [each for each in unfinished if owner[each.key] not in others]
 
 

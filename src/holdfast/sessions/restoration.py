@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
+from holdfast.sessions import arbitration, conversations, messages, owners, session_guidance, summaries
 from holdfast.sessions.agents import attribution
-from holdfast.sessions.compaction import compactions, deliveries, hints, session_guidance, snapshots
+from holdfast.sessions.compaction import deliveries, snapshots
 from holdfast.sessions.history import history
-from holdfast.sessions.ownership import arbitration, owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.trail import text as trail
 from holdfast.workflow import briefs, guidance, registry, wording
@@ -51,47 +51,50 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
         event: a `SessionStart` of which `compacts_agent` holds.
         context: its context.
     """
-    project, session, agent = Workspace.of(context.project), event.session_id, event.agent_id
+    project, agent = Workspace.of(context.project), event.agent_id
+    conversation = conversations.of(project, event.session_id)
     if not event.in_subagent:
-        compactions.take_summary(project, session)  # the agent's
-        agent = compactions.whose(project, session)
-    launch = attribution.of(project, session, agent, event.transcript_path) if agent else None
+        summaries.take_summary(project, conversation)  # the agent's
+        agent = summaries.compacted_agent(project, conversation)
+    launch = attribution.of(project, conversation, agent, event.transcript_path) if agent else None
     if launch is None or not (launch.prompt or launch.phase):
         return []
-    found = registry.candidates(project, session).workflows if launch.phase else ()
+    found = registry.candidates(project, conversation).workflows if launch.phase else ()
     workflow = next((each for each in found if each.key == launch.workflow), None)
     phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
-    context.log(f"restored the task of {launch.agent_type} ({agent})", session=session)
+    context.log(f"restored the task of {launch.agent_type} ({agent})", session=event.session_id)
     told = (launch.agent_type, launch.description, launch.prompt, workflow, phase)
     brief = registry.of_agents(workflow.format).brief(project, workflow, phase) if workflow and phase else None
     return [Message(briefs.given_back(*told, root=context.root, brief=brief), must_keep=True)]
 
 
 def _restored(event: Event, context: Context, known: bool) -> list[Message]:
-    project, session = Workspace.of(context.project), event.session_id
-    found = registry.candidates(project, session)
+    project = Workspace.of(context.project)
+    conversation = conversations.of(project, event.session_id)
+    found = registry.candidates(project, conversation)
     history.observe_all(project, found.workflows)
-    resumed = getattr(event, "source", "") == "resume" and not snapshots.missed(project, session)
-    verdict = arbitration.judge(project, session, found.workflows, known=known, compacted=not resumed)
-    told = hints.unreadable(event, context, found) + hints.omitted(event, context, found)
+    resumed = getattr(event, "source", "") == "resume" and not snapshots.missed(project, conversation)
+    verdict = arbitration.judge(project, event.session_id, found.workflows, known=known, compacted=not resumed)
+    conversation = conversations.of(project, event.session_id)  # it may turn out to be an earlier one
+    told = messages.unreadable(event, context, found) + messages.omitted(event, context, found)
     told += [
-        hints.once(project, session, hints.UNSAVED, [line], Message(f"Holdfast: {line}", to_user=True))
-        for line in hints.pending_keys(project, session, hints.UNSAVED)
+        messages.once(project, conversation, messages.UNSAVED, [line], Message(f"Holdfast: {line}", to_user=True))
+        for line in messages.pending_keys(project, conversation, messages.UNSAVED)
     ]
     if verdict.full is not None:
-        notes = [hints.problem(project, each) for each in found.problems]
+        notes = [messages.problem(project, each) for each in found.problems]
         notes += _skipped(context)
         workflow = _compacted(event, context, verdict.full)
-        guidance = session_guidance.give(event, context, workflow, verdict, notes, compacted=not resumed)
+        guidance = session_guidance.restore(event, context, workflow, verdict, notes, compacted=not resumed)
         told += _moved(event, context)
-        return [guidance, *told, *_blind(context), *hints.vanished(event, context)]
-    compactions.take_summary(project, session)
+        return [guidance, *told, *_blind(context), *messages.vanished(event, context)]
+    summaries.take_summary(project, conversation)
     if event.hook_event_name == project.client.PROMPT_EVENT:
         return told  # what the compaction took is finished by now, or another session's
     told += _moved(event, context) + _refused(event, context, verdict.refused) + _taken(event, context, verdict.taken)
     told += _mention(verdict.others)
     told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(context)]
-    told += hints.vanished(event, context) + _waiting(event, context)
+    told += messages.vanished(event, context) + _waiting(event, context)
     return told + _trail(event, context, verdict.snapshot)
 
 
@@ -111,25 +114,25 @@ def _compacted(event: Event, context: Context, workflow: Workflow) -> Workflow:
 
 def _trail(event: Event, context: Context, snapshot: Snapshot | None = None) -> list[Message]:
     """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off."""
-    project, session = context.project, event.session_id
     if not context.config.trail:
         return []
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
     found = session_guidance.trail(project, event, snapshot)
     text = trail.text(found, branch=project.branch, root=context.root)
     if not text:
         return []
     delivery = deliveries.begin(
         project,
-        session,
+        conversation,
         event=event.hook_event_name,
         workflow="",
         title="the session's trail",
         mark=trail.mark(text),
         units=units(text),
-        transcript=event.transcript_path or sessions.transcript(project, session),
+        transcript=event.transcript_path or conversations.transcript(project, conversation),
         snapshot=snapshot,
     )
-    context.log(f"restored the session's trail ({units(text)} characters)", session=session)
+    context.log(f"restored the session's trail ({units(text)} characters)", session=event.session_id)
     return [Message(text, must_keep=True, on_delivered=lambda: deliveries.written(project, delivery))]
 
 
@@ -170,9 +173,10 @@ def _skipped(context: Context) -> list[str]:
 
 
 def _waiting(event: Event, context: Context) -> list[Message]:
-    """Name the model the plans that the save before the compaction left alone, a line each."""
-    project, session = Workspace.of(context.project), event.session_id
-    places = hints.pending_keys(project, session, hints.WAITING)
+    """Tell the model about the plans that PreCompact skipped, a line each."""
+    project = Workspace.of(context.project)
+    conversation = conversations.of(project, event.session_id)
+    places = messages.pending_keys(project, conversation, messages.WAITING)
     found = registry.detected(lambda detector: detector.waiting(project, places)) if places else ()
     lines = [line for each in found for line in each]
     if not lines:
@@ -183,14 +187,15 @@ def _waiting(event: Event, context: Context) -> list[Message]:
         f"{wording.TAKE_UP.format('one')}"
     )
     told = Message(wording.fenced(lead, [*lines[:PLANS], *more]))
-    return [hints.once(project, session, hints.WAITING, places, told)]
+    return [messages.once(project, conversation, messages.WAITING, places, told)]
 
 
 def _refused(event: Event, context: Context, refused: tuple[Workflow, ...]) -> list[Message]:
     """A wrong restore is worse than none: say in one line that there is something, and how to take it."""
     if not refused:
         return []
-    deliveries.refuse(context.project, event.session_id, event=event.hook_event_name, workflows=refused)
+    conversation = conversations.of(context.project, event.session_id)
+    deliveries.refuse(context.project, conversation, event=event.hook_event_name, workflows=refused)
     found = wording.count(len(refused), "workflow")
     context.log(f"restored nothing: {found} could belong to another live session", level="warning")
     return [
@@ -209,16 +214,17 @@ def _refused(event: Event, context: Context, refused: tuple[Workflow, ...]) -> l
 
 def _taken(event: Event, context: Context, taken: tuple[Workflow, ...]) -> list[Message]:
     """Tell the user, once for each, that another live session has a workflow, and how to move it; not what it is."""
-    project, session = context.project, event.session_id
-    new = [each for each in taken if not hints.was_told(project, session, _TAKEN, each.key)]
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    new = [each for each in taken if not messages.was_told(project, conversation, _TAKEN, each.key)]
     if not new:
         return []
-    holders = sorted({(session or "")[:8] for session in owners.holders(project, new).values()})
+    holding = [each for each in owners.holders(project, new).values() if each]
+    holders = sorted(each[:8] for each in conversations.session_ids(project, holding).values())
     belong, them = ("belongs", "it") if len(new) == 1 else ("belong", "them")
     told = Message(
         f"Holdfast restored nothing: {wording.count(len(new), 'workflow')} here {belong} to another live session "
         f"({', '.join(holders)}). `holdfast list` shows {them}; "
-        f"`holdfast resume NAME --session {session[:8]} --anyway` moves one here.",
+        f"`holdfast resume NAME --session {event.session_id[:8]} --anyway` moves one here.",
         to_user=True,
     )
-    return [hints.once(project, session, _TAKEN, [each.key for each in new], told)]
+    return [messages.once(project, conversation, _TAKEN, [each.key for each in new], told)]
