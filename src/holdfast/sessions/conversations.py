@@ -21,7 +21,7 @@ from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from holdfast.memory.store import Table
     from holdfast.project import OpenProject
@@ -80,16 +80,42 @@ def all_ids(project: OpenProject, conversation: str) -> set[str]:
     return {conversation, session_id(project, conversation), *(each.id for each in aliases)}
 
 
-def note_event(project: OpenProject, session: str, process: str | None = None, transcript: str = "") -> None:
-    """Note that a session has just had an event (`join`).
+def note_event(
+    project: OpenProject,
+    session: str,
+    process: str | None = None,
+    transcript: str = "",
+    attended: bool | None = None,
+) -> bool:
+    """Note that a conversation has just had an event; one that had ended lives again.
 
     Args:
         project: where.
         session: the client's session id.
-        process: the client's process id, if it is known (`SessionClient.process`).
+        process: the client's process id; None if unknown, so that it goes on in the process that is noted already.
         transcript: the path of its transcript; empty if the event doesn't say.
+        attended: whether a person sits at it; None if unknown.
+
+    Returns:
+        Whether Holdfast knew the conversation before.
     """
-    _note_event(project, session, _number(process), transcript)
+    now, number = clock.stamp(), _number(process)
+    with project.ledger.transaction():
+        conversation = of(project, session)
+        row = get(project, conversation) or _new(project, conversation)
+        values: dict[str, object] = {"first_seen": row.first_seen or now, "last_seen": now}
+        if number is not None and (row.process in (None, number) or not _stays(project, row)):
+            values |= {"process": number, "process_start": liveness.started_at(number)}
+            values["namespace"] = liveness.namespace()
+        if attended is not None:
+            values["attended"] = attended
+        if transcript and row.session == session:
+            values["transcript"] = transcript
+        here = replace(row, worktree=project.worktree, host=project.host, idle=False, ended_at=None)
+        _table(project).put(replace(here, **values))  # type: ignore[arg-type]
+        if not row.first_seen:
+            log.note(project, "session", "session began", conversation=conversation, at=now)
+    return bool(row.first_seen)
 
 
 def join(event: Event, context: Context) -> bool:
@@ -102,9 +128,9 @@ def join(event: Event, context: Context) -> bool:
     Returns:
         Whether Holdfast knew the conversation before.
     """
-    project, process = context.project, client_process(context)
-    attended = project.client.attended(context.environ)
-    before = _note_event(project, event.session_id, process, event.transcript_path, attended)
+    project, client = context.project, context.project.client
+    process, attended = client.process(context.environ), client.attended(context.environ)
+    before = note_event(project, event.session_id, process, event.transcript_path, attended)
     source = getattr(event, "source", "")
     if source == "fork" or (source == "resume" and not before):  # clients before 2.1.214 call a fork a resume
         change(project, of(project, event.session_id), forked_from=None)
@@ -165,8 +191,8 @@ def current_request(project: OpenProject, conversation: str) -> Request:
 def start_epoch(event: Event, context: Context) -> bool:
     """Note that a conversation begins anew, so that the model doesn't know any more what it launched.
 
-    After `/clear`, the new id carries on the conversation of the same client process. An earlier id that begins in
-    another process is a conversation of its own from now on.
+    After `/clear`, the new id carries on the conversation of the same client process. A conversation that is resumed
+    under an earlier id goes on if that happens in its own process; else that id has one of its own from now on.
 
     Args:
         event: a `SessionStart` after a compaction or `/clear`, or of a session that is resumed.
@@ -181,7 +207,9 @@ def start_epoch(event: Event, context: Context) -> bool:
     before = last_in(project, process, conversation) if getattr(event, "source", "") == "clear" else ""
     if before:
         adopt(project, before, session, cleared=True)
-    elif row and row.session != session and not is_in(project, conversation, row.process, process):
+    elif row and row.session != session and is_in(project, conversation, row.process, process):
+        change(project, conversation, session=session)
+    elif row and row.session != session:
         project.ledger.table(SessionId).put(SessionId(session, new_id(), clock.stamp()))
     with project.ledger.transaction():
         conversation = of(project, session)
@@ -216,6 +244,7 @@ def adopt(project: OpenProject, conversation: str, session: str, *, cleared: boo
         earlier = get(project, conversation) or _new(project, conversation)
         table.put(_joined(earlier, get(project, other) or _new(project, other), cleared=cleared))
         table.drop(id=other)
+        table.update({"forked_from": conversation}, forked_from=other)
         aliases.update({"conversation": conversation}, conversation=other)
         for each in {session, other}:
             aliases.put(SessionId(each, conversation, clock.stamp()))
@@ -225,20 +254,8 @@ def adopt(project: OpenProject, conversation: str, session: str, *, cleared: boo
 
 def _joined(earlier: Conversation, later: Conversation, *, cleared: bool) -> Conversation:
     """Return a conversation that goes on as another one: what the later one knows counts."""
-    known = {
-        name: value
-        for name in (
-            "process",
-            "process_start",
-            "namespace",
-            "attended",
-            "transcript",
-            "last_seen",
-            "prompt",
-            "summary",
-        )
-        if (value := getattr(later, name)) not in (None, "")
-    }
+    names = ("process", "process_start", "namespace", "attended", "transcript", "last_seen", "prompt", "summary")
+    known = {name: value for name in names if (value := getattr(later, name)) not in (None, "")}
     gone = {"prompt": "", "summary": "", "transcript": ""} if cleared else {}
     context = (
         *("session", "worktree", "host", "idle", "ended_at"),
@@ -254,7 +271,7 @@ def _joined(earlier: Conversation, later: Conversation, *, cleared: bool) -> Con
 
 
 def _merge(project: OpenProject, other: str, conversation: str) -> None:
-    """Give the rows of one conversation to another, in every table; where both have a row, the first one's counts."""
+    """Give the rows of another conversation to one, in every table; where both have a row, the other's values count."""
     ledger = project.ledger
     # Until agents are one table: of two reports of one run, that it runs is the weaker one.
     ledger.run(
@@ -264,17 +281,19 @@ def _merge(project: OpenProject, other: str, conversation: str) -> None:
     )
     for table, columns in ledger.tables().items():
         keys = [row["name"] for row in ledger.rows(f"PRAGMA table_info({table})") if row["pk"]]
-        for column in _COLUMNS if table not in _IDENTITIES else ():
-            if column not in columns:
-                continue
-            if column in keys:
-                same = " AND ".join(f"later.{name} = {table}.{name}" for name in keys if name != column)
-                ledger.run(
-                    f"DELETE FROM {table} WHERE {column} = ? AND EXISTS"
-                    f" (SELECT 1 FROM {table} AS later WHERE later.{column} = ? AND {same})",
-                    *(conversation, other),
-                )
+        for column in {*_COLUMNS} & {*columns} if table not in _IDENTITIES else ():
+            for row in ledger.rows(f"SELECT * FROM {table} WHERE {column} = ?", other) if column in keys else ():
+                this, place = _matching(keys, row), _matching(keys, row | {column: conversation})
+                known = {name: value for name, value in row.items() if name not in keys and value not in (None, "")}
+                changes = ", ".join(f"{name} = ?" for name in known)
+                if ledger.run(f"UPDATE {table} SET {changes} WHERE {place[0]}", *known.values(), *place[1]):
+                    ledger.run(f"DELETE FROM {table} WHERE {this[0]}", *this[1])
             ledger.run(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", conversation, other)
+
+
+def _matching(keys: Iterable[str], row: Mapping[str, object]) -> tuple[str, list[object]]:
+    """Return the condition, with its values, that some columns are as in a row."""
+    return " AND ".join(f"{name} = ?" for name in keys), [row[name] for name in keys]
 
 
 def crashed(event: Event, context: Context) -> bool:
@@ -479,32 +498,6 @@ def _table(project: OpenProject) -> Table[Conversation]:
 def _new(project: OpenProject, conversation: str) -> Conversation:
     alias = project.ledger.table(SessionId).one(conversation=conversation)
     return Conversation(conversation, alias.id if alias else conversation, project.worktree, project.host)
-
-
-def _note_event(
-    project: OpenProject, session: str, process: int | None, path: str, attended: bool | None = None
-) -> bool:
-    """Note an event of a conversation, and return whether it was seen before.
-
-    If `process` is None, it goes on in the process that is noted already.
-    """
-    now = clock.stamp()
-    with project.ledger.transaction():
-        conversation = of(project, session)
-        row = get(project, conversation) or _new(project, conversation)
-        values: dict[str, object] = {"first_seen": row.first_seen or now, "last_seen": now}
-        if process is not None and (row.process in (None, process) or not _stays(project, row)):
-            place = process, liveness.started_at(process), liveness.namespace()
-            values |= dict(zip(("process", "process_start", "namespace"), place, strict=True))
-        if attended is not None:
-            values["attended"] = attended
-        if path and row.session == session:
-            values["transcript"] = path
-        here = replace(row, worktree=project.worktree, host=project.host, idle=False, ended_at=None)
-        _table(project).put(replace(here, **values))  # type: ignore[arg-type]
-        if not row.first_seen:
-            log.note(project, "session", "session began", conversation=conversation, at=now)
-    return bool(row.first_seen)
 
 
 def _find_original(project: OpenProject, session: str) -> None:
