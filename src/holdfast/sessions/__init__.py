@@ -33,98 +33,60 @@ Example::
 
 from __future__ import annotations
 
-from holdfast.sessions.agents.coordination import held_launch, lock_file, note_runs, unlock_files
-from holdfast.sessions.agents.progress import Moved, abandon_calls, finish_agent, launch_agent, settle_agents
-from holdfast.sessions.agents.relaunch_answer import Relaunch
-from holdfast.sessions.agents.relaunches import relaunch
-from holdfast.sessions.agents.report import report, report_unmoved
-from holdfast.sessions.agents.roster import roster
-from holdfast.sessions.agents.signals import (
-    begin_again,
-    carry_runs,
-    end_agents,
-    note_agent,
-    note_failure,
-    note_notice,
-    note_prompt,
-    note_result,
-    note_script_run,
-    rest,
-    start_agent,
-)
-from holdfast.sessions.compaction.snapshots import Lost, lost
-from holdfast.sessions.conversations import crashed, join, leave, touch
-from holdfast.sessions.evidence import take_evidence
-from holdfast.sessions.history.recordings import record
-from holdfast.sessions.messages import pending_handovers, untrusted_ledger
-from holdfast.sessions.offers import announce_unfinished, received, renewed
-from holdfast.sessions.read_results import note_read
-from holdfast.sessions.reads import forget_reading, reminded, reminder_due
-from holdfast.sessions.required import RequiredFile, reading_that_holds, unread
-from holdfast.sessions.restoration import restore, restore_agent
-from holdfast.sessions.saving import save
-from holdfast.sessions.slash_commands import restore_for_command
-from holdfast.sessions.status_line import show_status
-from holdfast.sessions.summaries import compacts_agent, keep_summary, report_losses
-from holdfast.sessions.todo_lists import Corrected, correct_todos, note_task
-from holdfast.workflow.wording import Message
-
-__all__ = [
-    "Corrected",
-    "Lost",
-    "Message",
-    "Moved",
-    "Relaunch",
-    "RequiredFile",
-    "abandon_calls",
-    "announce_unfinished",
-    "begin_again",
-    "carry_runs",
-    "compacts_agent",
-    "correct_todos",
-    "crashed",
-    "end_agents",
-    "finish_agent",
-    "forget_reading",
-    "held_launch",
-    "join",
-    "keep_summary",
-    "launch_agent",
-    "leave",
-    "lock_file",
-    "lost",
-    "note_agent",
-    "note_failure",
-    "note_notice",
-    "note_prompt",
-    "note_read",
-    "note_result",
-    "note_runs",
-    "note_script_run",
-    "note_task",
-    "pending_handovers",
-    "reading_that_holds",
-    "received",
-    "record",
-    "relaunch",
-    "reminded",
-    "reminder_due",
-    "renewed",
-    "report",
-    "report_losses",
-    "report_unmoved",
-    "rest",
-    "restore",
-    "restore_agent",
-    "restore_for_command",
-    "roster",
-    "save",
-    "settle_agents",
-    "show_status",
-    "start_agent",
-    "take_evidence",
-    "touch",
-    "unlock_files",
-    "unread",
-    "untrusted_ledger",
-]
+from holdfast.sessions.agents.coordination import held_launch as held_launch
+from holdfast.sessions.agents.coordination import lock_file as lock_file
+from holdfast.sessions.agents.coordination import note_runs as note_runs
+from holdfast.sessions.agents.coordination import unlock_files as unlock_files
+from holdfast.sessions.agents.progress import Moved as Moved
+from holdfast.sessions.agents.progress import abandon_calls as abandon_calls
+from holdfast.sessions.agents.progress import finish_agent as finish_agent
+from holdfast.sessions.agents.progress import launch_agent as launch_agent
+from holdfast.sessions.agents.progress import settle_agents as settle_agents
+from holdfast.sessions.agents.relaunch_answer import Relaunch as Relaunch
+from holdfast.sessions.agents.relaunches import relaunch as relaunch
+from holdfast.sessions.agents.report import report as report
+from holdfast.sessions.agents.report import report_unmoved as report_unmoved
+from holdfast.sessions.agents.roster import roster as roster
+from holdfast.sessions.agents.signals import begin_again as begin_again
+from holdfast.sessions.agents.signals import carry_runs as carry_runs
+from holdfast.sessions.agents.signals import end_agents as end_agents
+from holdfast.sessions.agents.signals import note_agent as note_agent
+from holdfast.sessions.agents.signals import note_failure as note_failure
+from holdfast.sessions.agents.signals import note_notice as note_notice
+from holdfast.sessions.agents.signals import note_prompt as note_prompt
+from holdfast.sessions.agents.signals import note_result as note_result
+from holdfast.sessions.agents.signals import note_script_run as note_script_run
+from holdfast.sessions.agents.signals import rest as rest
+from holdfast.sessions.agents.signals import start_agent as start_agent
+from holdfast.sessions.compaction.snapshots import Lost as Lost
+from holdfast.sessions.compaction.snapshots import lost as lost
+from holdfast.sessions.conversations import crashed as crashed
+from holdfast.sessions.conversations import join as join
+from holdfast.sessions.conversations import leave as leave
+from holdfast.sessions.conversations import touch as touch
+from holdfast.sessions.evidence import take_evidence as take_evidence
+from holdfast.sessions.history.recordings import record as record
+from holdfast.sessions.messages import pending_handovers as pending_handovers
+from holdfast.sessions.messages import untrusted_ledger as untrusted_ledger
+from holdfast.sessions.offers import announce_unfinished as announce_unfinished
+from holdfast.sessions.offers import received as received
+from holdfast.sessions.offers import renewed as renewed
+from holdfast.sessions.read_results import note_read as note_read
+from holdfast.sessions.reads import forget_reading as forget_reading
+from holdfast.sessions.reads import reminded as reminded
+from holdfast.sessions.reads import reminder_due as reminder_due
+from holdfast.sessions.required import RequiredFile as RequiredFile
+from holdfast.sessions.required import reading_that_holds as reading_that_holds
+from holdfast.sessions.required import unread as unread
+from holdfast.sessions.restoration import restore as restore
+from holdfast.sessions.restoration import restore_agent as restore_agent
+from holdfast.sessions.saving import save as save
+from holdfast.sessions.slash_commands import restore_for_command as restore_for_command
+from holdfast.sessions.status_line import show_status as show_status
+from holdfast.sessions.summaries import compacts_agent as compacts_agent
+from holdfast.sessions.summaries import keep_summary as keep_summary
+from holdfast.sessions.summaries import report_losses as report_losses
+from holdfast.sessions.todo_lists import Corrected as Corrected
+from holdfast.sessions.todo_lists import correct_todos as correct_todos
+from holdfast.sessions.todo_lists import note_task as note_task
+from holdfast.workflow.wording import Message as Message

@@ -121,9 +121,7 @@ def note_event(
 def join(event: Event, context: Context) -> bool:
     """Note that a conversation lives, with the client's process; one that had ended lives again.
 
-    Args:
-        event: an event of the main conversation.
-        context: its context.
+    `event` is an event of the main conversation.
 
     Returns:
         Whether Holdfast knew the conversation before.
@@ -141,7 +139,7 @@ def join(event: Event, context: Context) -> bool:
 def touch(event: Event, context: Context) -> None:
     """Note that a conversation lives, whatever its event was: one long turn has no prompt that would tell (`join`).
 
-    A subagent's event counts too, for its session runs. It is written down only every `TOUCH_INTERVAL`.
+    `event` is any one; a subagent's counts too, for its session runs. It is written down every `TOUCH_INTERVAL`.
     """
     project, now = context.project, clock.now()
     _table(project).update(
@@ -153,7 +151,10 @@ def touch(event: Event, context: Context) -> None:
 
 
 def leave(event: Event, context: Context) -> None:
-    """Note that a conversation has ended, and claims nothing any more. A `SessionEnd` of an earlier id says nothing."""
+    """Note that a conversation has ended, and claims nothing any more.
+
+    `event` is a `SessionEnd`. That of an earlier id says nothing.
+    """
     conversation = of(context.project, event.session_id)
     if session_id(context.project, conversation) == event.session_id:
         end(context.project, conversation)
@@ -194,9 +195,7 @@ def start_epoch(event: Event, context: Context) -> bool:
     After `/clear`, the new id carries on the conversation of the same client process. A conversation that is resumed
     under an earlier id goes on if that happens in its own process; else that id has one of its own from now on.
 
-    Args:
-        event: a `SessionStart` after a compaction or `/clear`, or of a session that is resumed.
-        context: its context, before `join`.
+    `event` is a `SessionStart` after a compaction or `/clear`, or of a session that is resumed.
 
     Returns:
         Whether this is a conversation that `/clear` carried on under another id.
@@ -299,9 +298,7 @@ def _matching(keys: Iterable[str], row: Mapping[str, object]) -> tuple[str, list
 def crashed(event: Event, context: Context) -> bool:
     """Return whether a conversation broke off: no SessionEnd came, and the process it ran in on this host is gone.
 
-    Args:
-        event: the `SessionStart` that resumes it; ask before `join` notes the new process.
-        context: its context.
+    `event` is the `SessionStart` that resumes it; ask before `join` notes the new process.
     """
     return has_crashed(context.project, of(context.project, event.session_id))
 

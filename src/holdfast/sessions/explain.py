@@ -42,7 +42,8 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     model will see then, the one in full first).
     """
     live = conversations.live_others(project, "")
-    session = next(iter(live)) if session is None and len(live) == 1 else session
+    if session is None and len(live) < 2:
+        session = next(iter(live), "")
     seen, found = outlook.outlooks(project, session or ""), registry.all_found(project)
     piling = {workflow.path: workflow for each in seen for workflow in each.files}
     every = {workflow.path: workflow for workflow in found.workflows}

@@ -58,9 +58,7 @@ def withheld(event: Event, context: Context, found: Found) -> list[Message]:
 def pending_handovers(event: Event, context: Context) -> list[Message]:
     """Tell the model about workflows that a person gave to its session from a terminal, once for each.
 
-    Args:
-        event: any event of the main conversation that accepts advice.
-        context: its context.
+    `event` is any event of the main conversation that accepts advice.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
     keys = pending_keys(project, conversation, GIVEN)

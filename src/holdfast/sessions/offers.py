@@ -43,11 +43,9 @@ def announce_unfinished(event: Event, context: Context) -> list[Message]:
     """Tell the user and, if somebody attends the session, the model about unfinished workflows (I001-12).
 
     They are those that no other live session owns and that this machine's ledger knows or that are fresh. What is
-    withheld is told too (`hints.withheld`).
+    withheld is told too (`messages.withheld`).
 
-    Args:
-        event: a `SessionStart`.
-        context: its context.
+    `event` is a `SessionStart`.
     """
     project = Workspace.of(context.project)
     conversation = conversations.of(project, event.session_id)
@@ -74,9 +72,7 @@ def announce_unfinished(event: Event, context: Context) -> list[Message]:
 def renewed(event: Event, context: Context) -> list[Message]:
     """Tell the model at a prompt which workflows another session took over, and which have no owner since.
 
-    Args:
-        event: a `UserPromptSubmit`.
-        context: its context.
+    `event` is a `UserPromptSubmit`.
     """
     project = Workspace.of(context.project)
     conversation = conversations.of(project, event.session_id)

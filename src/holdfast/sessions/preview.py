@@ -45,7 +45,7 @@ def foresee(
     Args:
         project: the project.
         workflows: all that could be read, of all formats.
-        session: the session that is compacted; None means the only live one, or a new one if none is live.
+        session: the conversation that is compacted; None means any of those that are live.
         saved: the workflow that PreCompact would write first, which replaces the one of the same path; None for none.
         detected: the state files that have what the session's own files say.
 
@@ -53,8 +53,6 @@ def foresee(
         The prospects: the workflow restored in full first, then the others, the newest first.
     """
     live = conversations.live_others(project, "")
-    if session is None and len(live) < 2:
-        session = next(iter(live), "")
     if saved is not None:
         workflows = [saved, *(each for each in workflows if each.path != saved.path)]
     unfinished = [each for each in owners.by_rank(workflows) if not each.finished]

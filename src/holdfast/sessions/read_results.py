@@ -46,9 +46,7 @@ def note_read(event: Returned, context: Context) -> None:
 
     A part of a file counts once it completes the file together with other parts read since the last compaction.
 
-    Args:
-        event: the `PostToolUse` of a Read in the main conversation. The main model doesn't see what a subagent reads.
-        context: its context.
+    `event` is the `PostToolUse` of a Read in the main conversation. The main model doesn't see what a subagent reads.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
     place = event.tool_input.get("file_path")
@@ -74,7 +72,7 @@ def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bo
     Returns:
         Whether the transcript shows the present context already, or there is none to wait for.
     """
-    row = reads.reader(project, conversation)
+    row = known = reads.reader(project, conversation)
     size = project.transcripts.size(row.transcript)
     wanted = {look.path: look for look in looks if look.data is not None}
     if not size or (not wanted and row.boundary is not None):
@@ -96,7 +94,7 @@ def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bo
         now = replace(row, compactions=row.compactions + unannounced, boundary=found.boundary)
     if wanted:
         now = replace(now, searched=found.end, sought=sought)
-    if now != reads.reader(project, conversation):
+    if now != known:
         names = ("compactions", "boundary", "searched", "sought")
         conversations.change(project, conversation, **{name: getattr(now, name) for name in names})
     if wanted:

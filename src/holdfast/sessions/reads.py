@@ -42,9 +42,7 @@ def mentions(project: OpenProject, conversation: str) -> list[str]:
 def forget_reading(event: Event, context: Context) -> None:
     """Note that the model has lost what it had read.
 
-    Args:
-        event: a `SessionStart` after the main conversation's compaction.
-        context: its context.
+    `event` is a `SessionStart` after the main conversation's compaction.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
     with project.ledger.transaction():
@@ -57,9 +55,7 @@ def forget_reading(event: Event, context: Context) -> None:
 def reminder_due(event: Event, context: Context) -> str:
     """Return whether the model may be reminded of its reading: it got guidance, had a turn, and wasn't reminded since.
 
-    Args:
-        event: a `UserPromptSubmit`.
-        context: its context.
+    `event` is a `UserPromptSubmit`.
 
     Returns:
         The period for which reading counts, in words; empty if no reminder is due.
@@ -77,9 +73,7 @@ def reminder_due(event: Event, context: Context) -> str:
 def reminded(event: Event, context: Context) -> None:
     """Note that the model was reminded, or that there is nothing to remind it of until the next compaction.
 
-    Args:
-        event: a `UserPromptSubmit`.
-        context: its context.
+    `event` is a `UserPromptSubmit`.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
     conversations.change(project, conversation, reminded=reader(project, conversation).compactions)

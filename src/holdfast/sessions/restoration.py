@@ -47,9 +47,7 @@ def restore(event: Event, context: Context, *, known: bool = True, lost: Lost | 
 def restore_agent(event: Event, context: Context) -> list[Message]:
     """Give a compacted subagent what it was launched for; nothing where that is not known for certain.
 
-    Args:
-        event: a `SessionStart` of which `compacts_agent` holds.
-        context: its context.
+    `event` is a `SessionStart` of which `compacts_agent` holds.
     """
     project, agent = Workspace.of(context.project), event.agent_id
     conversation = conversations.of(project, event.session_id)

@@ -25,9 +25,7 @@ def compacts_agent(event: Event, context: Context) -> bool:
 
     A subagent shares its parent's session, whose workflow is neither saved nor restored then.
 
-    Args:
-        event: a `PreCompact`, a `PostCompact`, or a `SessionStart` with the source `compact`.
-        context: its context.
+    `event` is a `PreCompact`, a `PostCompact`, or a `SessionStart` with the source `compact`.
     """
     return event.in_subagent or is_of_agent(
         context.project, conversations.of(context.project, event.session_id), context.environ

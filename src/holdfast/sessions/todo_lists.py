@@ -30,9 +30,7 @@ class Corrected(NamedTuple):
 def correct_todos(event: Call, context: Context) -> Corrected | None:
     """Correct the status of to-dos that represent phases and contradict the workflow (R000-32).
 
-    Args:
-        event: the `PreToolUse` of TodoWrite.
-        context: its context.
+    `event` is the `PreToolUse` of TodoWrite.
 
     Returns:
         The corrected list for `change_input`; None if nothing needs correcting.
@@ -58,9 +56,7 @@ def correct_todos(event: Call, context: Context) -> Corrected | None:
 def note_task(event: Returned, context: Context) -> None:
     """Note what a Task tool did to a task that may represent a phase: its opaque id, and its subject without secrets.
 
-    Args:
-        event: the `PostToolUse` of a TaskCreate or TaskUpdate.
-        context: its context.
+    `event` is the `PostToolUse` of a TaskCreate or TaskUpdate.
     """
     conversation = conversations.of(context.project, event.session_id)
     table, values = context.project.ledger.table(Task), event.tool_input

@@ -11,11 +11,9 @@ from holdfast.sessions.history import archive, extracts, history, stepruns
 from holdfast.sessions.history import generations as earlier
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
-    from holdfast.workflow.model import Workflow
-    from holdfast.workflow.records import Outcome, Records, StepRun
+    from holdfast.workflow.records import Records
 
 
 class Workspace(OpenProject):
@@ -58,46 +56,16 @@ class Workspace(OpenProject):
     owner = owners.owner
     fresh = owners.fresh
     live_others = conversations.live_others
-
-    def mentions(self, session: str) -> list[str]:
-        """Return what a session named in its work (`reads.mentions`)."""
-        return reads.mentions(self, session)
-
-    def observe(self, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
-        """Note what moved in a workflow (`history.observe`)."""
-        history.observe(self, workflow, error=error, at=at)
-
-    def shelve(self, workflow: Workflow) -> None:
-        """Put a workflow whose file is about to be replaced into the archive (`archive.shelve`)."""
-        archive.shelve(self, workflow)
-
-    def steps(self, workflow: str, unit: str) -> dict[str, StepRun]:
-        """Return the results of a unit's steps (`stepruns.of`)."""
-        return stepruns.of(self, workflow, unit)
-
-    def record_step(self, workflow: str, unit: str, step: str, outcome: Outcome, output: str) -> None:
-        """Record the result of a step (`stepruns.record`)."""
-        stepruns.record(self, workflow, unit, step, outcome, output)
-
-    def remember(self, path: Path, name: str, digest: str, content: Mapping[str, Any]) -> None:
-        """Store what was taken over into a file (`extracts.remember`)."""
-        extracts.remember(self, path, name, digest, content)
-
-    def remembered(self, path: Path) -> dict[str, Any] | None:
-        """Return what was last taken over into a file (`extracts.last`)."""
-        return extracts.last(self, path)
-
-    def saved_to(self, name: str, digest: str) -> Path | None:
-        """Return the file that an extract was taken over into (`extracts.saved_to`)."""
-        return extracts.saved_to(self, name, digest)
-
-    def bury(self, name: str, digest: str) -> None:
-        """Leave a tombstone (`extracts.bury`)."""
-        extracts.bury(self, name, digest)
-
-    def is_buried(self, name: str, digest: str) -> bool:
-        """Return whether there is a tombstone (`extracts.is_buried`)."""
-        return extracts.is_buried(self, name, digest)
+    mentions = reads.mentions
+    observe = history.observe
+    shelve = archive.shelve
+    steps = stepruns.of
+    record_step = stepruns.record
+    remember = extracts.remember
+    remembered = extracts.last
+    saved_to = extracts.saved_to
+    bury = extracts.bury
+    is_buried = extracts.is_buried
 
 
 if TYPE_CHECKING:
