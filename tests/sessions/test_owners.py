@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from holdfast.memory import store
-from holdfast.sessions import owners
+from holdfast.sessions import messages, owners
 from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, workflow
 
@@ -99,3 +99,16 @@ def test_many_workflows_are_asked_about_at_once(project: Workspace, monkeypatch:
 
     monkeypatch.setattr(store, "_VALUES_AT_ONCE", 2)
     assert owners.fresh_ones(project, [*old, young]) == [old[2], old[4], young]
+
+
+def test_the_last_owner_learns_who_has_what_it_released(project: Workspace) -> None:
+    """Once: not again after it was told of that change."""
+    mine = workflow(project.root)
+    owners.own(project, mine, ME)
+    owners.release(project, mine)
+    owners.own(project, mine, OTHER)
+
+    assert owners.changes_since(project, ME, messages.OFFERED) == {mine.key: True}
+    assert owners.changes_since(project, OTHER, messages.OFFERED) == {mine.key: False}
+    messages.tell(project, ME, messages.OFFERED, mine.key)
+    assert owners.changes_since(project, ME, messages.OFFERED) == {}

@@ -215,6 +215,20 @@ def test_what_a_new_id_has_before_it_turns_out_to_be_known_is_merged_once(there:
     assert (row.id, row.session, row.epoch, row.prompt, row.transcript) == (ME, OTHER, 4, "new", f"/{OTHER}")
 
 
+def test_all_ids_of_a_conversation_go_along(there: Workspace) -> None:
+    """Of one that turns out to be a continuation after its own id had changed, and what was forked from it."""
+    for session in (ME, OTHER, THIRD):
+        conversations.note_event(there, session)
+    conversations.note_event(there, "fork")
+    conversations.change(there, "fork", forked_from=OTHER)
+    conversations.adopt(there, OTHER, THIRD)
+    conversations.adopt(there, ME, THIRD)
+
+    assert [conversations.of(there, each) for each in (ME, OTHER, THIRD)] == [ME] * 3
+    assert conversations.all_ids(there, ME) == {ME, OTHER, THIRD}
+    assert {row.id: row.forked_from for row in conversations.every(there)} == {ME: "", "fork": ME}
+
+
 def test_agents_end_with_the_process_of_the_earlier_id(project: HoldfastProject, process: list[str]) -> None:
     """A client that died took them along: nobody is told that they run already."""
     project.fire("PreCompact", "PreCompact-auto")
