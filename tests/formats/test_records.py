@@ -32,6 +32,7 @@ OTHERS = {
         "report/cards.py",
         "report/tables.py",
         "sessions/compaction/snapshots.py",
+        "sessions/conversations.py",
         "sessions/required.py",
         "sessions/read_results.py",
     },
