@@ -33,7 +33,6 @@ OTHERS = {
         "report/tables.py",
         "sessions/compaction/snapshots.py",
         "sessions/conversations.py",
-        "sessions/required.py",
         "sessions/read_results.py",
     },
     "skills": {  # of the client: what a model is told about a subject

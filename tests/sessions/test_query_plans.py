@@ -63,8 +63,8 @@ def test_no_event_scans_a_table(
 
     assert len(plans) > 60
     for sql, steps in plans.items():
-        # Of a subquery, which is a step of its own here, only the rows that it found are scanned. Whether a table has too
-        # many rows an index alone tells, of which at most that many entries are read.
+        # Of a subquery, which is a step of its own here, only the rows that it found are scanned. Whether a table has
+        # too many rows an index alone tells, of which at most that many entries are read.
         scans = [step for step in steps if step.startswith("SCAN") and step[:15] != "SCAN (subquery-"]
         assert not scans or sql.endswith("LIMIT ? OFFSET ?"), sql
         assert not [step for step in steps if ALL_OF_A_SESSION.match(step)], f"{sql} goes through all agents: {steps}"
