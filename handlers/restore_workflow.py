@@ -31,7 +31,7 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
     if compacted or (crashed and _has_workflow(event, context)):
         told += deliver(sessions.restore(event, context, known=known))
     else:
-        told += deliver(sessions.greet(event, context))
+        told += deliver(sessions.announce_unfinished(event, context))
     return told + deliver(sessions.roster(event, context))
 
 
@@ -45,11 +45,11 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     sessions.join(event, context)
     if event.from_person:
         sessions.received(event, context, event.prompt)
-    news = sessions.news(event, context)
+    news = sessions.pending_handovers(event, context)
     lost = sessions.lost(event, context)
     told = sessions.restore(event, context, lost=lost) if lost else []
     if not told and event.prompt.lstrip().startswith("/"):
-        told = sessions.asked(event, context, event.prompt)
+        told = sessions.restore_for_command(event, context, event.prompt)
     told = told or sessions.renewed(event, context)
     return deliver([*told, *news, *sessions.take_evidence(event, context)])
 

@@ -95,6 +95,6 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
     if event.task_notification:
         sessions.note_notice(event, context, event.task_notification)
     elif event.from_person:
-        sessions.note_prompt(event, context)
+        sessions.record_prompt(event, context)
         if RUN in event.prompt:
             sessions.carry_runs(event, context, event.prompt)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.formats import WITH_AGENTS
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
 from holdfast.workflow.wording import units
@@ -73,7 +73,7 @@ def _session(project: HoldfastProject, name: str, rich: bool) -> Iterator[tuple[
     project.fire("Stop")
     yield UNREAD, project.fire("UserPromptSubmit")
     opened = Workspace.open(project.root)
-    sessions.note_event(opened, project.session, _NOBODY)
+    conversations.note_event(opened, project.session, _NOBODY)
     opened.close()
     yield RESUME, project.fire("SessionStart", "SessionStart-resume")
     work = Agent(project, "Design", "general-purpose", "Design it.")

@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.memory.rows import Compaction, Delivery
 from holdfast.report.gather import Report, Run, Session, WorkflowEntry
 from holdfast.sessions.compactions import CompactionReport, SavedWorkflow
-from holdfast.sessions.history.timeline_event import TimelineEvent
+from holdfast.sessions.timeline import TimelineEvent
 from holdfast.workflow.model import Phase
 from tests.agentry import agent
 from tests.handmade import ME, workflow

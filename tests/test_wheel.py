@@ -28,7 +28,6 @@ def test_the_wheel_carries_handlers_hooks_and_skills(wheel: Path) -> None:
     wanted |= {"holdfast/_shipped/hooks/dispatch.py", "holdfast/_shipped/skills/holdfast/SKILL.md"}
     wanted |= {
         "holdfast/py.typed",
-        "holdfast/memory/schema.sql",
         "holdfast/files/secrets.toml",
         "holdfast/report/page.html.j2",
         "holdfast/report/page.css",

@@ -20,9 +20,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.sessions import edits
-from holdfast.sessions.ownership import owners
-from holdfast.sessions.reading import required_files
+from holdfast.sessions import conversations, edits, owners, required
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import places, registry, verbs, wording
 from holdfast.workflow.model import Found, Phase, Step, Workflow
@@ -62,7 +60,8 @@ def find(event: Event, context: Context) -> Found:
     Returns:
         The workflows, finished ones too, newest change first, and the files that couldn't be read.
     """
-    return registry.candidates(Workspace.of(context.project), event.session_id)
+    project = Workspace.of(context.project)
+    return registry.candidates(project, conversations.of(project, event.session_id))
 
 
 def mine(event: Event, context: Context) -> Workflow | None:
@@ -75,13 +74,15 @@ def mine(event: Event, context: Context) -> Workflow | None:
         event: any event; a subagent's event belongs to its parent's session.
         context: its context.
     """
-    project, session = Workspace.of(context.project), event.session_id
-    return required_files.session_workflow(project, session, registry.owned(project, session))
+    project = Workspace.of(context.project)
+    session = conversations.of(project, event.session_id)
+    return required.own_workflow(project, session, registry.owned(project, session))
 
 
 def owner(context: Context, workflow: Workflow) -> str | None:
     """Return the id of the session that owns a workflow, or None. Raises LedgerError if the ledger can't be read."""
-    return owners.owner(context.project, workflow)
+    owner = owners.owner(context.project, workflow)
+    return conversations.session_id(context.project, owner) if owner else None
 
 
 def own(event: Event, context: Context, workflow: Workflow) -> bool:
@@ -98,8 +99,9 @@ def own(event: Event, context: Context, workflow: Workflow) -> bool:
     Raises:
         LedgerError: the ledger can't be written.
     """
-    owners.take(context.project, workflow, event.session_id)
-    return owners.owner(context.project, workflow) == event.session_id
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    owners.take(project, workflow, conversation)
+    return owners.owner(project, workflow) == conversation
 
 
 def next_step(workflow: Workflow) -> Step | None:

@@ -30,7 +30,8 @@ GUARD, RESTORING = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re
 PHASES = [("Write the parser", "builder"), ("Write tests", "tester")]
 ME, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 MODULES = (sessions, workflows)
-NAMES = [(module, name) for module in MODULES for name in module.__all__]
+PUBLIC = [name for name, value in vars(sessions).items() if getattr(value, "__module__", "").startswith("holdfast.")]
+NAMES = [*((sessions, name) for name in PUBLIC), *((workflows, name) for name in workflows.__all__)]
 
 
 @pytest.fixture
@@ -133,7 +134,7 @@ def test_each_public_name_is_there_typed_and_documented(module: Any, name: str) 
     if inspect.isfunction(found):
         taken = inspect.signature(found).parameters
         assert set(found.__annotations__) == {*taken, "return"}
-        assert len(taken) < 2 or "Args:" in text or found.__module__ == "holdfast.workflows"
+        assert len(taken) < 2 or "Args:" in text or "`event` is " in text or found.__module__ == "holdfast.workflows"
 
 
 def test_the_page_names_what_there_is() -> None:
@@ -143,7 +144,7 @@ def test_the_page_names_what_there_is() -> None:
     assert {name for where, name in called if where == "workflows"} == {
         name for name in workflows.__all__ if name[0].islower()
     }
-    assert {name for where, name in called if where == "sessions"} <= set(sessions.__all__)
+    assert {name for where, name in called if where == "sessions"} <= set(PUBLIC)
 
 
 def test_an_unknown_name_is_an_error() -> None:

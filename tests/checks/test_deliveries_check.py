@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock, paths
-from holdfast.sessions import compactions
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import compactions, conversations
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import healthy, obey, only
 from tests.handmade import ME, OTHER, workflow
@@ -34,7 +33,7 @@ class Past:
 
     def compaction(self, session: str = ME, *, why: str = "auto", restored: bool = True, goes_on: bool = True) -> None:
         self.pass_time()
-        sessions.note_event(self.project, session)
+        conversations.note_event(self.project, session)
         if why == "none":
             compactions.note_unannounced(self.project, session, self.workflow)
         else:
@@ -43,7 +42,7 @@ class Past:
             compactions.claim(self.project, session, known=True)
         if goes_on:
             self.pass_time(minutes=30)
-            sessions.note_event(self.project, session)
+            conversations.note_event(self.project, session)
 
 
 @pytest.fixture
@@ -79,7 +78,7 @@ def test_a_compaction_that_may_still_run_is_not_judged(root: Path, past: Past) -
     """Minutes after PreCompact, whatever other events come."""
     past.compaction(restored=False, goes_on=False)
     past.pass_time(minutes=2)
-    sessions.note_event(past.project, ME)
+    conversations.note_event(past.project, ME)
     healthy("deliveries", root)
     past.pass_time(minutes=20)
     only("deliveries", root, "notice")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.checks import ledger as check
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import examine, healthy, mend, obey, only
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def file(root: Path) -> Path:
     """A ledger with a session in it."""
     project = Workspace.open(root)
-    sessions.note_event(project, "s1")
+    conversations.note_event(project, "s1")
     project.close()
     return project.ledger_file
 
@@ -33,7 +33,7 @@ def remembered(root: Path) -> list[str]:
     project = Workspace.open(root)
     try:
         assert project.ledger.problem is None
-        return [str(row["id"]) for row in sessions.all_of(project)]
+        return [row.id for row in conversations.every(project)]
     finally:
         project.close()
 
@@ -122,7 +122,7 @@ def test_a_ledger_that_is_busy_is_not_damaged(root: Path, file: Path, monkeypatc
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
-        other.execute("DELETE FROM sessions")
+        other.execute("DELETE FROM conversations")
         found = [each for each in examine("ledger", root) if each.level != "ok"]
         assert [each.level for each in found] in ([], ["notice"])
         assert mend("ledger", root) == []
@@ -171,7 +171,7 @@ def crash_while_open(file: Path) -> None:
     script = f"""
 import os, sqlite3
 ledger = sqlite3.connect({str(file)!r})
-ledger.execute("UPDATE sessions SET client = 'x'")
+ledger.execute("UPDATE conversations SET host = 'x'")
 ledger.commit()
 os.kill(os.getpid(), 9)
 """

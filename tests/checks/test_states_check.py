@@ -13,7 +13,7 @@ import pytest
 
 from holdfast import clock, formats
 from holdfast.checks import states
-from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions import conversations, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -173,10 +173,10 @@ def test_an_unfinished_workflow_nobody_works_on(root: Path, monkeypatch: pytest.
     healthy("states", root)
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=6)))
     project = Workspace.open(root)
-    sessions.note_event(project, ME)
+    conversations.note_event(project, ME)
     owners.own(project, registry.all_found(project).workflows[0], ME)
     healthy("states", root)
-    sessions.ended(project, ME)
+    conversations.end(project, ME)
     project.close()
 
     found = only("states", root, "notice")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
@@ -127,16 +127,16 @@ def _nobodys_with_two_live(desk: Desk) -> None:
 
 def _nobodys_beside_an_id_of_the_same_client(desk: Desk) -> None:
     for session in (OTHER, ME):  # `/clear` gave the client another id; the first one never said that it ended
-        sessions.note_event(Workspace.open(desk.project.root), session, str(os.getpid()))
+        conversations.note_event(Workspace.open(desk.project.root), session, str(os.getpid()))
     desk.kept("Tide")
 
 
 def _of_an_id_it_had_before(desk: Desk) -> None:
     there = Workspace.open(desk.project.root)
-    sessions.note_event(there, THIRD)
-    sessions.note_event(there, OTHER, transcript="/there/one.jsonl")
+    conversations.note_event(there, THIRD)
+    conversations.note_event(there, OTHER, transcript="/there/one.jsonl")
     desk.started("Tide", OTHER)
-    sessions.note_event(there, ME, transcript="/there/one.jsonl")
+    conversations.note_event(there, ME, transcript="/there/one.jsonl")
 
 
 def _from_a_plan(desk: Desk) -> None:

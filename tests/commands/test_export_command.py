@@ -76,7 +76,7 @@ def test_a_file_is_readable_by_its_owner_alone(project: HoldfastProject, tmp_pat
         said = holdfast("export", str(target), root=project.root)
         assert (said.out, said.err) == ("", f"Wrote {paths.shown(str(target))}. Only you can read it.\n")
         assert target.stat().st_mode & 0o777 == 0o600
-        assert json.loads(target.read_bytes())["ledger"]["sessions"][0]["id"] == ME
+        assert json.loads(target.read_bytes())["ledger"]["conversations"][0]["id"] == ME
 
 
 def test_what_is_no_text_is_written_down_all_the_same(project: HoldfastProject) -> None:

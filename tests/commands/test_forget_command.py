@@ -17,10 +17,8 @@ import pytest
 from holdfast import log, paths
 from holdfast.clients.claude import claude
 from holdfast.dispatch import notices
-from holdfast.sessions import compactions, contents, recordings
-from holdfast.sessions.compaction import hints
+from holdfast.sessions import compactions, contents, conversations, messages, owners, recordings
 from holdfast.sessions.forget import ledger_rows
-from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -159,7 +157,7 @@ def test_a_session_goes_and_the_other_stays_whole(planted: HoldfastProject) -> N
             rows = there.ledger.rows(f"SELECT session FROM {name}")
             assert {row["session"] for row in rows} <= {OTHER}, name
             assert len(rows) >= counts[name] // 2, name
-    assert {row["id"] for row in sessions.all_of(there)} == {OTHER}
+    assert {row.id for row in conversations.every(there)} == {OTHER}
     there.close()
 
 
@@ -297,10 +295,10 @@ def test_a_reader_that_stays_is_said(planted: HoldfastProject, monkeypatch: pyte
     monkeypatch.setattr(store, "_CHECKPOINT_TIMEOUT_S", 0.2)
     idle = Workspace.open(planted.root)
     # While the process of a session has the ledger open, closing another connection cleans nothing.
-    assert ME in {each["id"] for each in sessions.all_of(idle)}
+    assert ME in {each.id for each in conversations.every(idle)}
     with closing(sqlite3.connect(Workspace.open(planted.root).ledger_file)) as reader:
         reader.execute("BEGIN")
-        reader.execute("SELECT COUNT(*) FROM sessions").fetchone()
+        reader.execute("SELECT COUNT(*) FROM conversations").fetchone()
         said = holdfast("forget", "--everything", "--yes", root=planted.root, code=1)
         assert "run this again when no session is busy" in said.err
     assert found(planted, "one") != {}
@@ -347,7 +345,7 @@ def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> 
     notices.record("Stop", notices.of_answers(plan, [], printed), session=event.session_id)
     assert any(word in line and ME in line and secret[:5] not in line for line in log.tail(5))
     there.close()
-    sessions.note_event(there := Workspace.open(project.root), ME)
+    conversations.note_event(there := Workspace.open(project.root), ME)
     there.close()
     holdfast("forget", "--session", ME, "--yes", root=project.root)
     assert not [path for path in files(project) if any(form in path.read_bytes() for form in spellings(word))]
@@ -388,7 +386,7 @@ def test_the_cache_goes_too(project: HoldfastProject, known: bool) -> None:
     there = Workspace.open(project.root)
     discovery.find(claude, there)
     if known:
-        sessions.note_event(there, ME)
+        conversations.note_event(there, ME)
     there.close()
     assert [file for file in files(project) if file.name.endswith(".index")]
     holdfast("forget", "--everything", "--dry-run", root=project.root)
@@ -462,7 +460,7 @@ def test_no_row_names_a_workflow_that_was_forgotten(project: HoldfastProject, mo
     there = Workspace.open(project.root)
     (workflow,) = (each for each in registry.all_found(there).workflows if each.title == canary("Title", "two"))
     names |= {workflow.id, workflow.key}
-    hints.owe(there, THIRD, hints.UNSAVED, f"{workflow.title!r} was not saved")
+    messages.owe(there, THIRD, messages.UNSAVED, f"{workflow.title!r} was not saved")
 
     def left() -> dict[str, set[str]]:
         found = {}

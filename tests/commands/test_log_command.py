@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions import archive, contents
-from holdfast.sessions.ownership import owners
+from holdfast.sessions import archive, contents, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests import doctoring

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions import agents, progress
-from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions import agents, conversations, owners, progress
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -93,7 +92,7 @@ def test_a_live_sessions_workflow_is_taken_only_by_its_name(root: Path) -> None:
     """A command that names none takes nothing from another session that lives."""
     project = Workspace.open(root)
     owners.own(project, only(root), OTHER)
-    sessions.note_event(project, OTHER)
+    conversations.note_event(project, OTHER)
     holdfast("next", root=root, session=ME, code=1)
     assert owners.owner(project, only(root)) == OTHER
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.commands import options
 from holdfast.files import trust
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import Said, holdfast
 from tests.handmade import ME
@@ -58,7 +58,7 @@ def test_a_folder_in_which_a_session_was_seen_is_its_project(tmp_path: Path, mon
     assert f"this checks {root}. A session that you start in {package} is a project of its own" in doctor().err
 
     seen = Workspace.open(package)
-    sessions.note_event(seen, ME)
+    conversations.note_event(seen, ME)
     seen.close()
     assert options.open_project(None).root == package
     assert holdfast("start", "Here").err == ""

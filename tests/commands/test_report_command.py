@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
@@ -28,7 +28,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
     made = holdfast_project({})
     there = Workspace.open(made.root)
     for session in (ME, OTHER):
-        sessions.note_event(there, session)
+        conversations.note_event(there, session)
     there.close()
     holdfast("start", "Calculator", "--phase", "Build it", root=made.root, session=ME)
     return made

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions.compaction import hints
-from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions import conversations, messages, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -33,7 +32,7 @@ def root(holdfast_project: Callable[..., HoldfastProject]) -> Path:
 def live(root: Path, *names: str) -> None:
     project = Workspace.open(root)
     for name in names:
-        sessions.note_event(project, name)
+        conversations.note_event(project, name)
     project.close()
 
 
@@ -48,7 +47,7 @@ def owner(root: Path, title: str = "Alpha") -> str | None:
 def owed(root: Path, session: str) -> list[str]:
     """Return the workflows that a session's model is still to hear that it was given."""
     project = Workspace.open(root)
-    found = hints.pending_keys(project, session, hints.GIVEN)
+    found = messages.pending_keys(project, session, messages.GIVEN)
     project.close()
     return found
 
@@ -56,8 +55,8 @@ def owed(root: Path, session: str) -> list[str]:
 def tell(root: Path, session: str) -> None:
     """Note that a session's model heard of them."""
     project = Workspace.open(root)
-    for key in hints.pending_keys(project, session, hints.GIVEN):
-        hints.tell(project, session, hints.GIVEN, key)
+    for key in messages.pending_keys(project, session, messages.GIVEN):
+        messages.tell(project, session, messages.GIVEN, key)
     project.close()
 
 

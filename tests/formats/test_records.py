@@ -33,8 +33,8 @@ OTHERS = {
         "report/page.py",
         "sessions/compactions.py",
         "sessions/timeline.py",
-        "sessions/reading/required_files.py",
-        "sessions/reading/read_results.py",
+        "sessions/conversations.py",
+        "sessions/read_results.py",
     },
     "skills": {  # of the client: what a model is told about a subject
         "clients/claude/hookspecs.py",

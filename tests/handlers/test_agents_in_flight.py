@@ -153,7 +153,7 @@ def test_agents_of_a_client_that_is_gone_run_no_more(project: HoldfastProject) -
     remote.about_to()
     response = {"status": "remote_launched", "taskId": "far-away", "sessionUrl": "u", "outputFile": ""}
     remote.launched(tool_response=response)
-    opened(project).ledger.run("UPDATE sessions SET process = ?", gone.pid)
+    opened(project).ledger.run("UPDATE conversations SET process = ?", gone.pid)
 
     text = begin(project, "resume").context
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
@@ -78,7 +78,7 @@ def test_a_transcript_that_is_written_shows_it_too(
     for minutes, live in ((0, True), (-59, True), (-61, False), (-600, False), (59, True), (61, False)):
         written = clock.now().timestamp() + minutes * 60
         os.utime(transcript, (written, written))
-        assert (ME in sessions.live_others(there, OTHER)) is live, minutes
+        assert (ME in conversations.live_others(there, OTHER)) is live, minutes
     transcript.unlink()
-    assert ME not in sessions.live_others(there, OTHER)
+    assert ME not in conversations.live_others(there, OTHER)
     there.close()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.sessions.reading import reads, required_files
+from holdfast.sessions import reads, required
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.client_output import assert_acceptable
@@ -238,7 +238,7 @@ def test_files_outside_the_project_hold_nothing(holding: HoldfastProject, tmp_pa
     (tmp_path / "outside.md").write_text("outside\n")
     start(holding, str(tmp_path / "outside.md"), "docs", title="Newer")
     workflows = registry.all_found(opened(holding)).workflows
-    mine = required_files.session_workflow(opened(holding), ME, workflows)
+    mine = required.own_workflow(opened(holding), ME, workflows)
     assert mine is not None
     assert mine.title == "Newer"
     edit(holding).assert_silent("hold_edits")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock
-from holdfast.sessions import compactions, contents
-from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions import compactions, contents, conversations, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
 from holdfast.workflow import registry
@@ -265,8 +264,8 @@ def test_a_subagents_own_compaction_saves_nothing(project: HoldfastProject) -> N
 
 def test_beside_another_session_only_the_own_is_saved(project: HoldfastProject) -> None:
     """What is another live session's, or nobody's, is not this one's to snapshot or to name."""
-    sessions.note_event(opened(project), ME)
-    sessions.note_event(opened(project), OTHER)
+    conversations.note_event(opened(project), ME)
+    conversations.note_event(opened(project), OTHER)
     holdfast("start", "Mine", "--phase", "One", root=project.root, session=ME)
     holdfast("start", "Theirs", "--phase", "One", root=project.root, session=OTHER)
     holdfast("start", "Nobody's", "--phase", "One", root=project.root)

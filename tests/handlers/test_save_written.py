@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.sessions import contents
-from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions import contents, conversations, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -62,7 +61,7 @@ def test_a_state_file_that_is_written_belongs_to_the_session(
     there, found = only(project)
     assert owners.owner(there, found) == ME
     assert contents.latest(there, path) == path.read_bytes()
-    assert ME in {each["id"] for each in sessions.all_of(there)}
+    assert ME in {each.id for each in conversations.every(there)}
     again = project.fire("SessionStart", "SessionStart-compact", session_id=ME).context
     assert RESTORED in again and "by the model" in again
 

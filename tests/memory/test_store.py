@@ -180,14 +180,14 @@ def test_corrupt_bytes_are_kept_and_memory_used(tmp_path: Path, content: bytes) 
     assert file.read_bytes() == content
 
 
-SUMMARY = "INSERT INTO summaries VALUES ('p', ?, ?, '2026')"
+TASK = "INSERT INTO todo_tasks VALUES ('c', ?, ?, '2026')"
 
 
 def _damaged(file: Path) -> bytes:
     """Fill a ledger and damage its later pages; return the bytes it has now."""
     with Ledger.open(file) as opened:
         for number in range(200):
-            opened.run(SUMMARY, f"{number:03}", "x" * 4000)
+            opened.run(TASK, f"{number:03}", "x" * 4000)
     raw = file.read_bytes()
     half = len(raw) // 2 // 4096 * 4096
     damaged = raw[:half] + b"\xff" * (len(raw) - half)
@@ -202,9 +202,9 @@ def test_damage_inside_is_survived_when_met(tmp_path: Path) -> None:
 
     with Ledger.open(file) as opened:
         assert opened.problem is None
-        assert opened.rows("SELECT * FROM summaries") == []
+        assert opened.rows("SELECT * FROM todo_tasks") == []
         assert "malformed" in str(opened.problem)
-        assert opened.run(SUMMARY, "new", "") == 1
+        assert opened.run(TASK, "new", "") == 1
     assert file.read_bytes() == damaged
 
 

@@ -11,8 +11,7 @@ from holdfast import clock
 from holdfast.memory import costs
 from holdfast.report import gather as gathering
 from holdfast.report.gather import gather
-from holdfast.sessions import archive
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import archive, conversations
 from tests.handmade import ME, OTHER, THIRD, workflow, workspace
 from tests.played import Days
 
@@ -109,7 +108,7 @@ def test_a_report_is_cut_to_the_newest_and_says_so(days: HoldfastProject, monkey
     monkeypatch.setattr(gathering, "SESSION_LIMIT", 2)
     there = workspace(days.root)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-03T09:30:00Z")
-    sessions.note_event(there, OTHER)
+    conversations.note_event(there, OTHER)
     there.close()
     report = report_of(days)
     assert ([each.id for each in report.sessions], report.omitted_sessions) == ([OTHER, ME], 1)

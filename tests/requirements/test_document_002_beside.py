@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions import contents
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import contents, conversations
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
@@ -49,7 +48,7 @@ def test_no_client_takes_anothers_turn_unasked(workflows: Workflows, folder: Pat
     holdfast("wfs", "switch", "WFS-user-auth", root=workflows.root, session=ME)
     project = Workspace.open(workflows.root)
     for each in (ME, OTHER):
-        sessions.note_event(project, each)
+        conversations.note_event(project, each)
     project.close()
     refused = holdfast("wfs", *words, root=workflows.root, session=OTHER, code=1)
     assert f"session {ME}, which is live, works on WFS-user-auth" in refused.err
@@ -64,11 +63,11 @@ def test_a_turn_that_nobody_needs_is_taken(workflows: Workflows, folder: Path, w
     """R002-07: though other clients are live; a person in a terminal needs no leave in any case."""
     project = Workspace.open(workflows.root)
     for each in (ME, OTHER):
-        sessions.note_event(project, each)
+        conversations.note_event(project, each)
     if whose != "nobody's":
         holdfast("wfs", "switch", folder.name, root=workflows.root, session=OTHER if whose == "one's own" else ME)
     if whose == "one that ended":
-        sessions.ended(project, ME)
+        conversations.end(project, ME)
     project.close()
     if whose == "unreadable":
         (folder / "workflow-session.json").write_text('{"steps": []}')
@@ -81,7 +80,7 @@ def test_the_general_start_neither_takes_a_turn_nor_is_silent(workflows: Workflo
     said = holdfast("start", "Second", "--format", "wfs", "--phase", "One", root=workflows.root)
     assert '"User Auth" (WFS-user-auth) is paused.' in said.out
     project = Workspace.open(workflows.root)
-    sessions.note_event(project, ME)
+    conversations.note_event(project, ME)
     project.close()
     holdfast("wfs", "switch", "WFS-user-auth", root=workflows.root, session=ME)
     words = ("start", "Third", "--format", "wfs", "--phase", "One")

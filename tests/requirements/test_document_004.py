@@ -13,7 +13,7 @@ import pytest
 
 from holdfast import clock
 from holdfast.formats.skills import adapter, library, places, retention
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance
 from tests.commandline import holdfast
@@ -159,10 +159,10 @@ def example(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
 def with_session(root: Path, session: str) -> None:
     """Let a session be live."""
     project = Workspace.open(root)
-    sessions.note_event(project, session)
+    conversations.note_event(project, session)
     (found,) = holdfast("list", "--json", root=root).json
     assert found["format"] == "skills"
-    assert session in sessions.live_others(project, ME)
+    assert session in conversations.live_others(project, ME)
     project.close()
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.sessions import archive
-from holdfast.sessions.ownership import selection
+from holdfast.sessions import archive, selection
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
 from holdfast.workflow.model import Start

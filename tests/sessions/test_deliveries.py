@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.sessions import deliveries
-from holdfast.sessions.compaction import compactions
+from holdfast.memory.rows import Conversation
+from holdfast.sessions import deliveries, summaries
 from tests.handmade import ME, OTHER, together, workspace
 
 if TYPE_CHECKING:
@@ -104,13 +105,14 @@ def test_delivery_is_unconfirmed_after_a_day(
 
 def test_a_summary_is_taken_once(project: Workspace) -> None:
     """Each session has its own, the last one counts, and nothing is kept of it afterwards."""
-    compactions.note_summary(project, OTHER, "theirs")
-    compactions.note_summary(project, ME, "an earlier one")
-    compactions.note_summary(project, ME, "x" * (compactions.SUMMARY_LIMIT_CHARS + 1))
-    assert compactions.take_summary(project, ME) == "x" * compactions.SUMMARY_LIMIT_CHARS
-    assert compactions.take_summary(project, ME) == ""
-    assert compactions.take_summary(project, OTHER) == "theirs"
-    assert project.ledger.rows("SELECT * FROM summaries") == []
+    context: Any = SimpleNamespace(project=project)
+    for session, text in ((OTHER, "theirs"), (ME, "an earlier one"), (ME, "x" * (summaries.SUMMARY_LIMIT_CHARS + 1))):
+        event: Any = SimpleNamespace(session_id=session)
+        summaries.keep_summary(event, context, text)
+    assert summaries.take_summary(project, ME) == "x" * summaries.SUMMARY_LIMIT_CHARS
+    assert summaries.take_summary(project, ME) == ""
+    assert summaries.take_summary(project, OTHER) == "theirs"
+    assert [each.summary for each in project.ledger.table(Conversation).where()] == ["", ""]
 
 
 def test_absent_guidance_is_offered_again_after_a_minute(

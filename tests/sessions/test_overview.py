@@ -9,9 +9,17 @@ import pytest
 
 from holdfast.clients.client import TaskNotification
 from holdfast.errors import LedgerError
-from holdfast.sessions import agent_results, agents, compactions, contents, phases, todolists
+from holdfast.sessions import (
+    agent_results,
+    agents,
+    compactions,
+    contents,
+    conversations,
+    messages,
+    owners,
+    phases,
+)
 from holdfast.sessions.overview import Save, as_json, gather
-from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.phases import History
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import todos, views
@@ -104,11 +112,11 @@ def test_agents_of_sessions_that_own_nothing_are_in_flight_of_what_nobody_owns(
     for session in (ME, OTHER, THIRD, "never seen", "elsewhere"):
         launch(project, session, None, run=f"of {session}", session=session)
         if session != "never seen":
-            sessions.note_event(project, session)
+            conversations.note_event(project, session)
     owners.own(project, over, ME)
     owners.own(project, other, OTHER)
-    sessions.ended(project, THIRD)
-    project.ledger.run("UPDATE sessions SET worktree = '/elsewhere' WHERE id = 'elsewhere'")
+    conversations.end(project, THIRD)
+    project.ledger.run("UPDATE conversations SET worktree = '/elsewhere' WHERE id = 'elsewhere'")
 
     assert in_flight(gather(project, release, found)) == [f"of {ME}"]
     assert in_flight(gather(project, other, found)) == [f"of {OTHER}"], "its owner's, nobody else's"
@@ -120,14 +128,14 @@ def test_agents_of_sessions_that_own_nothing_are_in_flight_of_what_nobody_owns(
 
 def test_agents_that_ended_unused_are_of_the_same_sessions(project: Workspace, at: Any, release: Workflow) -> None:
     """What they brought is named beside what runs, as long as somebody can still use it."""
-    sessions.note_event(project, ME)
-    sessions.note_event(project, OTHER)
+    conversations.note_event(project, ME)
+    conversations.note_event(project, OTHER)
     owners.own(project, release, ME)
     for call, session, work in (("mine", ME, release), ("free", ME, None), ("gone", OTHER, release)):
         launch(project, call, work, session=session, run=call)
         agents.record_report(project, session, call, "stopped", f"{call} is done.", agent_type="builder")
     assert [each.run for each in seen(project, release).unused] == ["free", "gone", "mine"]
-    sessions.ended(project, OTHER)
+    conversations.end(project, OTHER)
 
     overview = seen(project, release)
     assert [each.run for each in overview.unused] == ["free", "mine"]
@@ -166,7 +174,7 @@ def test_looking_writes_nothing(project: Workspace, release: Workflow) -> None:
         rows = {name: project.ledger.rows(f"SELECT * FROM {name} ORDER BY 1") for name in names}
         return {name: found for name, found in rows.items() if found}
 
-    sessions.note_event(project, ME)
+    conversations.note_event(project, ME)
     owners.own(project, release, ME)
     launch(project, "1", release)
     compact(project, release)
@@ -187,7 +195,7 @@ def test_show_json_has_every_key(project: Workspace, at: Any, release: Workflow)
     compact(project, reading)
     compactions.claim(project, ME, known=True)
     launch(project, "1", reading, run="it")
-    todolists.tell(project, ME, reading.key, "an earlier one")
+    messages.tell(project, ME, messages.TODO_LIST, reading.key, "an earlier one")
     at("10:01:30")
     stamp = "2026-03-01T10:01:00.000000Z"
 

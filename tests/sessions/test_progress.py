@@ -15,8 +15,7 @@ from holdfast.formats.wfs import places, store
 from holdfast.formats.wfs import transitions as wfs_moves
 from holdfast.formats.wfs import view as wfs_view
 from holdfast.formats.wfs.task import New
-from holdfast.sessions import agents, phases, progress
-from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions import agents, conversations, owners, phases, progress
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
 from tests.handmade import ME, OTHER
@@ -264,11 +263,11 @@ def test_no_launch_moves_what_another_live_session_owns(project: Workspace) -> N
     """Not even one that names its phase; once that session has ended, whoever works on it claims it."""
     (workflow,) = hybrid.find(project).workflows
     for session in (ME, OTHER):
-        sessions.note_event(project, session)
+        conversations.note_event(project, session)
     owners.own(project, workflow, OTHER)
     assert launch(project, "phase_0") is None
     assert statuses(project) == ["pending", "pending", "pending"]
 
-    sessions.ended(project, OTHER)
+    conversations.end(project, OTHER)
     assert launch(project, "phase_0", call="c2") is not None
     assert owners.owner(project, workflow) == ME

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.sessions import phases, timeline
-from holdfast.sessions.history.timeline_event import TimelineEvent
+from holdfast.sessions.timeline import TimelineEvent
 from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workspace
@@ -189,10 +189,10 @@ def test_log_says_if_a_compaction_was_unannounced_or_changed_the_session(
     fire(project, "SessionStart", recorded="SessionStart-compact", session_id=THIRD)
 
     found = told(project)
-    assert '09:10 1 compaction completed, not announced: "Alpha" 1/1 One' in found
-    assert '09:20 3 compaction completed: from session 11111111: "Alpha" 1/1 One' in found
-    assert '09:20 3 ownership changed: "Alpha"; before: session 11111111' in found
-    assert '09:20 3 ownership changed: "Alpha"; before: session 11111111' in told(project, session=ME)
+    assert '09:10 3 compaction completed, not announced: "Alpha" 1/1 One' in found
+    assert '09:20 3 compaction completed: "Alpha" 1/1 One' in found
+    assert "09:20 3 session id changed: before: session 11111111" in found
+    assert "09:20 3 session id changed: before: session 11111111" in told(project, session=ME)
 
 
 def test_log_masks_secrets_in_text_and_json(project: HoldfastProject) -> None:

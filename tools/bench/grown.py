@@ -17,10 +17,7 @@ from holdfast.clients.claude import claude
 from holdfast.config import Config
 from holdfast.install import register
 from holdfast.memory import log
-from holdfast.sessions import compactions, deliveries, step_runs
-from holdfast.sessions.compaction import hints
-from holdfast.sessions.ownership import owners
-from holdfast.sessions.reading import reads
+from holdfast.sessions import compactions, deliveries, messages, reads, step_runs
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit.client import Client, encoded
 from holdfast.testkit.place import Place as Throwaway
@@ -42,10 +39,9 @@ KEPT = {
     "compactions": compactions.MOST,
     "deliveries": deliveries.MOST,
     "events": log.LIMIT,
-    "hints": hints.KEPT,
-    "ownings": owners.KEPT,
-    "reads": reads.KEPT,
+    "reads": reads.LIMIT,
     "step_runs": step_runs.MOST,
+    "told": messages.LIMIT,
 }
 """How many rows Holdfast keeps of a project in the tables whose oldest rows it drops."""
 OLD = 40 * 86_400  # seconds; a workflow changed so long ago has no owner any more
@@ -363,10 +359,10 @@ def _agents(place: Place, count: int, events: Sequence[str]) -> None:
     """
     with _ledger(place, events) as (project, ledger):
         (same,) = ledger.execute("SELECT fingerprint FROM agents WHERE fingerprint <> '' LIMIT 1").fetchone()
-        _insert(project, ledger, "sessions", max(count // _IN_SESSION, 1))
-        rows = ledger.execute("SELECT rowid FROM sessions WHERE id <> ?", (SESSION,)).fetchall()
+        _insert(project, ledger, "conversations", max(count // _IN_SESSION, 1))
+        rows = ledger.execute("SELECT rowid FROM conversations WHERE id <> ?", (SESSION,)).fetchall()
         ids = [(_session(number), row) for number, (row,) in enumerate(rows)]
-        ledger.executemany("UPDATE sessions SET id = ? WHERE rowid = ?", ids)
+        ledger.executemany("UPDATE conversations SET id = ? WHERE rowid = ?", ids)
         _insert(project, ledger, "agents", count)
         ledger.execute("UPDATE agents SET fingerprint = ? WHERE rowid % 10 = 0", (same,))
         ledger.execute("UPDATE agents SET epoch = conversation || '/0'")

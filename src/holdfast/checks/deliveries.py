@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.checks import folders, ledger, notice, ok, problem
-from holdfast.sessions import compactions
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import compactions, conversations
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         yield notice("the ledger can't be used, so compactions can't be checked", remedy)
         return
     recent = [each for each in compactions.recent(project) if each.workflows and not _under_way(each)][:LAST]
-    seen = {str(row["id"]): str(row["last_seen"]) for row in sessions.all_of(project)}
+    seen = {row.id: row.last_seen for row in conversations.every(project)}
     if not recent:
         yield ok("no compaction with a workflow here yet")
         return

@@ -16,8 +16,7 @@ from holdfast.errors import BrokenError, HoldfastError, SchemaMismatch, StateErr
 from holdfast.files import access, atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats import RECORDS
-from holdfast.sessions import rewind
-from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions import conversations, owners, rewind
 from holdfast.workflow import places, registry, statefile
 from holdfast.workflow.wording import count, quoted, without_remedy
 
@@ -166,7 +165,7 @@ def _stale(project: Workspace, found: Found) -> Iterator[Finding]:
     unfinished = [each for each in found.workflows if not each.finished]
     fresh = {each.key for each in owners.fresh_ones(project, unfinished)}
     old = [each for each in unfinished if each.key not in fresh]
-    live, holders = sessions.live_others(project, "") if old else set(), owners.holders(project, old)
+    live, holders = conversations.live_others(project, "") if old else set(), owners.holders(project, old)
     for workflow in old:
         if holders[workflow.key] not in live:
             changed = owners.changed_at(project, workflow)[:10]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from holdfast import clock
 from holdfast.commands import options
 from holdfast.commands.verb import Json, SessionId, Since, verb
 from holdfast.memory import costs
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
 
@@ -34,9 +35,12 @@ def command(project: Workspace, *, session_id: SessionId = None, since: Since = 
       holdfast cost --since 2h
     """
     options.insist_on_ledger(project)
-    found = costs.totals(project, conversation=session_id or "", since=clock.stamp(since) if since else "")
-    if session_id and not found:
-        sessions.resolve(project, session_id)  # raises for an unknown session; a known one may just have cost nothing
+    start = clock.stamp(since) if since else ""
+    found = costs.totals(project, conversation=session_id or "", since=start)
+    if session_id and not found:  # raises for an unknown session; a known one may just have cost nothing
+        found = costs.totals(project, conversation=conversations.resolve(project, session_id), since=start)
+    names = conversations.session_ids(project, [each.conversation for each in found])
+    found = [replace(each, conversation=names[each.conversation]) for each in found]
     if as_json:
         options.print_json(_whole(found))
         return

@@ -32,7 +32,8 @@ def command(
     if protocol:
         click.echo(skill.protocol(), nl=False)
         return
-    explanation = explain(options.open_project(project_dir), options.session())
+    project = options.open_project(project_dir)
+    explanation = explain(project, options.conversation(project))
     if as_json:
         options.print_json(explanation)
     else:

@@ -10,9 +10,9 @@ from holdfast import paths
 from holdfast.commands import options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError
+from holdfast.sessions import conversations, selection
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope, of_session
-from holdfast.sessions.ownership import selection, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
 
@@ -72,7 +72,7 @@ def command(
         return
     if not yes:
         click.confirm("Forget this for good?", abort=True)
-    live = sessions.live_others(project, "")
+    live = conversations.live_others(project, "")
     done = erasure.forget(project, scope)
     _close(project, clean=done.clean)
     click.echo("Forgotten.")
@@ -99,7 +99,7 @@ def _scope(project: Workspace, session_id: str | None, wanted: str | None) -> Sc
 def _session(project: Workspace, beginning: str) -> Scope:
     """Return the scope of a session; one known only from a recording or the log needs its full id."""
     try:
-        return of_session(project, sessions.resolve(project, beginning))
+        return of_session(project, conversations.resolve(project, beginning))
     except HoldfastError:
         scope = Scope(sessions=(beginning,))
         if len(beginning) < _ID_CHARS or erasure.plan(project, scope).nothing:

@@ -11,8 +11,7 @@ from rich.text import Text
 from holdfast import clock, paths
 from holdfast.commands import options, terminal
 from holdfast.commands.verb import Json, verb
-from holdfast.sessions import archive, templates
-from holdfast.sessions.compaction import save
+from holdfast.sessions import archive, saving, templates
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, views
 from holdfast.workflow.wording import one_line
@@ -51,7 +50,7 @@ def command(
 def _present(project: Workspace, as_json: bool) -> None:
     if project.ledger_file.exists():
         _ = project.ledger  # opening it reports a problem, if there is one
-    save.take_over(project, options.session() or "")
+    saving.take_over(project, options.conversation(project) or "")
     found = registry.all_found(project)
     for problem in found.problems:
         click.echo(paths.shown(f"{problem.path}: {problem.reason}"), err=True)

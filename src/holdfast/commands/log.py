@@ -11,8 +11,7 @@ from rich.text import Text
 
 from holdfast.commands import options, terminal
 from holdfast.commands.verb import Json, ListGroup, SessionId, Since, verb
-from holdfast.sessions import rewind, timeline
-from holdfast.sessions.ownership import selection, sessions
+from holdfast.sessions import conversations, rewind, selection, timeline
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
 
@@ -30,7 +29,7 @@ def _file(project: Workspace, wanted: str | None, *numbers: str | None) -> Path:
     for each in filter(None, numbers):
         if each != rewind.NOW and not each.removeprefix("-").isdecimal():
             raise click.UsageError(f"{each!r} isn't the number of a generation; to name a workflow: --workflow {each}")
-    return rewind.find(project, wanted, options.session())
+    return rewind.find(project, wanted, options.conversation(project))
 
 
 @click.group(name="log", cls=ListGroup)
@@ -77,7 +76,7 @@ def list_(
     # First as a full id: `sessions.resolve` doesn't know a session that only an agent or a claim mentions.
     found = timeline.happened(project, since=since, session=session_id, workflow=workflow, limit=limit)
     if session_id and not found:
-        session = sessions.resolve(project, session_id)
+        session = conversations.resolve(project, session_id)
         found = timeline.happened(project, since=since, session=session, workflow=workflow, limit=limit)
     if as_json:
         options.print_json([timeline.as_json(each) for each in found])

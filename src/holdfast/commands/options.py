@@ -19,13 +19,15 @@ from holdfast.files import trust
 from holdfast.formats import RECORDS
 from holdfast.memory.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest
-from holdfast.sessions import archive, status_line
+from holdfast.sessions import archive, conversations, status_line
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import facts, outside_reading, registry, typed_names, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
+
+    from holdfast.project import OpenProject
 
 _AGO = re.compile(r"(\d{1,6})\s*(s|min|m|h|d|w)")
 _UNITS = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -196,6 +198,12 @@ def inside(project: Workspace, project_dir: str | None) -> Path | None:
 def session() -> str | None:
     """Return the id of the session whose Bash tool runs the command, if any (client fact: `CLAUDE_CODE_SESSION_ID`)."""
     return os.environ.get("CLAUDE_CODE_SESSION_ID") or None
+
+
+def conversation(project: OpenProject) -> str | None:
+    """Return the conversation whose Bash tool runs the command, if any. Raises LedgerError."""
+    own = session()
+    return conversations.of(project, own) if own else None
 
 
 def as_reading(entries: Iterable[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from holdfast.errors import HoldfastError, StateError
 from holdfast.files import atomic
 from holdfast.report.gather import EVENT_LIMIT, gather
 from holdfast.report.page import render
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import ownfolder
 
@@ -44,7 +44,7 @@ def command(
       holdfast report --open
       holdfast report --since 2d report.html
     """
-    session = sessions.resolve(project, session_id) if session_id else ""
+    session = conversations.resolve(project, session_id) if session_id else ""
     report = gather(project, since=since, session=session, limit=limit)
     text = render(report)
     if output == Path("-"):

@@ -9,14 +9,13 @@ import click
 from holdfast.commands import options
 from holdfast.commands.verb import Json, Name, verb
 from holdfast.errors import command_line
-from holdfast.sessions.compaction import hints, session_guidance
-from holdfast.sessions.ownership import claims, sessions
+from holdfast.sessions import claims, conversations, messages, session_guidance
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import typed_names, views
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from holdfast.sessions.ownership.claims import Claim
+    from holdfast.sessions.claims import Claim
 
 
 @verb("resume")
@@ -40,15 +39,17 @@ def command(
       claude "$(holdfast resume)"
       holdfast resume payments --session 1b2c3d4e
     """
-    asking = options.session()
-    session = sessions.completed(project, session_id) if session_id else asking
+    asking = options.conversation(project)
+    session = conversations.completed(project, session_id) if session_id else asking
     claim = claims.claim(project, workflow_id, session, asked_by=asking, anyway=anyway)
     made = session_guidance.compile(project, claim.session or "", claim.workflow).guidance
     text = made.text
     if not project.ledger.problem:
-        hints.owe(project, made.mark, hints.PRINTED, claim.workflow.key)
+        messages.note_printed(project, made.mark, claim.workflow.key)
     if as_json:
-        fields = {"session": claim.session, "previous_owner": claim.before, "guidance": text}
+        holders = {"session": claim.session, "previous_owner": claim.before}
+        named = {key: conversations.session_id(project, each) if each else None for key, each in holders.items()}
+        fields = named | {"guidance": text}
         options.print_json(views.row(claim.workflow) | fields)
         return
     # Not `options.say`: the guidance is clean already, and cleaning would break Holdfast's own fences around data.
@@ -58,15 +59,16 @@ def command(
 
 
 def _news(project: Workspace, claim: Claim, wanted: str | None) -> str:
-    name, whose = quoted(claim.workflow.title), (claim.session or "")[:8]
+    names = conversations.session_ids(project, filter(None, (claim.session, claim.before)))
+    name, whose = quoted(claim.workflow.title), names.get(claim.session or "", "")[:8]
     if claim.held and wanted and wanted != claim.session:
         return f"{name} still belongs to session {whose}, which is live. To take it, add --anyway."
     if claim.held:
         return f"{name} belongs to session {whose}, which is live. A session with this text as its prompt takes it."
     if claim.session:
-        had = f" Session {claim.before[:8]} no longer has it." if claim.before and claim.live else ""
+        had = f" Session {names[claim.before][:8]} no longer has it." if claim.before and claim.live else ""
         return f"{name} belongs to session {whose} now. It gets this text after each compaction.{had}"
-    live = sorted(sessions.live_others(project, ""))
+    live = sorted(conversations.session_ids(project, conversations.live_others(project, "")).values())
     typed = typed_names.shortest(project, claim.workflow)
     give = [command_line("resume", typed, "--session", each[:8]) for each in live]
     named = f" To give it to a live session: {', or '.join(f'`{each}`' for each in give)}." if give else ""

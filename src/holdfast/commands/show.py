@@ -10,9 +10,7 @@ from holdfast import clock
 from holdfast.commands import options, terminal, workflow_page
 from holdfast.commands.verb import Json, Name, verb
 from holdfast.errors import HoldfastError
-from holdfast.sessions import archive, overview, phases
-from holdfast.sessions.compaction import save
-from holdfast.sessions.ownership import selection
+from holdfast.sessions import archive, overview, phases, saving, selection
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 
@@ -45,11 +43,11 @@ def command(project: Workspace, workflow_id: Name = None, *, as_json: Json = Fal
 
 def find(project: Workspace, wanted: str | None) -> Workflow:
     """Return the workflow to show: the one named, from the archive too, or the one that was completed last."""
-    save.take_over(project, options.session() or "")  # a plan in CLAUDE.local.md is a workflow, too
+    saving.take_over(project, options.conversation(project) or "")  # a plan in CLAUDE.local.md is a workflow, too
     if wanted is None and all(each.finished for each in registry.all_found(project).workflows):
         return _last(project)
     try:
-        workflow = selection.select(project, wanted, options.session())
+        workflow = selection.select(project, wanted, options.conversation(project))
     except HoldfastError:
         archived = selection.archived(project, wanted) if wanted is not None else None
         if archived is None:

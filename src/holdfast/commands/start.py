@@ -12,8 +12,7 @@ from holdfast.commands import agent_names, options, workflow_commands
 from holdfast.commands.verb import Assignments, Json, ProjectDir, Reading, Reminders, verb
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
-from holdfast.sessions import templates
-from holdfast.sessions.ownership import owners
+from holdfast.sessions import owners, templates
 from holdfast.workflow import registry, verbs
 from holdfast.workflow.model import Start
 from holdfast.workflow.wording import quoted
@@ -104,7 +103,7 @@ def command(
     usual = template.format or project.config.format
     if usual not in formats.WITH_AGENTS and any(agent for _, agent in given):
         usual = formats.WITH_AGENTS[0]
-    session = options.session()
+    session = options.conversation(project)
     start = Start(
         title=title,
         kind=kind or template.kind,

@@ -12,15 +12,13 @@ from holdfast.commands.verb import Json, verb
 from holdfast.files.redact import redact, redact_value
 from holdfast.install import inspection
 from holdfast.plugins import discovery
-from holdfast.sessions import agents, compactions, deliveries
-from holdfast.sessions.compaction import save
-from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions import agents, compactions, conversations, deliveries, owners, saving
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, views
 from holdfast.workflow.wording import count, one_line, quoted
 
 if TYPE_CHECKING:
-    from holdfast.memory.rows import Delivery
+    from holdfast.memory.rows import Conversation, Delivery
     from holdfast.sessions.compactions import CompactionReport
     from holdfast.workflow.model import Found, Phase, Workflow
 
@@ -54,7 +52,7 @@ def command(project: Workspace, *, as_json: Json = False) -> None:
     Example:
       holdfast status
     """
-    save.take_over(project, options.session() or "")
+    saving.take_over(project, options.conversation(project) or "")
     found = registry.all_found(project)
     status = redact_value(_status(project, found))
     if as_json:
@@ -79,19 +77,23 @@ def command(project: Workspace, *, as_json: Json = False) -> None:
 
 def _status(project: Workspace, found: Found) -> dict[str, Any]:
     files = discovery.find(claude, project)
-    return {
+    status: dict[str, Any] = {
         "root": str(project.root),
         "identity": project.identity,
         "ledger": project.ledger.problem or str(project.ledger.file),
         "workflows": [_row(project, each) for each in found.workflows],
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
-        "sessions": sessions.all_of(project),
+        "sessions": [_session(each) for each in conversations.every(project)],
         "agents": _agents(project),
         "compactions": [_report(each) for each in compactions.recent(project, COMPACTIONS)],
         "deliveries": [_delivered(each) for each in deliveries.recent(project, COMPACTIONS)],
         "faults": [{"file": str(f.path), "fault": said} for f, said in inspection.complaints(project, files)],
         "log": _troubles(project),
     }
+    for row in [row for part in ("agents", "compactions", "deliveries") for row in status[part]]:
+        for name in {"session", "restored_in"} & {*row}:
+            row[name] = conversations.session_id(project, row[name]) if row[name] else row[name]
+    return status
 
 
 def _troubles(project: Workspace) -> list[str]:
@@ -108,11 +110,17 @@ def _trouble(line: str) -> str:
 
 def _row(project: Workspace, workflow: Workflow) -> dict[str, Any]:
     phase = workflow.current_name if workflow.in_order else workflow.phase
+    owner = owners.owner(project, workflow)
     return views.row(workflow) | {
         "position": workflow.position,
         "phase": phase,
-        "owner": owners.owner(project, workflow),
+        "owner": conversations.session_id(project, owner) if owner else None,
     }
+
+
+def _session(row: Conversation) -> dict[str, Any]:
+    names = ("worktree", "transcript", "first_seen", "last_seen", "ended_at")
+    return {"id": row.session} | {name: getattr(row, name) for name in names}
 
 
 def _report(report: CompactionReport) -> dict[str, Any]:
@@ -146,10 +154,9 @@ def _workflow(row: dict[str, Any]) -> str:
 
 def _agents(project: Workspace) -> list[dict[str, Any]]:
     """Return the agents that run, or whose results nobody used, of all sessions that can still continue."""
-    gone = sessions.ended_ids(project)
-    listed = [str(each["id"]) for each in sessions.all_of(project) if each["id"] not in gone]
-    found = [each for session in listed for each in agents.waiting(project, session)]
-    return [agents.as_json(each, *_AGENT) for each in found]
+    gone = conversations.ended_ids(project)
+    listed = [each for each in conversations.every(project) if each.id not in gone]
+    return [agents.as_json(agent, *_AGENT) for each in listed for agent in agents.waiting(project, each.id)]
 
 
 def _unit(workflow: Workflow, phase: Phase) -> str:

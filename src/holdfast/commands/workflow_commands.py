@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from holdfast import formats
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, command_line
-from holdfast.sessions import progress
-from holdfast.sessions.ownership import owners, selection
+from holdfast.sessions import owners, progress, selection
 from holdfast.workflow import registry, verbs, views
 from holdfast.workflow.wording import missing, quoted
 
@@ -35,7 +34,7 @@ def find(project: Workspace, workflow_id: str | None) -> Workflow:
         HoldfastError: there is none, or several fit.
     """
     settle(project)
-    workflow = selection.select(project, workflow_id, options.session(), whole=True)
+    workflow = selection.select(project, workflow_id, options.conversation(project), whole=True)
     take(project, workflow)
     return workflow
 
@@ -65,7 +64,7 @@ def find_phase(
 def _meant(
     project: Workspace, name: str | None, workflow_id: str | None, finished: bool
 ) -> tuple[Workflow, Phase | None]:
-    session = options.session()
+    session = options.conversation(project)
     if workflow_id is not None or name is None:
         every = registry.all_found(project).workflows
         if workflow_id is None and finished and every and all(each.finished for each in every):
@@ -113,14 +112,14 @@ def kept(workflow: Workflow) -> str:
 
 def settle(project: Workspace) -> None:
     """Apply what this session's agents have reported, so that the answer is as new as what the hooks know."""
-    session = options.session()
+    session = options.conversation(project)
     if session:
         progress.settle(project, session)
 
 
 def take(project: Workspace, workflow: Workflow) -> None:
     """Give a workflow to the session that runs this command. An earlier owner is told at its next prompt."""
-    session = options.session()
+    session = options.conversation(project)
     if session:
         owners.own(project, workflow, session)
 

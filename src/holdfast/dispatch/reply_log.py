@@ -32,13 +32,14 @@ def note(project: OpenProject, event: Event, conclusion: Conclusion) -> None:
     from holdfast.memory import log as event_log
 
     try:
+        conversation = project.ledger.conversation(event.session_id)
         if decisions:
             about = {"event": event.hook_event_name, "tool": getattr(event, "tool_name", None)}
             about |= {name: getattr(event, name, None) for name in _IDS}
             for each in decisions:
                 data = {**about, **each, "reason": beginning(each["reason"], REASON_LIMIT_CHARS)}
-                event_log.note(project, "decision", each["outcome"], conversation=event.session_id, data=data)
+                event_log.note(project, "decision", each["outcome"], conversation=conversation, data=data)
         if units:
-            costs.note(project, event.session_id, event.hook_event_name, units, agent=event.reaches_agent)
+            costs.note(project, conversation, event.hook_event_name, units, agent=event.reaches_agent)
     except LedgerError as error:
         log.write("warning", f"the decisions and costs of a reply weren't recorded: {error}")

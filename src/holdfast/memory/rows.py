@@ -39,23 +39,29 @@ class Conversation(Row):
         attended: whether a person sits at it; None if unknown.
         transcript: the path of its transcript; empty if unknown.
         idle: whether its last event was the end of a turn.
-        first_seen: when its first event came.
+        first_seen: when it was first seen alive (`sessions.conversations.join`); empty before.
         last_seen: when its last event came, or one of its last five minutes.
         ended_at: when its session ended; None while it may live.
-        forked_from: the conversation that it is a fork of, if that one may live on; empty for none.
+        forked_from: the conversation that it is a fork of, which may live on; empty for none, None while it is unknown.
         prompt: the id of the prompt that a person gave last.
         epoch: how often its conversation has begun anew: after a compaction, a resume, or `/clear`.
         summary: the client's summary of its last compaction, until it is used.
         compactions: how many compactions its transcript has shown.
         size: the transcript's size at the last one, in bytes.
-        boundary: the id of that compaction's boundary in the transcript; None while that is still to be written.
+        boundary: the id of that compaction's boundary in the transcript; empty for none, None while it is awaited.
         reminded: the number of compactions when the model was last reminded of its reading; -1 for never.
         searched: the byte up to which the transcript has been searched for files.
         sought: a digest of what it was searched for.
     """
 
     TABLE: ClassVar[str] = "conversations"
-    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("worktree", "ended_at", "last_seen"), ("process", "first_seen"))
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("session",),
+        ("worktree", "ended_at", "last_seen"),
+        ("worktree", "last_seen"),
+        ("process", "first_seen"),
+        ("last_seen",),
+    )
 
     id: str
     session: str
@@ -70,7 +76,7 @@ class Conversation(Row):
     first_seen: str = ""
     last_seen: str = ""
     ended_at: str | None = None
-    forked_from: str = ""
+    forked_from: str | None = ""
     prompt: str = ""
     epoch: int = 0
     summary: str = ""
@@ -108,8 +114,10 @@ class WorkflowRow(Row):
         worktree: the checkout.
         workflow: its key.
         owner: the conversation that owns it; empty for none.
+        previous_owner: the last other conversation that owned it; empty for none.
         branch: the branch that was checked out when its owner last worked on it; empty if unknown.
-        since: when its owner got it; empty without one.
+        since: when its owner changed last, if ever.
+        released_at: when it was last released for the next session; empty for never.
         phases: its phases when they were last looked at: id, number and status of each, as JSON; empty before.
         finished: whether it was over then.
         observed_at: when it had last moved then.
@@ -123,15 +131,20 @@ class WorkflowRow(Row):
     KEY: ClassVar[tuple[str, ...]] = ("worktree", "workflow")
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (
         ("worktree", "owner", "since"),
+        ("worktree", "previous_owner", "since"),
         ("worktree", "since"),
+        ("worktree", "released_at"),
+        ("owner",),
         ("completed_at",),
     )
 
     worktree: str
     workflow: str
     owner: str = ""
+    previous_owner: str = ""
     branch: str = ""
     since: str = ""
+    released_at: str = ""
     phases: str = ""
     finished: bool = False
     observed_at: str = ""
@@ -139,6 +152,73 @@ class WorkflowRow(Row):
     path: str = ""
     fields: str = ""
     content: bytes = b""
+
+
+@dataclass(frozen=True)
+class Told(Row):
+    """Something that a conversation is told once (`sessions.messages`), or the digest of its to-do list.
+
+    Attributes:
+        conversation: whose; empty for guidance that was printed in a terminal.
+        topic: what kind of thing it is.
+        key: what it is about: mostly a workflow's key; empty for nothing in particular.
+        value: the digest of the to-do list, or the workflow whose guidance was printed.
+        due: whether it still has to be told.
+        at: when it was told or, while it is due, since when.
+    """
+
+    TABLE: ClassVar[str] = "told"
+    KEY: ClassVar[tuple[str, ...]] = ("conversation", "topic", "key")
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("at",), ("topic", "key", "at"))
+
+    conversation: str
+    topic: str
+    key: str
+    value: str
+    due: bool
+    at: str
+
+
+@dataclass(frozen=True)
+class Task(Row):
+    """A task of the client's Task tools: its subject, which may name a phase."""
+
+    TABLE: ClassVar[str] = "todo_tasks"
+    KEY: ClassVar[tuple[str, ...]] = ("conversation", "task_id")
+
+    conversation: str
+    task_id: str
+    subject: str
+    changed_at: str
+
+
+@dataclass(frozen=True)
+class Read(Row):
+    """What a conversation's model has seen of a file.
+
+    Attributes:
+        conversation: whose model.
+        path: the file's name (`sessions.file_contents.name`).
+        content: the SHA-256 of the content that it has seen whole; empty if it never has.
+        how: `read`, `attached` (by the client) or `inlined` (in guidance).
+        compaction: the number of compactions when it saw that; -1 in an earlier context.
+        parts: the ranges of lines that it has seen since the last compaction, as JSON; empty for none.
+        refused: the number of compactions when a Read of it last failed; -1 for never.
+        read_at: when this last changed.
+    """
+
+    TABLE: ClassVar[str] = "reads"
+    KEY: ClassVar[tuple[str, ...]] = ("conversation", "path")
+    INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("read_at",),)
+
+    conversation: str
+    path: str
+    content: str = ""
+    how: str = "read"
+    compaction: int = -1
+    parts: str = ""
+    refused: int = -1
+    read_at: str = ""
 
 
 @dataclass(frozen=True)
@@ -523,7 +603,7 @@ class HandlerState(Row):
     Attributes:
         handler: `place/name` of the handler's file.
         scope: how long it lasts: `turn`, `session` or `project`.
-        session: the session; empty in a wider scope.
+        conversation: the conversation; empty in a wider scope.
         turn: the turn; empty in a wider scope.
         agent: the agent; empty for the main conversation.
         value: a JSON object.
@@ -531,12 +611,12 @@ class HandlerState(Row):
     """
 
     TABLE: ClassVar[str] = "handler_state"
-    KEY: ClassVar[tuple[str, ...]] = ("handler", "scope", "session", "turn", "agent")
+    KEY: ClassVar[tuple[str, ...]] = ("handler", "scope", "conversation", "turn", "agent")
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("changed_at",),)
 
     handler: str
     scope: str
-    session: str
+    conversation: str
     turn: str
     agent: str
     value: str
@@ -544,5 +624,6 @@ class HandlerState(Row):
 
 
 TABLES: tuple[type[Row], ...] = (
-    *(Agent, Compaction, Content, Cost, Delivery, Event, HandlerState, Import, SessionId, StepRun, WorkflowRow),
+    *(Agent, Compaction, Content, Conversation, Cost, Delivery, Event, HandlerState, Import, Read, SessionId),
+    *(StepRun, Task, Told, WorkflowRow),
 )

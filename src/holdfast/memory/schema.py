@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing, suppress
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from holdfast.memory import SCHEMA_VERSION, rows
@@ -12,6 +11,7 @@ from holdfast.memory import SCHEMA_VERSION, rows
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
+    from pathlib import Path
 
 APPLICATION_ID = 0x486F6C64  # "Hold"; in the file's header, where programs such as `file` see it
 _TYPES = {str: "TEXT", int: "INTEGER", bool: "INTEGER", bytes: "BLOB"}
@@ -74,10 +74,6 @@ def statements() -> Iterator[str]:
         for index in row.INDEXES:
             name = "_".join((row.TABLE, *index))
             yield f"CREATE INDEX IF NOT EXISTS {name} ON {row.TABLE} ({', '.join(index)})"
-    # Tables whose modules haven't moved to `rows` yet.
-    former = Path(__file__).with_name("schema.sql").read_text("utf-8")
-    sql = "\n".join(line for line in former.split("\n") if not line.startswith("--"))
-    yield from (each.strip() for each in sql.split(";\n") if each.strip())
 
 
 def columns(row: type[rows.Row]) -> dict[str, str]:

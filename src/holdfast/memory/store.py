@@ -15,7 +15,7 @@ from holdfast.errors import LedgerError
 from holdfast.memory import connection as connecting
 from holdfast.memory import schema
 from holdfast.memory.patience import Patience
-from holdfast.memory.rows import Row
+from holdfast.memory.rows import Row, SessionId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -84,6 +84,11 @@ class Ledger:
         if row not in self._tables:
             self._tables[row] = Table(self, row)
         return cast("Table[R]", self._tables[row])
+
+    def conversation(self, session: str) -> str:
+        """Return the id of the conversation that goes on under a session id. Raises LedgerError."""
+        row = self.table(SessionId).one(id=session)
+        return row.conversation if row else session
 
     def run(self, sql: str, *values: object) -> int:
         """Execute a statement with its `?` values and return how many rows it changed. Raises LedgerError."""

@@ -69,8 +69,9 @@ class State:
     @contextmanager
     def _scope(self, scope: str, session: str, turn: str, agent: str) -> Iterator[dict[str, Any]]:
         name = trust.digest(f"{self._project.key} {self._handler} {scope}".encode())[:32]
-        key = (self._handler, scope, session, turn, agent)
         with lock.locked(paths.ensure_private(paths.state_dir()) / "locks" / name, timeout=LOCK_TIMEOUT_S):
+            conversation = self._project.ledger.conversation(session)
+            key = (self._handler, scope, conversation, turn, agent)
             table = self._project.ledger.table(HandlerState)
             known = table.one(**dict(zip(HandlerState.KEY, key, strict=True)))
             before = known.value if known else "{}"

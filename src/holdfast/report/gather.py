@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from holdfast import clock
 from holdfast.memory import costs
-from holdfast.sessions import agents, archive, timeline
+from holdfast.sessions import agents, archive, conversations, owners, timeline
 from holdfast.sessions import compactions as compacting
-from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from holdfast.memory.rows import Agent, Cost
     from holdfast.sessions.compactions import CompactionReport
-    from holdfast.sessions.history.timeline_event import TimelineEvent
+    from holdfast.sessions.timeline import TimelineEvent
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
@@ -131,17 +130,17 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
 
 def _sessions(project: Workspace, since: str, only: str) -> list[Session]:
     """Return the sessions without compactions and runs, those with the latest events first."""
-    ended = sessions.ended_ids(project)
+    ended = conversations.ended_ids(project)
     found = []
-    for row in sessions.all_of(project):
-        name, last = str(row["id"]), str(row["last_seen"])
-        if last >= since and only in ("", name):
+    for row in conversations.every(project):
+        last = row.last_seen
+        if last >= since and only in ("", row.id):
             status: Literal["live", "ended", "silent"] = "live"
-            if row["ended_at"]:
-                status, last = "ended", max(last, str(row["ended_at"]))
-            elif name in ended or sessions.silent(row):
+            if row.ended_at:
+                status, last = "ended", max(last, row.ended_at)
+            elif row.id in ended or conversations.is_silent(row):
                 status = "silent"
-            found.append(Session(name, str(row["worktree"]), str(row["first_seen"]), last, status))
+            found.append(Session(row.id, row.worktree, row.first_seen, last, status))
     return found
 
 

@@ -1,17 +1,18 @@
 """What Holdfast remembers of sessions, for handlers: use the functions listed here, not the modules below.
 
 Each takes the handler's `event` and `context` and writes what it learns to the ledger. Functions with something to tell
-return messages, which `holdfast.deliver` turns into outcomes. All are loaded on first use, and raise `HoldfastError`
-only if the ledger can't be read or written.
+return messages, which `holdfast.deliver` turns into outcomes. They raise `HoldfastError` only if the ledger can't be
+read or written.
 
 - A session's life: `join`, `touch`, `leave`, `crashed`.
 - A compaction: `compacts_agent`, `save`, `restore`, `restore_agent`, `lost`, `keep_summary`, `report_losses`.
-- What a session is told once: `greet`, `renewed`, `news`, `untrusted_ledger`, `asked` (what a slash command is about).
+- What a session is told once: `announce_unfinished`, `renewed`, `pending_handovers`, `untrusted_ledger`,
+  `restore_for_command` (what a slash command is about).
 - `received`: the workflow whose printed guidance is in a prompt belongs to its session.
 - Required reading: `note_read`, `forget_reading`, `unread`, `reading_that_holds`, `reminder_due`, `reminded`.
 - Agents that an event reports on: `start_agent`, `note_agent`, `note_result`, `note_failure`, `note_notice`,
   `record_stop`, `end_agents`, `note_script_run`.
-- Agents that are launched again: `relaunch`, `roster`, `note_prompt`, `start_epoch`, `carry_runs`.
+- Agents that are launched again: `relaunch`, `roster`, `record_prompt`, `start_epoch`, `carry_runs`.
 - Phases that agents move: `launch_agent`, `finish_agent`, `settle_agents`, `abandon_calls`, `report`, `report_unmoved`.
 - What formats ask for around agents: `note_runs`, `held_launch`, `lock_file`, `unlock_files`.
 - To-do lists: `correct_todos`, `note_task`.
@@ -32,111 +33,60 @@ Example::
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from holdfast.sessions.abilities import held_launch as held_launch
-    from holdfast.sessions.abilities import lock_file as lock_file
-    from holdfast.sessions.abilities import note_runs as note_runs
-    from holdfast.sessions.abilities import unlock_files as unlock_files
-    from holdfast.sessions.agent_events import end_agents as end_agents
-    from holdfast.sessions.agent_events import note_agent as note_agent
-    from holdfast.sessions.agent_events import note_failure as note_failure
-    from holdfast.sessions.agent_events import note_notice as note_notice
-    from holdfast.sessions.agent_events import note_result as note_result
-    from holdfast.sessions.agent_events import record_stop as record_stop
-    from holdfast.sessions.agent_events import relaunch as relaunch
-    from holdfast.sessions.agent_events import start_agent as start_agent
-    from holdfast.sessions.agent_events import start_epoch as start_epoch
-    from holdfast.sessions.agent_relaunch import Relaunch as Relaunch
-    from holdfast.sessions.agent_roster import roster as roster
-    from holdfast.sessions.askings import note_prompt as note_prompt
-    from holdfast.sessions.compaction.compactions import compacts_agent as compacts_agent
-    from holdfast.sessions.compaction.compactions import keep_summary as keep_summary
-    from holdfast.sessions.compaction.compactions import report_losses as report_losses
-    from holdfast.sessions.compaction.hints import news as news
-    from holdfast.sessions.compaction.hints import untrusted_ledger as untrusted_ledger
-    from holdfast.sessions.compaction.offers import greet as greet
-    from holdfast.sessions.compaction.offers import received as received
-    from holdfast.sessions.compaction.offers import renewed as renewed
-    from holdfast.sessions.compaction.restoration import restore as restore
-    from holdfast.sessions.compaction.restoration import restore_agent as restore_agent
-    from holdfast.sessions.compaction.save import save as save
-    from holdfast.sessions.compaction.slash_commands import asked as asked
-    from holdfast.sessions.compactions import Lost as Lost
-    from holdfast.sessions.compactions import lost as lost
-    from holdfast.sessions.evidence import take_evidence as take_evidence
-    from holdfast.sessions.ownership.sessions import crashed as crashed
-    from holdfast.sessions.ownership.sessions import join as join
-    from holdfast.sessions.ownership.sessions import leave as leave
-    from holdfast.sessions.ownership.sessions import touch as touch
-    from holdfast.sessions.phase_report import report as report
-    from holdfast.sessions.phase_report import report_unmoved as report_unmoved
-    from holdfast.sessions.progress import Moved as Moved
-    from holdfast.sessions.progress import abandon_calls as abandon_calls
-    from holdfast.sessions.progress import finish_agent as finish_agent
-    from holdfast.sessions.progress import launch_agent as launch_agent
-    from holdfast.sessions.progress import settle_agents as settle_agents
-    from holdfast.sessions.reading.read_results import note_read as note_read
-    from holdfast.sessions.reading.reads import forget_reading as forget_reading
-    from holdfast.sessions.reading.reads import reminded as reminded
-    from holdfast.sessions.reading.reads import reminder_due as reminder_due
-    from holdfast.sessions.reading.required_files import RequiredFile as RequiredFile
-    from holdfast.sessions.reading.required_files import reading_that_holds as reading_that_holds
-    from holdfast.sessions.reading.required_files import unread as unread
-    from holdfast.sessions.recordings import record as record
-    from holdfast.sessions.scripts import carry_runs as carry_runs
-    from holdfast.sessions.scripts import note_script_run as note_script_run
-    from holdfast.sessions.status_line import show_status as show_status
-    from holdfast.sessions.todolists import Corrected as Corrected
-    from holdfast.sessions.todolists import correct_todos as correct_todos
-    from holdfast.sessions.todolists import note_task as note_task
-    from holdfast.workflow.wording import Message as Message
-
-_PUBLIC = {
-    "holdfast.sessions.abilities": ("held_launch", "lock_file", "note_runs", "unlock_files"),
-    "holdfast.sessions.progress": ("Moved", "abandon_calls", "finish_agent", "launch_agent", "settle_agents"),
-    "holdfast.sessions.agent_relaunch": ("Relaunch",),
-    "holdfast.sessions.phase_report": ("report", "report_unmoved"),
-    "holdfast.sessions.agent_roster": ("roster",),
-    "holdfast.sessions.askings": ("note_prompt",),
-    "holdfast.sessions.scripts": ("carry_runs", "note_script_run"),
-    "holdfast.sessions.agent_events": (
-        "start_epoch",
-        "end_agents",
-        "note_agent",
-        "note_failure",
-        "note_notice",
-        "note_result",
-        "record_stop",
-        "relaunch",
-        "start_agent",
-    ),
-    "holdfast.sessions.todolists": ("Corrected", "correct_todos", "note_task"),
-    "holdfast.sessions.compaction.compactions": ("compacts_agent", "keep_summary", "report_losses"),
-    "holdfast.sessions.compaction.hints": ("news", "untrusted_ledger"),
-    "holdfast.sessions.compaction.offers": ("greet", "received", "renewed"),
-    "holdfast.sessions.compaction.restoration": ("restore", "restore_agent"),
-    "holdfast.sessions.compaction.save": ("save",),
-    "holdfast.sessions.compaction.slash_commands": ("asked",),
-    "holdfast.sessions.compactions": ("Lost", "lost"),
-    "holdfast.sessions.evidence": ("take_evidence",),
-    "holdfast.sessions.recordings": ("record",),
-    "holdfast.sessions.ownership.sessions": ("crashed", "join", "leave", "touch"),
-    "holdfast.sessions.reading.required_files": ("RequiredFile", "reading_that_holds", "unread"),
-    "holdfast.sessions.reading.reads": ("forget_reading", "reminded", "reminder_due"),
-    "holdfast.sessions.reading.read_results": ("note_read",),
-    "holdfast.sessions.status_line": ("show_status",),
-    "holdfast.workflow.wording": ("Message",),
-}
-_HOMES = {name: home for home, names in _PUBLIC.items() for name in names}
-
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Load a public name from the module it lives in. Raises AttributeError for any other name."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+from holdfast.sessions.abilities import held_launch as held_launch
+from holdfast.sessions.abilities import lock_file as lock_file
+from holdfast.sessions.abilities import note_runs as note_runs
+from holdfast.sessions.abilities import unlock_files as unlock_files
+from holdfast.sessions.agent_events import end_agents as end_agents
+from holdfast.sessions.agent_events import note_agent as note_agent
+from holdfast.sessions.agent_events import note_failure as note_failure
+from holdfast.sessions.agent_events import note_notice as note_notice
+from holdfast.sessions.agent_events import note_result as note_result
+from holdfast.sessions.agent_events import record_stop as record_stop
+from holdfast.sessions.agent_events import relaunch as relaunch
+from holdfast.sessions.agent_events import start_agent as start_agent
+from holdfast.sessions.agent_events import start_epoch as start_epoch
+from holdfast.sessions.agent_relaunch import Relaunch as Relaunch
+from holdfast.sessions.agent_roster import roster as roster
+from holdfast.sessions.compactions import Lost as Lost
+from holdfast.sessions.compactions import lost as lost
+from holdfast.sessions.conversations import crashed as crashed
+from holdfast.sessions.conversations import join as join
+from holdfast.sessions.conversations import leave as leave
+from holdfast.sessions.conversations import record_prompt as record_prompt
+from holdfast.sessions.conversations import touch as touch
+from holdfast.sessions.evidence import take_evidence as take_evidence
+from holdfast.sessions.messages import pending_handovers as pending_handovers
+from holdfast.sessions.messages import untrusted_ledger as untrusted_ledger
+from holdfast.sessions.offers import announce_unfinished as announce_unfinished
+from holdfast.sessions.offers import received as received
+from holdfast.sessions.offers import renewed as renewed
+from holdfast.sessions.phase_report import report as report
+from holdfast.sessions.phase_report import report_unmoved as report_unmoved
+from holdfast.sessions.progress import Moved as Moved
+from holdfast.sessions.progress import abandon_calls as abandon_calls
+from holdfast.sessions.progress import finish_agent as finish_agent
+from holdfast.sessions.progress import launch_agent as launch_agent
+from holdfast.sessions.progress import settle_agents as settle_agents
+from holdfast.sessions.read_results import note_read as note_read
+from holdfast.sessions.reads import forget_reading as forget_reading
+from holdfast.sessions.reads import reminded as reminded
+from holdfast.sessions.reads import reminder_due as reminder_due
+from holdfast.sessions.recordings import record as record
+from holdfast.sessions.required import RequiredFile as RequiredFile
+from holdfast.sessions.required import reading_that_holds as reading_that_holds
+from holdfast.sessions.required import unread as unread
+from holdfast.sessions.restoration import restore as restore
+from holdfast.sessions.restoration import restore_agent as restore_agent
+from holdfast.sessions.saving import save as save
+from holdfast.sessions.scripts import carry_runs as carry_runs
+from holdfast.sessions.scripts import note_script_run as note_script_run
+from holdfast.sessions.slash_commands import restore_for_command as restore_for_command
+from holdfast.sessions.status_line import show_status as show_status
+from holdfast.sessions.summaries import compacts_agent as compacts_agent
+from holdfast.sessions.summaries import keep_summary as keep_summary
+from holdfast.sessions.summaries import report_losses as report_losses
+from holdfast.sessions.todo_lists import Corrected as Corrected
+from holdfast.sessions.todo_lists import correct_todos as correct_todos
+from holdfast.sessions.todo_lists import note_task as note_task
+from holdfast.workflow.wording import Message as Message

@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.sessions import agent_relaunch, agent_results, agents, askings, conversations, progress, scripts
+from holdfast.memory.rows import Agent
+from holdfast.sessions import (
+    agent_relaunch,
+    agent_results,
+    agents,
+    conversations,
+    owners,
+    progress,
+    scripts,
+)
 from holdfast.sessions.agent_relaunch import PASSED, Relaunch
-from holdfast.sessions.ownership import owners, session_lineage, sessions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import briefs, registry
 from holdfast.workflow.wording import Message
@@ -120,7 +128,7 @@ def record_stop(event: Event, context: Context, listed: Collection[str] | None) 
     These are the ids of the background tasks that the client lists; None if the client doesn't list them.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
-    sessions.rest(project, conversation)
+    conversations.record_stop(project, conversation)
     # An agent that is no longer listed may have reported its end when the ledger could not be written.
     waiting = agents.waiting(project, conversation)
     if any(each.unused or (listed is not None and each.run not in listed) for each in waiting):
@@ -134,11 +142,12 @@ def start_epoch(event: Event, context: Context) -> None:
     """Note that a session's conversation begins anew, so that the model doesn't know any more what it launched.
 
     It does at a `SessionStart` after a compaction or `/clear`, or of a session that is resumed. After `/clear`, the
-    session keeps what the one before it has at work.
+    session keeps what the one before it has at work, but no earlier result answers anything: the person starts over.
     """
-    if getattr(event, "source", "") == "clear":
-        session_lineage.continue_cleared(event, context)
-    askings.begin(event, context.project)
+    if conversations.start_epoch(event, context):
+        project, conversation = context.project, conversations.of(context.project, event.session_id)
+        agents.join_duplicates(project, conversation)
+        project.ledger.table(Agent).update({"prompt_id": agents.CLEARED}, conversation=conversation)
 
 
 def end_agents(event: Event, context: Context) -> None:
@@ -147,7 +156,7 @@ def end_agents(event: Event, context: Context) -> None:
     To be called at the `SessionStart` that resumes the session, before `join` notes the new process.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
-    if sessions.process_gone(project, conversation):
+    if conversations.process_gone(project, conversation):
         if agent_relaunch.broke_off(project, conversation):
             agent_relaunch.free_calls(project, conversation)
         agent_results.catch_up(project, conversation, event.transcript_path)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError
 from holdfast.memory.rows import Agent
-from holdfast.sessions import agents, scripts
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import agents, conversations, scripts
 from holdfast.sessions.scripts import ScriptRun
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def find(project: OpenProject, name: str) -> Agent | None:
 
 def describe(project: OpenProject, rows: Iterable[Agent]) -> list[Entry]:
     """Return agents and runs in words; of a run the client's journal is read. Raises LedgerError."""
-    over = sessions.ended_ids(project)
+    over = conversations.ended_ids(project)
     found = []
     for row in rows:
         if row.kind == "script":

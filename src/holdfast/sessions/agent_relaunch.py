@@ -16,8 +16,7 @@ from holdfast.errors import StateError
 from holdfast.files import status_file
 from holdfast.memory import log
 from holdfast.memory.rows import Agent
-from holdfast.sessions import agents, askings, conversations
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import agents, conversations
 from holdfast.workflow import ownfolder
 from holdfast.workflow.wording import Message, clean, fenced, one_line, units
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdfast.project import OpenProject
-    from holdfast.sessions.askings import Asking
+    from holdfast.sessions.conversations import Request
     from holdfast.sessions.hook import Call, Context, Returned
 
 RESULT_LIMIT_CHARS = 9_500  # of a refusal, as for any text that the client takes
@@ -56,9 +55,9 @@ def judge_agent(event: Call, context: Context) -> Relaunch:
     """Note that an agent is launched, and say what to do if it was before (`agent_events.relaunch`)."""
     project = context.project
     conversation = conversations.of(project, event.session_id)
-    asking, process = askings.current(project, conversation), sessions.client_process(context)
+    asking, process = conversations.current_request(project, conversation), conversations.client_process(context)
     mark, name = fingerprint(event), _name(event)
-    earlier = _earlier(context, mark, asking)
+    earlier = _earlier(context, mark, asking, conversation, process)
     call = agents.record_call(
         project,
         conversation,
@@ -119,50 +118,56 @@ def fingerprint(event: Call) -> str:
 
 def broke_off(project: OpenProject, conversation: str) -> bool:
     """Return whether a conversation was cut off at work: in a turn of its own, or while agents of it were at work."""
-    if not sessions.has_crashed(project, conversation):
+    if not conversations.has_crashed(project, conversation):
         return False
     found = agents.launched(project, conversation)
     unended = any(each.status == "running" or each.state == "missing" for each in found)
-    return unended or not sessions.is_idle(project, conversation)
+    return unended or not conversations.is_idle(project, conversation)
 
 
 def free_calls(project: OpenProject, conversation: str) -> None:
     """Let the results of the work that a conversation was cut off at answer its calls under any later prompt."""
-    prompt = askings.current(project, conversation).prompt
+    prompt = conversations.current_request(project, conversation).prompt
     project.ledger.table(Agent).update({"prompt_id": agents.ANY}, conversation=conversation, prompt_id=prompt)
 
 
-def call_place(project: OpenProject, agent: Agent) -> dict[str, Any]:
-    """Return where an agent was called from, for `sessions.is_in` and `sessions.is_gone`."""
-    host = sessions.host(project, agent.conversation)
-    return {"session": agent.conversation, "process": agent.process, "host": host}
+def is_alive(project: OpenProject, agent: Agent, conversation: str, process: int | None) -> bool:
+    """Return whether an agent belongs to the client `process` that a conversation runs in now."""
+    if process is None:
+        return agent.conversation == conversation
+    return conversations.is_in(project, agent.conversation, agent.process, process)
 
 
-def _earlier(context: Context, mark: str, asking: Asking) -> list[Agent]:
+def _earlier(context: Context, mark: str, asking: Request, conversation: str, process: int | None) -> list[Agent]:
     """Return the identical calls of the last beginning before this one that have not answered one of this.
 
     A call that answered one of that beginning belongs to it. Of identical calls the first answers the first, the second
-    the second.
+    the second. Another client's agents don't count while that runs, except those that had finished when this
+    conversation was forked from theirs.
     """
+    project, own = context.project, conversations.get(context.project, conversation)
+
+    def counts(agent: Agent) -> bool:
+        if is_alive(project, agent, conversation, process):
+            return True
+        if own and own.forked_from == agent.conversation and "" < agent.ended_at <= own.first_seen:
+            return True
+        return conversations.is_gone(project, agent.conversation, agent.process)
+
     since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
     table = context.project.ledger.table(Agent)
     rows = table.where("launched_at >= ?", since, fingerprint=mark, order="launched_at DESC", limit=_LOOKED_AT)
     rows = [each for each in rows if each.epoch != asking.epoch and each.verdict != "refused" and each.kind == "agent"]
+    rows = [each for each in rows if counts(each)]
     last = [each for each in rows if rows[0].epoch in (each.epoch, each.answered)]
     return [each for each in reversed(last) if each.answered != asking.epoch and not each.discarded]
 
 
 def _held(context: Context, event: Call, call: Agent, agent: Agent) -> Relaunch | None:
     """Return why a call need not run, if an earlier one did its work, does it or can go on with it; else None."""
-    project, place = context.project, call_place(context.project, agent)
+    project = context.project
     who = f"{one_line(agent.agent_type, 60)} {agent.run}".strip()
-    alive = (
-        sessions.is_in(project, place, call.process)
-        if call.process is not None
-        else agent.conversation == call.conversation
-    )
-    if not alive and not sessions.is_gone(project, place):
-        return None  # another client's agent
+    alive = is_alive(project, agent, call.conversation, call.process)
     if agent.status == "running" and alive:
         why = f"This agent is running already: {who}. Its notification brings the result; don't start it again."
         return _refuse(context, event, call, agent, why, f"{who} not started: already running.")
@@ -206,7 +211,7 @@ def _holds(context: Context, event: Call, call: Agent, agent: Agent, *, cut_off:
     moment = clock.parse(ended)
     if moment is None or project.head_changed_at > moment.timestamp():
         return False
-    paths = {event.transcript_path, *(sessions.transcript(project, each) for each in both)}
+    paths = {event.transcript_path, *(conversations.transcript(project, each) for each in both)}
     return not any(project.transcripts.edited_since(each, ended) for each in paths)
 
 
@@ -235,7 +240,7 @@ def _is_repeated(project: OpenProject, call: Agent, agent: Agent) -> bool:
 def _interrupted(context: Context, event: Call, agent: Agent) -> str:
     """Return the id by which an interrupted agent can go on in this session; empty if it can't."""
     project = context.project
-    source = sessions.transcript(project, agent.conversation)
+    source = conversations.transcript(project, agent.conversation)
     prompt = event.tool_input.get("prompt")
     runs = [agent.run] if agent.run and not agent.run.startswith("call:") else []
     lost = agents.unclaimed(project, agent.conversation)

@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.memory.rows import Agent
-from holdfast.sessions import agent_relaunch, agents, conversations, scripts
-from holdfast.sessions.compaction import session_guidance
-from holdfast.sessions.ownership import sessions
-from holdfast.sessions.reading import required_files
+from holdfast.sessions import agent_relaunch, agents, conversations, required, scripts, session_guidance
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, wording
 from holdfast.workflow.wording import Message, one_line, quoted
@@ -42,7 +39,7 @@ def roster(event: Event, context: Context) -> list[Message]:
     if context.config.agents == "off" or context.project.ledger.problem:
         return []
     project, conversation = context.project, conversations.of(context.project, event.session_id)
-    mates = agent_relaunch.teammates(project, conversation, sessions.client_process(context))
+    mates = agent_relaunch.teammates(project, conversation, conversations.client_process(context))
     finished = _finished(context, conversation) if _is_compaction(event) else []
     messages = [Message(wording.fenced(_USED, finished))] if finished else []
     lines = [*_scripts(event, context, conversation), *map(_teammate, mates)]
@@ -66,7 +63,7 @@ def _is_compaction(event: Event) -> bool:
 def _finished(context: Context, conversation: str) -> list[str]:
     """Name the conversation's last agents and runs whose results it has had, with the places of these."""
     project, days = context.project, context.config.freshness_days
-    runs = scripts.list_runs(project, sessions.client_process(context), days=days)
+    runs = scripts.list_runs(project, conversations.client_process(context), days=days)
     found = [
         (run.row.used_at, f"{_script(run)} has finished, {run.counted}; {_results(run)}")
         for run in runs
@@ -91,7 +88,7 @@ def unused(context: Context, conversation: str, transcript: str) -> list[ScriptR
     seen: set[str] = set()
     found: list[ScriptRun] = []
     notified: set[str] | None = None
-    process = sessions.client_process(context)
+    process = conversations.client_process(context)
     for run in scripts.list_runs(context.project, process, days=context.config.freshness_days):
         row, digest = run.row, run.row.fingerprint.split()[0]
         over = row.state not in agents.BEGUN and (row.used_at or row.discarded)
@@ -128,7 +125,7 @@ def _scripts(event: Event, context: Context, conversation: str) -> Iterator[str]
 
 def _has_workflow(project: OpenProject, conversation: str) -> bool:
     owned = registry.owned(Workspace.of(project), conversation)
-    return required_files.session_workflow(project, conversation, owned) is not None
+    return required.own_workflow(project, conversation, owned) is not None
 
 
 def _script(run: ScriptRun) -> str:
@@ -154,14 +151,14 @@ def _agents(event: Event, context: Context, conversation: str, mates: set[str]) 
     if own and (cleared or not _has_workflow(project, conversation)):
         yield from session_guidance.agent_lines(own)
     since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
-    over = sessions.over_since(project, conversation, since, _AGENTS)
+    over = conversations.over_since(project, conversation, since, _AGENTS)
     named = (agent for each in over for agent in agents.launched(project, each) if agent.named)
     left = (each for each in named if each.status in ("running", "finished") or each.state == "missing")
     for agent in islice(left, _AGENTS):
         if agent.status == "finished":
             yield from session_guidance.agent_lines([agent])
         else:
-            source = sessions.transcript(project, agent.conversation)
+            source = conversations.transcript(project, agent.conversation)
             if project.client.agent_runs().carry_agent(source, agent.run, event.transcript_path):
                 yield f"{_who(agent)} was interrupted{_task(agent)}; SendMessage to its id continues it"
 

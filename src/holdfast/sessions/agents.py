@@ -16,7 +16,7 @@ from holdfast.files.redact import MARGIN_CHARS, redact
 from holdfast.memory import log
 from holdfast.memory.rows import Agent
 from holdfast.memory.store import new_id
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import conversations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -93,6 +93,19 @@ def merge(call: Agent, run: Agent) -> Agent:
     )
 
 
+def join_duplicates(project: OpenProject, conversation: str) -> None:
+    """Merge rows that are one agent, because its call or its run was reported under two ids of a conversation."""
+    table, known = project.ledger.table(Agent), dict[str, Agent]()
+    with project.ledger.transaction():
+        for row in table.where(conversation=conversation, order="call = '', launched_at"):
+            first = known.get(f"call {row.call}") if row.call else known.get(f"run {row.run}")
+            if first:
+                table.drop(id=row.id)
+                merged = replace(merge(first, row), run=row.run or first.run, named=first.named or row.named)
+                row = store(project, merged)
+            known |= {f"call {row.call}": row, f"run {row.run}": row}
+
+
 def is_open(agent: Agent) -> bool:
     """Return whether an agent runs, or anything about it is still to be judged or told (`Agent.open`)."""
     if agent.kind == "script":
@@ -156,7 +169,6 @@ def name_run(project: OpenProject, conversation: str, call: str, run: str, outpu
     A call that was given up and does return is open again.
     """
     with project.ledger.transaction():
-        conversation = _home(project, conversation, run)
         agent = of_call(project, conversation, call)
         if agent is None:
             return
@@ -260,8 +272,7 @@ def of_call(project: OpenProject, conversation: str, call: str) -> Agent | None:
 
 def of_run(project: OpenProject, conversation: str, run: str) -> Agent | None:
     """Return the agent that a run belongs to, whether or not a call is known for it; of several calls the latest."""
-    home = _home(project, conversation, run)
-    return project.ledger.table(Agent).one(run=run, conversation=home, order="launched_at DESC, call")
+    return project.ledger.table(Agent).one(run=run, conversation=conversation, order="launched_at DESC, call")
 
 
 def list_launched(project: OpenProject, conversation: str) -> list[Agent]:
@@ -395,15 +406,6 @@ def _new(project: OpenProject, conversation: str, **fields: Any) -> Agent:
     return Agent(new_id(), conversation, project.worktree, launched_at=now, since=now, **fields)
 
 
-def _home(project: OpenProject, conversation: str, run: str) -> str:
-    """Return the conversation that an agent belongs to now: its own may go on under another id."""
-    row = project.ledger.one(
-        "SELECT heir FROM agent_heirs WHERE project = ? AND session = ?", project.key, conversation
-    )
-    known = row and project.ledger.table(Agent).one(run=run, conversation=row["heir"])
-    return known.conversation if known else conversation
-
-
 def _adopt(project: OpenProject, conversation: str, run: str) -> Agent | None:
     """Move an agent to the conversation that continues it, if the one that launched it is over; None for no such.
 
@@ -411,7 +413,7 @@ def _adopt(project: OpenProject, conversation: str, run: str) -> Agent | None:
     """
     table = project.ledger.table(Agent)
     agent = table.one("call <> ''", run=run, order="launched_at DESC")
-    if agent is None or not sessions.process_gone(project, agent.conversation):
+    if agent is None or not conversations.process_gone(project, agent.conversation):
         return None
     mark_missing(project, agent.conversation, ())
     table.update({"conversation": conversation}, id=agent.id)

@@ -13,8 +13,7 @@ from holdfast.files.redact import MASK, redact
 from holdfast.memory.log import note
 from holdfast.memory.rows import Compaction, Delivery
 from holdfast.memory.store import new_id
-from holdfast.sessions import conversations, deliveries
-from holdfast.sessions.compaction import hints
+from holdfast.sessions import conversations, deliveries, messages
 from holdfast.workflow import facts
 from holdfast.workflow.wording import clean
 
@@ -321,7 +320,7 @@ def _not_restored(project: OpenProject, row: Compaction, given: Sequence[Deliver
     if any(each.state == "refused" for each in given):
         return "it could belong to another live session"
     places = [each.key.partition(":")[2].rpartition("#")[0] for each in saved(row)]
-    for path in hints.unread_files(project, row.restored_in):
+    for path in messages.unread_files(project, row.restored_in):
         if place := next((each for each in places if each and f"/{path}".endswith(f"/{each}")), ""):
             return f"{place} could not be read"
     return "only the session's own trail was given" if given else ""

@@ -1,16 +1,546 @@
-"""Which conversation a session id belongs to."""
+"""Conversations: the session ids that each has had, whether it is live, and what a person asked of it last.
+
+A session id is an alias. The client changes it at a compaction, a resume or `/clear`, but rows of the ledger hang on
+the conversation, whose id is the session id that it began with.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.memory.rows import SessionId
+from holdfast import clock
+from holdfast.errors import HoldfastError
+from holdfast.memory import log
+from holdfast.memory.rows import Conversation, HandlerState, Read, SessionId, Task, Told
+from holdfast.memory.store import new_id
+from holdfast.process import liveness
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from holdfast.memory.store import Table
     from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Context, Event
+
+TOUCH_INTERVAL = timedelta(minutes=5)  # after which another event of a conversation is written down
+MAX_TURN = timedelta(days=7)  # a conversation that had no event for longer isn't looked for any more
+MAX_CANDIDATES = 200  # conversations that may be live, the newest
+LIVE_WINDOW = timedelta(minutes=60)  # a conversation without an event for this long is not live (survival: "Live")
+_FORK_CANDIDATES = 20  # conversations that a fork may have begun as, the newest
+_NAMED = 5  # sessions that an error names
+# The columns that hold a conversation's id, in any table but those of the conversations themselves.
+_COLUMNS = ("conversation", "owner", "previous_owner", "session", "claimed_by")
+_IDENTITIES = (Conversation.TABLE, SessionId.TABLE)
+
+# What stands in place of a launch's prompt:
+CLEARED = "cleared"  # from before `/clear`: its result answers nothing any more
+ANY = ""  # cut off at work, or continued: its result answers the same work under any prompt
+
+
+class Request(NamedTuple):
+    """What a conversation works on. The same launch under the same prompt, in a later epoch, is the same work.
+
+    Within one epoch the model knows what it launched, so identical launches are meant.
+
+    Attributes:
+        prompt: the conversation and the id of the prompt that a person gave last; no prompt that the client made.
+        epoch: the conversation and how often it has begun anew.
+    """
+
+    prompt: str
+    epoch: str
 
 
 def of(project: OpenProject, session: str) -> str:
     """Return the id of the conversation that goes on under a session id. Raises LedgerError."""
-    row = project.ledger.table(SessionId).one(id=session)
-    return row.conversation if row else session
+    return project.ledger.conversation(session)
+
+
+def session_id(project: OpenProject, conversation: str) -> str:
+    """Return the session id that a conversation has now."""
+    return session_ids(project, [conversation])[conversation]
+
+
+def session_ids(project: OpenProject, conversations: Iterable[str]) -> dict[str, str]:
+    """Return the session id that each conversation has now; of one that was never seen, its own."""
+    wanted = set(conversations)
+    known = _table(project).by("id", wanted)
+    return {each: known[each].session if each in known else each for each in wanted}
+
+
+def all_ids(project: OpenProject, conversation: str) -> set[str]:
+    """Return the session ids that a conversation has had."""
+    aliases = project.ledger.table(SessionId).where(conversation=conversation)
+    return {conversation, session_id(project, conversation), *(each.id for each in aliases)}
+
+
+def note_event(
+    project: OpenProject,
+    session: str,
+    process: str | None = None,
+    transcript: str = "",
+    attended: bool | None = None,
+) -> bool:
+    """Note that a conversation has just had an event; one that had ended lives again.
+
+    Args:
+        project: where.
+        session: the client's session id.
+        process: the client's process id; None if unknown, so that it goes on in the process that is noted already.
+        transcript: the path of its transcript; empty if the event doesn't say.
+        attended: whether a person sits at it; None if unknown.
+
+    Returns:
+        Whether Holdfast knew the conversation before.
+    """
+    now, number = clock.stamp(), _number(process)
+    with project.ledger.transaction():
+        conversation = of(project, session)
+        row = get(project, conversation) or _new(project, conversation)
+        values: dict[str, object] = {"first_seen": row.first_seen or now, "last_seen": now}
+        if number is not None and (row.process in (None, number) or not _stays(project, row)):
+            values |= {"process": number, "process_start": liveness.started_at(number)}
+            values["namespace"] = liveness.namespace()
+        if attended is not None:
+            values["attended"] = attended
+        if transcript and row.session == session:
+            values["transcript"] = transcript
+        here = replace(row, worktree=project.worktree, host=project.host, idle=False, ended_at=None)
+        _table(project).put(replace(here, **values))  # type: ignore[arg-type]
+        if not row.first_seen:
+            log.note(project, "session", "session began", conversation=conversation, at=now)
+    return bool(row.first_seen)
+
+
+def join(event: Event, context: Context) -> bool:
+    """Note that a conversation lives, with the client's process; one that had ended lives again.
+
+    `event` is an event of the main conversation.
+
+    Returns:
+        Whether Holdfast knew the conversation before.
+    """
+    project, client = context.project, context.project.client
+    process, attended = client.process(context.environ), client.attended(context.environ)
+    before = note_event(project, event.session_id, process, event.transcript_path, attended)
+    source = getattr(event, "source", "")
+    if source == "fork" or (source == "resume" and not before):  # clients before 2.1.214 call a fork a resume
+        change(project, of(project, event.session_id), forked_from=None)
+    _find_original(project, event.session_id)
+    return before
+
+
+def touch(event: Event, context: Context) -> None:
+    """Note that a conversation lives, whatever its event was: one long turn has no prompt that would tell (`join`).
+
+    `event` is any one; a subagent's counts too, for its session runs. It is written down every `TOUCH_INTERVAL`.
+    """
+    project, now = context.project, clock.now()
+    _table(project).update(
+        {"last_seen": clock.stamp(now)},
+        "ended_at IS NULL AND last_seen > '' AND last_seen < ?",
+        clock.stamp(now - TOUCH_INTERVAL),
+        id=of(project, event.session_id),
+    )
+
+
+def leave(event: Event, context: Context) -> None:
+    """Note that a conversation has ended, and claims nothing any more.
+
+    `event` is a `SessionEnd`. That of an earlier id says nothing.
+    """
+    conversation = of(context.project, event.session_id)
+    if session_id(context.project, conversation) == event.session_id:
+        end(context.project, conversation)
+
+
+def end(project: OpenProject, conversation: str) -> None:
+    """Note that a conversation has ended."""
+    with project.ledger.transaction():
+        if _table(project).update({"ended_at": clock.stamp()}, "ended_at IS NULL", id=conversation):
+            log.note(project, "session", "session ended", conversation=conversation)
+
+
+def record_stop(project: OpenProject, conversation: str) -> None:
+    """Note that a turn is over; the next event of the main conversation ends the rest (`join`)."""
+    _table(project).update({"idle": True, "last_seen": clock.stamp()}, "first_seen > ''", id=conversation)
+
+
+def is_idle(project: OpenProject, conversation: str) -> bool:
+    """Return whether a conversation's last event was the end of a turn."""
+    row = get(project, conversation)
+    return bool(row and row.idle)
+
+
+def record_prompt(event: Event, context: Context) -> None:
+    """Note that a person gave a prompt (a `UserPromptSubmit`), under which agents are launched from now on."""
+    project, prompt = context.project, str(getattr(event, "prompt_id", None) or clock.stamp())
+    change(project, of(project, event.session_id), prompt=prompt)
+
+
+def current_request(project: OpenProject, conversation: str) -> Request:
+    """Return what a conversation works on now."""
+    row = get(project, conversation)
+    return Request(f"{conversation}/{row.prompt if row else ''}", f"{conversation}/{row.epoch if row else 0}")
+
+
+def start_epoch(event: Event, context: Context) -> bool:
+    """Note that a conversation begins anew, so that the model doesn't know any more what it launched.
+
+    After `/clear`, the new id carries on the conversation of the same client process. A conversation that is resumed
+    under an earlier id goes on if that happens in its own process; else that id has one of its own from now on.
+
+    `event` is a `SessionStart` after a compaction or `/clear`, or of a session that is resumed.
+
+    Returns:
+        Whether this is a conversation that `/clear` carried on under another id.
+    """
+    project, session, process = context.project, event.session_id, client_process(context)
+    conversation = of(project, session)
+    row = get(project, conversation)
+    before = last_in(project, process, conversation) if getattr(event, "source", "") == "clear" else ""
+    if before:
+        adopt(project, before, session, cleared=True)
+    elif row and row.session != session and is_in(project, conversation, row.process, process):
+        change(project, conversation, session=session)
+    elif row and row.session != session:
+        project.ledger.table(SessionId).put(SessionId(session, new_id(), clock.stamp()))
+    with project.ledger.transaction():
+        conversation = of(project, session)
+        row = get(project, conversation)
+        change(project, conversation, epoch=row.epoch + 1 if row else 1)
+    return bool(before)
+
+
+def adopt(project: OpenProject, conversation: str, session: str, *, cleared: bool = False) -> None:
+    """Let a conversation go on under another session id.
+
+    What the new id has by now, such as its first event, becomes the conversation's; where both have something, the
+    later counts.
+
+    Args:
+        project: the project.
+        conversation: the conversation.
+        session: the id that it has from now on.
+        cleared: whether `/clear` changed the id: then the model knows nothing of before, but agents go on.
+    """
+    ledger, table, aliases = project.ledger, _table(project), project.ledger.table(SessionId)
+    with ledger.transaction():
+        other = of(project, session)
+        if other == conversation:
+            return
+        if cleared:
+            for rows in (Read, Task, Told, HandlerState):
+                ledger.table(rows).drop(conversation=conversation)
+        else:  # the transcript is another one, which has none of the earlier Reads
+            ledger.table(Read).update({"compaction": -1, "refused": -1, "parts": ""}, conversation=conversation)
+        _merge(project, other, conversation)
+        earlier = get(project, conversation) or _new(project, conversation)
+        table.put(_joined(earlier, get(project, other) or _new(project, other), cleared=cleared))
+        table.drop(id=other)
+        table.update({"forked_from": conversation}, forked_from=other)
+        aliases.update({"conversation": conversation}, conversation=other)
+        for each in {session, other}:
+            aliases.put(SessionId(each, conversation, clock.stamp()))
+        data = {"before": earlier.session}
+        log.note(project, "session", "session id changed", conversation=conversation, data=data)
+
+
+def _joined(earlier: Conversation, later: Conversation, *, cleared: bool) -> Conversation:
+    """Return a conversation that goes on as another one: what the later one knows counts."""
+    names = ("process", "process_start", "namespace", "attended", "transcript", "last_seen", "prompt", "summary")
+    known = {name: value for name in names if (value := getattr(later, name)) not in (None, "")}
+    gone = {"prompt": "", "summary": "", "transcript": ""} if cleared else {}
+    context = (
+        *("session", "worktree", "host", "idle", "ended_at"),
+        *("compactions", "size", "boundary", "reminded", "searched", "sought"),
+    )
+    return replace(
+        earlier,
+        epoch=earlier.epoch + later.epoch,
+        first_seen=earlier.first_seen or later.first_seen,
+        **{name: getattr(later, name) for name in context},
+        **(gone | known),
+    )
+
+
+def _merge(project: OpenProject, other: str, conversation: str) -> None:
+    """Give the rows of another conversation to one, in every table; where both have a row, the other's values count."""
+    ledger = project.ledger
+    for table, columns in ledger.tables().items():
+        keys = [row["name"] for row in ledger.rows(f"PRAGMA table_info({table})") if row["pk"]]
+        for column in {*_COLUMNS} & {*columns} if table not in _IDENTITIES else ():
+            for row in ledger.rows(f"SELECT * FROM {table} WHERE {column} = ?", other) if column in keys else ():
+                this, place = _matching(keys, row), _matching(keys, row | {column: conversation})
+                known = {name: value for name, value in row.items() if name not in keys and value not in (None, "")}
+                changes = ", ".join(f"{name} = ?" for name in known)
+                if ledger.run(f"UPDATE {table} SET {changes} WHERE {place[0]}", *known.values(), *place[1]):
+                    ledger.run(f"DELETE FROM {table} WHERE {this[0]}", *this[1])
+            ledger.run(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", conversation, other)
+
+
+def _matching(keys: Iterable[str], row: Mapping[str, object]) -> tuple[str, list[object]]:
+    """Return the condition, with its values, that some columns are as in a row."""
+    return " AND ".join(f"{name} = ?" for name in keys), [row[name] for name in keys]
+
+
+def crashed(event: Event, context: Context) -> bool:
+    """Return whether a conversation broke off: no SessionEnd came, and the process it ran in on this host is gone.
+
+    `event` is the `SessionStart` that resumes it; ask before `join` notes the new process.
+    """
+    return has_crashed(context.project, of(context.project, event.session_id))
+
+
+def has_crashed(project: OpenProject, conversation: str) -> bool:
+    """Return whether a conversation broke off (`crashed`). One whose process was never noted may still run."""
+    row = get(project, conversation)
+    return row is not None and not row.ended_at and _is_gone(project, row)
+
+
+def process_gone(project: OpenProject, conversation: str) -> bool:
+    """Return whether the process a conversation was last seen in, on this host, is gone (`crashed`: when to ask)."""
+    row = get(project, conversation)
+    return row is not None and _is_gone(project, row)
+
+
+def live_others(project: OpenProject, conversation: str) -> set[str]:
+    """Return the other conversations of this worktree that are live.
+
+    Live is one with no SessionEnd and an event within `LIVE_WINDOW`, or a transcript that was written within it: in a
+    turn that takes hours most tools start no process of ours. Where its process was noted on this host and can be seen
+    from here, that process must still run, and not run the asking conversation now: a client has one session at a time,
+    and the one it had before a fork is over, whether it said so or not.
+    """
+    since = clock.stamp(clock.now() - MAX_TURN)
+    rows = _table(project).where(
+        "id <> ? AND ended_at IS NULL AND last_seen >= ? AND first_seen > ''",
+        *(conversation, since),
+        worktree=project.worktree,
+        order="last_seen DESC",
+        limit=MAX_CANDIDATES,
+    )
+    if not rows:  # nearly always: most work alone
+        return set()
+    own = get(project, conversation)
+    same = own.process if own and _is_visible(project, own) else None
+    return {
+        row.id for row in rows if not _is_gone(project, row) and not _is_in(project, row, same) and not is_silent(row)
+    }
+
+
+def attended(project: OpenProject, among: Collection[str]) -> set[str]:
+    """Return those of some conversations at which a person sits, as far as Holdfast knows."""
+    known = _table(project).by("id", among)
+    return {each for each in among if each not in known or known[each].attended is not False}
+
+
+def is_silent(row: Conversation) -> bool:
+    """Return whether nothing was heard of a conversation within `LIVE_WINDOW`: no event, no new entry."""
+    since = clock.now() - LIVE_WINDOW
+    if row.last_seen >= clock.stamp(since):
+        return False
+    try:
+        written = clock.from_mtime(Path(row.transcript).stat().st_mtime) if row.transcript else since
+    except (OSError, ValueError):
+        return True
+    return not since < written < clock.now() + LIVE_WINDOW  # a time to come says nothing: a clock has jumped
+
+
+def transcript(project: OpenProject, conversation: str) -> str:
+    """Return the path of a conversation's transcript, as its last event that said so did; empty if none did."""
+    row = get(project, conversation)
+    return row.transcript if row else ""
+
+
+def superseded(project: OpenProject, conversation: str, by: str) -> bool:
+    """Return whether one can have become another one: it doesn't certainly run elsewhere, nor went on beside it.
+
+    A conversation whose process runs, and does not run the other one, goes on. Where no process was noted, or it can't
+    be seen from here, one that had an event after the other was first seen goes on.
+    """
+    row, other = get(project, conversation), get(project, by)
+    if row is None or other is None or row.ended_at:
+        return True
+    if row.process is not None and _is_visible(project, row):
+        return _is_gone(project, row) or _is_in(project, row, other.process)
+    return row.last_seen <= other.first_seen
+
+
+def ended_ids(project: OpenProject) -> set[str]:
+    """Return the conversations that can do nothing any more: they ended, or their process on this host did."""
+    return {row.id for row in every(project) if row.ended_at or _is_gone(project, row)}
+
+
+def over_since(project: OpenProject, conversation: str, since: str, most: int) -> list[str]:
+    """Return the latest other conversations of this worktree that ended, or whose process did, since a UTC stamp."""
+    rows = [
+        row
+        for condition, order in (("ended_at IS NULL AND last_seen >= ?", "last_seen"), ("ended_at >= ?", "ended_at"))
+        for row in _table(project).where(condition, since, worktree=project.worktree, order=f"{order} DESC", limit=most)
+    ]
+    return [row.id for row in rows if row.id != conversation and (row.ended_at or _is_gone(project, row))]
+
+
+def every(project: OpenProject) -> list[Conversation]:
+    """Return every conversation seen, the one with the latest event first."""
+    return _table(project).where("first_seen > ''", order="last_seen DESC, id")
+
+
+def get(project: OpenProject, conversation: str) -> Conversation | None:
+    """Return what is known of a conversation; None if nothing is."""
+    return _table(project).one(id=conversation)
+
+
+def change(project: OpenProject, conversation: str, **values: object) -> None:
+    """Set columns of a conversation, which becomes known with this if it wasn't."""
+    with project.ledger.transaction():
+        if not _table(project).update(values, id=conversation):
+            _table(project).put(replace(_new(project, conversation), **values))  # type: ignore[arg-type]
+
+
+def resolve(project: OpenProject, beginning: str) -> str:
+    """Return the one conversation of which a session id is, or begins with, a text.
+
+    Raises:
+        HoldfastError: several begin so, or none is known.
+    """
+    found = _beginning(project, beginning)
+    if beginning in found or len({*found.values()}) == 1:
+        return found.get(beginning) or next(iter(found.values()))
+    if not found:
+        raise HoldfastError(f"no session of this project begins with {beginning!r}; `holdfast log` shows the sessions")
+    more = " and more" if len(found) > _NAMED else ""
+    raise HoldfastError(
+        f"several sessions begin with {beginning!r}; name one with more characters: "
+        f"{', '.join([*found][:_NAMED])}{more}"
+    )
+
+
+def completed(project: OpenProject, beginning: str) -> str:
+    """Return what `resolve` does, but a text that no known session begins with as it is: it may be a new session's id.
+
+    Raises:
+        HoldfastError: several sessions begin so.
+    """
+    return resolve(project, beginning) if _beginning(project, beginning) else beginning
+
+
+def list_silent(project: OpenProject, since: str, limit: int) -> list[tuple[Conversation, bool]]:
+    """Return the conversations that went silent since a UTC stamp, latest first, and whether their process is gone."""
+    rows = _table(project).where(
+        "ended_at IS NULL AND first_seen > '' AND last_seen >= ?", since, order="last_seen DESC", limit=limit
+    )
+    found = [(row, _is_gone(project, row)) for row in rows]
+    return [(row, gone) for row, gone in found if gone or is_silent(row)]
+
+
+def client_process(context: Context) -> int | None:
+    """Return the number of the client's process that sent an event; None if unknown."""
+    return _number(context.project.client.process(context.environ))
+
+
+def last_in(project: OpenProject, process: int | None, besides: str) -> str:
+    """Return the last conversation that was seen in a client process of this host, besides one; empty if none was."""
+    rows = _table(project).where("id <> ?", besides, process=process, order="last_seen DESC") if process else []
+    return next((row.id for row in rows if _is_in(project, row, process)), "")
+
+
+def is_gone(project: OpenProject, conversation: str, process: int | None) -> bool:
+    """Return whether the client process in which a call of a conversation was noted runs no more.
+
+    False if it was never noted, or can't be seen from here: it runs on another host or in another container.
+    """
+    return _is_gone(project, _call(project, conversation, process))
+
+
+def is_in(project: OpenProject, conversation: str, process: int | None, now: int | None) -> bool:
+    """Return whether a call of a conversation that was noted in `process` belongs to the client process `now`."""
+    return _is_in(project, _call(project, conversation, process), now)
+
+
+def _table(project: OpenProject) -> Table[Conversation]:
+    return project.ledger.table(Conversation)
+
+
+def _new(project: OpenProject, conversation: str) -> Conversation:
+    alias = project.ledger.table(SessionId).one(conversation=conversation)
+    return Conversation(conversation, alias.id if alias else conversation, project.worktree, project.host)
+
+
+def _find_original(project: OpenProject, session: str) -> None:
+    """Note which conversation a fork began as, once its transcript shows that."""
+    row = get(project, of(project, session))
+    if row is None or row.forked_from is not None or not project.transcripts.size(row.transcript):
+        return
+    others = _table(project).where(
+        "id <> ? AND transcript <> ''",
+        row.id,
+        worktree=row.worktree,
+        order="last_seen DESC",
+        limit=_FORK_CANDIDATES,
+    )
+    found = (each.id for each in others if project.transcripts.shares(row.transcript, each.transcript))
+    change(project, row.id, forked_from=next(found, ""))
+
+
+def _beginning(project: OpenProject, text: str) -> dict[str, str]:
+    """Return the conversations of the first session ids that begin with a text, one more than an error names."""
+    places = ("session", "conversations"), ("id", "conversations"), ("id", "session_ids"), ("conversation", "events")
+    rows = project.ledger.rows(
+        " UNION ".join(f"SELECT {name} AS id FROM {table} WHERE {name} >= ?1 AND {name} < ?2" for name, table in places)
+        + " ORDER BY id LIMIT ?3",
+        *(text, f"{text}\U0010ffff", _NAMED + 1),
+    )
+    return {str(row["id"]): of(project, row["id"]) for row in rows}
+
+
+def _stays(project: OpenProject, row: Conversation) -> bool:
+    """Return whether a conversation goes on in the process that is noted, whichever one names it now.
+
+    That process runs, and no later conversation is in it. A fork of 2.1.197 first sends an event under the id it comes
+    from, while that session may go on elsewhere.
+    """
+    if row.process is None or row.ended_at or row.host != project.host:
+        return False
+    if not _is_visible(project, row) or _is_gone(project, row):
+        return False
+    later = _table(project).one(
+        "first_seen >= ? AND id <> ?",
+        *(row.last_seen, row.id),
+        process=row.process,
+        process_start=row.process_start,
+        namespace=row.namespace,
+    )
+    return later is None
+
+
+def _number(process: str | None) -> int | None:
+    """Read a process number; None for what cannot be one."""
+    return int(process) if process and process.isascii() and process.isdigit() and len(process) < 10 else None
+
+
+def _call(project: OpenProject, conversation: str, process: int | None) -> Conversation:
+    """Return a conversation as it was when a call was noted in one of its client processes."""
+    row = get(project, conversation) or _new(project, conversation)
+    return row if row.process == process else replace(row, process=process, process_start=None)
+
+
+def _is_gone(project: OpenProject, row: Conversation) -> bool:
+    if row.process is None or not _is_visible(project, row):
+        return False
+    return not liveness.runs(row.process, row.process_start)
+
+
+def _is_in(project: OpenProject, row: Conversation, process: int | None) -> bool:
+    if process is None or row.process != process or not _is_visible(project, row):
+        return False
+    return row.process_start in (None, liveness.started_at(process))
+
+
+def _is_visible(project: OpenProject, row: Conversation) -> bool:
+    """Return whether the number of a conversation's process means something here: same host, same container."""
+    return row.host == project.host and row.namespace in (None, liveness.namespace())

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.sessions import contents, phases
-from holdfast.sessions.ownership import owners
+from holdfast.sessions import contents, conversations, owners, phases
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import places, registry, wording
 
@@ -23,13 +22,13 @@ def save(event: Call, context: Context, path: Path, why: str) -> list[wording.Me
     own = places.is_state(context.root, path) or places.is_list(context.root, path)
     saved = path if own else _merged(event, context, path)
     said = list[str]()
-    for workflow in registry.candidates(project, event.session_id, saved).workflows:
+    for workflow in registry.candidates(project, conversations.of(project, event.session_id), saved).workflows:
         now = _followed(context, workflow, saved, why) if saved and not workflow.recovered else None
         if now is None:
             continue
         contents.keep(project, now.path, now.raw, why=why)
         phases.observe(project, now)
-        owners.take(project, now, event.session_id)
+        owners.take(project, now, conversations.of(project, event.session_id))
         said += [each for each in now.warnings if each not in workflow.warnings]
     lead = "Your edit alone doesn't change this workflow."
     return [wording.Message(wording.fenced(lead, [f"{each}." for each in said]))] if said else []
@@ -47,7 +46,8 @@ def _followed(context: Context, workflow: Workflow, saved: Path, why: str) -> Wo
 def _merged(event: Call, context: Context, written: Path) -> Path | None:
     """Merge a memory file or plan that was just written, and return the state file that it was merged into, if any."""
     saved = None
-    project, session = Workspace.of(context.project), event.session_id
+    project = Workspace.of(context.project)
+    session = conversations.of(project, event.session_id)
     text = "\n".join(str(value) for name, value in event.tool_input.items() if name != "file_path")
     for found in registry.detected(lambda detector: detector.save(project, session, written=written, text=text)):
         if found.report:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.clients.client import Work
 from holdfast.errors import HoldfastError
-from holdfast.sessions.compaction import hints
+from holdfast.sessions import conversations, messages
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, wording
 from holdfast.workflow.wording import Message
@@ -28,7 +28,8 @@ def take_evidence(event: Event, context: Context) -> list[Message]:
     """
     if event.in_subagent:
         return []
-    project, session = Workspace.of(context.project), event.session_id
+    project = Workspace.of(context.project)
+    session = conversations.of(project, event.session_id)
     found = registry.taking_evidence(project, session)
     if not found:
         return []
@@ -62,7 +63,7 @@ def _new(project: Workspace, session: str, workflow: str, said: list[str]) -> li
     made: list[Message] = []
     for each in said:
         topic = f"{_TOLD} {hashlib.sha256(each.encode('utf-8', 'replace')).hexdigest()[:12]}"
-        if not hints.was_told(project, session, topic, workflow):
-            delivered = partial(hints.tell, project, session, topic, workflow)
+        if not messages.was_told(project, session, topic, workflow):
+            delivered = partial(messages.tell, project, session, topic, workflow)
             made.append(Message(f"Holdfast: {wording.clean(each)}", on_delivered=delivered))
     return made

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import command_line
-from holdfast.sessions import removed_state
-from holdfast.sessions.ownership import preview, sessions
+from holdfast.sessions import conversations, preview, removed_state
 from holdfast.workflow import guidance, outlook, registry
 from holdfast.workflow.outlook import Outlook
 from holdfast.workflow.wording import count, quoted
@@ -41,8 +40,9 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore (the refs that the
     model will see then, the one in full first).
     """
-    live = sessions.live_others(project, "")
-    session = next(iter(live)) if session is None and len(live) == 1 else session
+    live = conversations.live_others(project, "")
+    if session is None and len(live) < 2:
+        session = next(iter(live), "")
     seen, found = outlook.outlooks(project, session or ""), registry.all_found(project)
     piling = {workflow.path: workflow for each in seen for workflow in each.files}
     every = {workflow.path: workflow for workflow in found.workflows}

@@ -1,4 +1,4 @@
-"""Protocols of a handler's event and context, as far as workflows and sessions need them."""
+"""Protocols of a handler's event and context, as far as workflows and sessions need them (`holdfast.events`)."""
 
 from __future__ import annotations
 
@@ -14,23 +14,19 @@ if TYPE_CHECKING:
 
 
 class Event(Protocol):
-    """Any event of `holdfast.events`."""
+    """Any event.
 
-    @property
-    def session_id(self) -> str:
-        """The session it happened in."""
+    Attributes:
+        session_id: the session it happened in.
+        hook_event_name: its name, such as `SessionStart`.
+        transcript_path: the path of the session's transcript; empty if the client doesn't say.
+        cwd: the model's working directory.
+    """
 
-    @property
-    def hook_event_name(self) -> str:
-        """Its name, such as `SessionStart`."""
-
-    @property
-    def transcript_path(self) -> str:
-        """The path of the session's transcript; empty if the client doesn't say."""
-
-    @property
-    def cwd(self) -> str:
-        """The model's working directory."""
+    session_id: str
+    hook_event_name: str
+    transcript_path: str
+    cwd: str
 
     @property
     def agent_id(self) -> str | None:
@@ -46,35 +42,24 @@ class Event(Protocol):
 
 
 class Call(Event, Protocol):
-    """An event about one tool call: `PreToolUse`, `PostToolUse` or `PostToolUseFailure`."""
+    """An event about one tool call: its name, its arguments, and its id (None from older clients)."""
 
-    @property
-    def tool_name(self) -> str:
-        """The tool's name."""
-
-    @property
-    def tool_input(self) -> Mapping[str, Any]:
-        """The tool's arguments."""
-
-    @property
-    def tool_use_id(self) -> str | None:
-        """The id of the call; None from older clients."""
+    tool_name: str
+    tool_input: dict[str, Any]
+    tool_use_id: str | None
 
 
 class Returned(Call, Protocol):
-    """A `PostToolUse`."""
+    """A `PostToolUse`, with what the tool returned."""
 
-    @property
-    def tool_response(self) -> Any:
-        """What the tool returned."""
+    tool_response: Any
 
 
 class Context(Protocol):
-    """The handler's `holdfast.Context`."""
+    """The handler's `holdfast.Context`: the project with its ledger, and the hook's environment."""
 
-    @property
-    def project(self) -> OpenProject:
-        """The project, with its configuration and ledger."""
+    project: OpenProject
+    environ: Mapping[str, str]
 
     @property
     def root(self) -> Path:
@@ -83,10 +68,6 @@ class Context(Protocol):
     @property
     def config(self) -> Config:
         """The configuration in force."""
-
-    @property
-    def environ(self) -> Mapping[str, str]:
-        """The hook's environment."""
 
     def log(self, message: str, *, level: Level = "info", **fields: Any) -> None:
         """Write one line to Holdfast's log."""

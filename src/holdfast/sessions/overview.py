@@ -11,17 +11,16 @@ from holdfast import clock
 from holdfast.errors import LedgerError, StateError
 from holdfast.files import document
 from holdfast.formats import RECORDS
-from holdfast.sessions import agents, compactions, contents, phases, todolists
-from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions import agents, compactions, contents, conversations, messages, owners, phases
 from holdfast.sessions.phases import History
 from holdfast.workflow import facts, outside_reading, todos, views
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.memory.rows import Agent
+    from holdfast.memory.rows import Agent, Conversation
     from holdfast.project import OpenProject
     from holdfast.sessions.compactions import CompactionReport
     from holdfast.workflow.model import Found, Problem, Workflow
@@ -156,8 +155,9 @@ def _with_ledger(project: OpenProject, plain: Overview, found: Found) -> Overvie
     """Return an overview with what the ledger knows. Raises LedgerError."""
     workflow = plain.workflow
     owner = owners.owner(project, workflow)
-    listed = {str(row["id"]): row for row in sessions.all_of(project)}
-    live, gone = sessions.live_others(project, ""), sessions.ended_ids(project)
+    listed = {row.id: row for row in conversations.every(project)}
+    names = {each.id: each.session for each in listed.values()}
+    live, gone = conversations.live_others(project, ""), conversations.ended_ids(project)
     reports = compactions.naming(project, workflow.key)
     free = _free(project, workflow, owner, live, found)
     running = agents.in_flight(project, workflow.key, free)
@@ -168,11 +168,16 @@ def _with_ledger(project: OpenProject, plain: Overview, found: Found) -> Overvie
         agents=tuple(each for each in running if each.conversation not in gone),
         unused=tuple(each for each in ended if each.conversation not in gone),
         recipients=_recipients(project, workflow),
-        last_save=_last_save(project, workflow, reports),
-        last_restore=_last_restore(reports),
-        owner=Session(owner, owner in live, str(listed.get(owner, {}).get("last_seen", ""))) if owner else None,
+        last_save=_last_save(project, workflow, reports, names),
+        last_restore=_last_restore(reports, names),
+        owner=_owner(listed.get(owner), owner, live) if owner else None,
         ledger=project.ledger.problem or "",
     )
+
+
+def _owner(row: Conversation | None, owner: str, live: Collection[str]) -> Session:
+    """Return the session that owns a workflow, under the id that it has now."""
+    return Session(row.session if row else owner, owner in live, row.last_seen if row else "")
 
 
 def missing_reading(project: OpenProject, workflow: Workflow) -> frozenset[str]:
@@ -233,14 +238,22 @@ def _free(
 
 def _recipients(project: OpenProject, workflow: Workflow) -> tuple[Recipient, ...]:
     present = todos.digest(workflow)
-    rows = todolists.recipients(project, workflow.key)
-    return tuple(Recipient(row["session"], row["told_at"], row["digest"] == present) for row in rows)
+    rows = messages.recipients(project, messages.TODO_LIST, workflow.key)
+    names = conversations.session_ids(project, [row.conversation for row in rows])
+    return tuple(Recipient(names[row.conversation], row.at, row.value == present) for row in rows)
 
 
-def _last_save(project: OpenProject, workflow: Workflow, reports: Sequence[CompactionReport]) -> Save | None:
+def _last_save(
+    project: OpenProject, workflow: Workflow, reports: Sequence[CompactionReport], names: Mapping[str, str]
+) -> Save | None:
     present = hashlib.sha256(workflow.raw).hexdigest()
     saves = [
-        Save(each.announced_at, each.row.trigger, each.row.conversation, current=saved.digest == present)
+        Save(
+            each.announced_at,
+            each.row.trigger,
+            names.get(each.row.conversation, each.row.conversation),
+            current=saved.digest == present,
+        )
         for each in reports
         for saved in each.workflows
         if each.announced_at and saved.key == workflow.key
@@ -254,9 +267,9 @@ def _last_save(project: OpenProject, workflow: Workflow, reports: Sequence[Compa
     return max(saves, key=lambda save: save.at, default=None)
 
 
-def _last_restore(reports: Sequence[CompactionReport]) -> Restore | None:
+def _last_restore(reports: Sequence[CompactionReport], names: Mapping[str, str]) -> Restore | None:
     restores = [
-        Restore(each.came_at, each.row.restored_in, each.announced_at)
+        Restore(each.came_at, names.get(each.row.restored_in, each.row.restored_in), each.announced_at)
         for each in reports
         if each.came_at and not each.not_restored
     ]

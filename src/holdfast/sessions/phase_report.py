@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from holdfast.sessions import agents, conversations, progress, todolists
-from holdfast.sessions.compaction import hints
+from holdfast.sessions import agents, conversations, messages, progress, todo_lists
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, todos, verbs, views, wording
 
@@ -66,7 +66,7 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
         return []
     key, step = workflow.key, verbs.step(workflow)
     due = next((each for each in workflow.phases if step and each.number == step.number), None)
-    if due is None or hints.was_told(project, conversation, _UNMOVED, key):
+    if due is None or messages.was_told(project, conversation, _UNMOVED, key):
         return []
     unit = workflow.unit
     lead = f"No {unit} moved: nothing ties this agent to the {unit} that is due."
@@ -76,7 +76,7 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
         f"{unmoved}\nTo launch an agent for a {unit}, use its id or exact "
         "title as the description or the prompt's first line."
     )
-    return [wording.Message(text, on_delivered=lambda: hints.tell(project, conversation, _UNMOVED, key))]
+    return [wording.Message(text, on_delivered=lambda: messages.tell(project, conversation, _UNMOVED, key))]
 
 
 def _next(project: OpenProject, conversation: str, workflow: Workflow, step: Step) -> list[str]:
@@ -137,8 +137,9 @@ def _wanted_list(conversation: str, context: Context, workflow: Workflow, moved:
         return []
     project, key = context.project, workflow.key
     digest = todos.digest(workflow)
-    known = todolists.last_sent(project, conversation, key)
+    known = messages.last_value(project, conversation, messages.TODO_LIST, key)
     if known == digest or (known is None and not moved):
         return []
-    text = todos.request(workflow, todolists.task_ids(project, conversation))
-    return [wording.Message(text, on_delivered=lambda: todolists.tell(project, conversation, key, digest))]
+    text = todos.request(workflow, todo_lists.task_ids(project, conversation))
+    told = partial(messages.tell, project, conversation, messages.TODO_LIST, key, digest)
+    return [wording.Message(text, on_delivered=told)]

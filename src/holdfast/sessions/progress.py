@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
 from holdfast.memory.rows import CUT_OFF
-from holdfast.sessions import agent_results, agents, conversations
-from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions import agent_results, agents, conversations, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import assignments, registry, verbs
 from holdfast.workflow.adapter import CreditsWork, ListsOverseers, able
@@ -130,7 +129,7 @@ def _all_mine(project: OpenProject, conversation: str, *, paused: bool = False) 
 
 def _usable(project: OpenProject, conversation: str, found: list[Workflow], *, paused: bool = False) -> list[Workflow]:
     """Return those of the found workflows that a session may touch, in the order of `_all_mine`."""
-    ranked = owners.by_rank(owners.of_session(project, conversation, found))
+    ranked = owners.by_rank(owners.may_move(project, conversation, found))
     usable = [each for each in ranked if not each.recovered and (paused or not each.paused)]
     if len(usable) < 2:
         return usable
@@ -143,7 +142,7 @@ def _nobodys(project: OpenProject, conversation: str, found: list[Workflow]) -> 
 
     Launching an agent for one of them claims it.
     """
-    live = sessions.live_others(project, conversation)
+    live = conversations.live_others(project, conversation)
     if conversation not in owners.takers(project, conversation, live):
         return []
     holders = owners.holders(project, found)

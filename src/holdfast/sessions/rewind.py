@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import HoldfastError, SchemaMismatch, StateError, command_line
 from holdfast.files import document
 from holdfast.files.lock import locked
-from holdfast.sessions import contents
-from holdfast.sessions.ownership import selection
+from holdfast.sessions import contents, selection
 from holdfast.workflow import places, registry, statefile, typed_names
 
 if TYPE_CHECKING:

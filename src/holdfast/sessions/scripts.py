@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
 from holdfast.memory.rows import Agent
-from holdfast.sessions import agents, askings, conversations
-from holdfast.sessions.agent_relaunch import PASSED, Relaunch, call_place, record_reuse, tell_user
-from holdfast.sessions.compaction import hints
-from holdfast.sessions.ownership import sessions
+from holdfast.sessions import agents, conversations, messages
+from holdfast.sessions.agent_relaunch import PASSED, Relaunch, record_reuse, tell_user
 from holdfast.workflow.wording import Message, one_line
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.client import Journal, TaskNotification
     from holdfast.project import OpenProject
-    from holdfast.sessions.askings import Asking
+    from holdfast.sessions.conversations import Request
     from holdfast.sessions.hook import Call, Context, Event, Returned
 
 Status = Literal["running", "elsewhere", "interrupted", "partial", "completed", "no journal"]
@@ -77,10 +75,10 @@ class ScriptRun:
         over = self.row.state not in agents.BEGUN
         ending = self.row.state if over else self.project.client.agent_runs().ended(self.path)
         if not ending:
-            place = call_place(self.project, self.row)
-            if sessions.is_in(self.project, place, self.process):
+            caller = (self.project, self.row.conversation, self.row.process)
+            if conversations.is_in(*caller, self.process):
                 return "running"
-            if not sessions.is_gone(self.project, place):
+            if not conversations.is_gone(*caller):
                 return "elsewhere"
         if self.journal is None:
             return "no journal"
@@ -123,7 +121,7 @@ def judge_script(event: Call, context: Context) -> Relaunch:
         return PASSED if named else _unknown(context, event, earlier)
     if not earlier.done:
         return PASSED
-    if not named and not _means(earlier, askings.current(project, row.conversation)):
+    if not named and not _means(earlier, conversations.current_request(project, row.conversation)):
         return Relaunch(messages=_partial(earlier))
     if context.config.agents == "tell":
         return Relaunch(messages=(Message(_way(earlier)),))
@@ -224,7 +222,7 @@ def carry_runs(event: Event, context: Context, prompt: str) -> None:
     """Carry the runs here that a person's prompt names, whichever session they are of, so that they can be resumed."""
     if context.config.agents == "off":
         return
-    process = sessions.client_process(context)
+    process = conversations.client_process(context)
     for name in context.project.client.agent_runs().named_in(prompt)[:_NAMED]:
         run = find(context.project, name, process)
         if run and run.row.transcript and not run.row.discarded:
@@ -247,7 +245,10 @@ def _record_call(event: Call, context: Context) -> Agent:
     """Store that a script is called, before its run has an id, and return its row."""
     project, values, runs = context.project, event.tool_input, context.project.client.agent_runs()
     conversation = conversations.of(project, event.session_id)
-    asking, script = askings.current(project, conversation), runs.script(event.transcript_path, values, context.root)
+    asking, script = (
+        conversations.current_request(project, conversation),
+        runs.script(event.transcript_path, values, context.root),
+    )
     text = script if script is not None else json.dumps([values.get("name"), values.get("scriptPath")])
     args = json.dumps(values.get("args"), sort_keys=True, default=str)
     return agents.record_call(
@@ -260,7 +261,7 @@ def _record_call(event: Call, context: Context) -> Agent:
         fingerprint=f"{_digest(' '.join(text.split()))} {_digest(args)}",
         prompt_id=asking.prompt,
         epoch=asking.epoch,
-        process=sessions.client_process(context),
+        process=conversations.client_process(context),
     )
 
 
@@ -285,7 +286,7 @@ def _earlier(context: Context, row: Agent, path: str) -> list[ScriptRun]:
     ]
 
 
-def _means(earlier: ScriptRun, asking: Asking) -> bool:
+def _means(earlier: ScriptRun, asking: Request) -> bool:
     """Return whether a launch means the work of an earlier run, although it doesn't name it.
 
     The model knows of a completed run until its conversation begins anew. Before that it means new agents, for example
@@ -355,11 +356,11 @@ def _twin(context: Context, event: Call, earlier: ScriptRun) -> Relaunch:
 
 def _unknown(context: Context, event: Call, earlier: ScriptRun) -> Relaunch:
     conversation = conversations.of(context.project, event.session_id)
-    if hints.was_told(context.project, conversation, _UNKNOWN):
+    if messages.was_told(context.project, conversation, _UNKNOWN):
         return PASSED
     text = f"can't resume run {earlier.row.run}: the client hides its script, or its journal has an unknown format."
     line, *note = tell_user(context, event, text)
-    return Relaunch(messages=(hints.once(context.project, conversation, _UNKNOWN, [""], line), *note))
+    return Relaunch(messages=(messages.once(context.project, conversation, _UNKNOWN, [""], line), *note))
 
 
 def _way(earlier: ScriptRun) -> str:

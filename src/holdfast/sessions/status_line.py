@@ -10,9 +10,7 @@ from holdfast.errors import HoldfastError
 from holdfast.files import status_file
 from holdfast.files.redact import redact
 from holdfast.process.terminal_text import printable
-from holdfast.sessions import agents, compactions, contents, conversations
-from holdfast.sessions.ownership import owners, sessions
-from holdfast.sessions.reading import required_files
+from holdfast.sessions import agents, compactions, contents, conversations, owners, required
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.wording import count, one_line
@@ -53,9 +51,12 @@ def sessions_shown(project: OpenProject) -> set[str]:
     """Return the sessions of a project that are live, or whose status line shows something. Never raises."""
     with suppress(HoldfastError, OSError):
         if project.ledger_file.exists():
-            known = {str(each["id"]) for each in sessions.all_of(project)} | owners.sessions_that_own(project)
+            known = {each.id for each in conversations.every(project)} | owners.all_owners(project)
+            names = conversations.session_ids(project, known)
             shown = {each.name for each in status_file.folder().iterdir()}
-            return known & shown | sessions.live_others(project, "")
+            return {name for each, name in names.items() if name in shown} | {
+                names[each] for each in conversations.live_others(project, "")
+            }
     return set()
 
 
@@ -68,26 +69,27 @@ def update_all(project: OpenProject, before: Iterable[str] = ()) -> None:
 def update(project: OpenProject, session: str, *, over: bool = False) -> None:
     """Write what one session's status line shows. A failure is logged, because nothing depends on the line."""
     try:
-        workflow = None if over else _workflow(project, session)
-        line, saved_at_s = _shown(project, session, workflow) if workflow else ("", 0)
+        conversation = conversations.of(project, session)
+        workflow = None if over else _workflow(project, conversation)
+        line, saved_at_s = _shown(project, conversation, workflow) if workflow else ("", 0)
         status_file.write(session, line, saved_at_s)
     except (HoldfastError, OSError) as error:
         log.write("warning", f"the status line couldn't be written: {error}")
 
 
-def _workflow(project: OpenProject, session: str) -> Workflow | None:
-    return required_files.session_workflow(project, session, registry.owned(Workspace.of(project), session))
+def _workflow(project: OpenProject, conversation: str) -> Workflow | None:
+    return required.own_workflow(project, conversation, registry.owned(Workspace.of(project), conversation))
 
 
-def _shown(project: OpenProject, session: str, workflow: Workflow) -> tuple[str, int]:
+def _shown(project: OpenProject, conversation: str, workflow: Workflow) -> tuple[str, int]:
     """Return the line, and when the workflow was last saved, in seconds since 1970 (0: never)."""
 
     def short(text: str) -> str:
         return printable(one_line(redact(text), _TITLE_LIMIT_CHARS))
 
     phase = f"{workflow.progress_text} {short(workflow.current_name)}".strip()
-    running = sum(each.status == "running" for each in agents.launched(project, session))
+    running = sum(each.status == "running" for each in agents.launched(project, conversation))
     parts = [short(workflow.title), phase, *([count(running, "agent")] if running else [])]
     kept = contents.changed_at(project, workflow.path, workflow.raw) or ""
-    at = clock.parse(max(kept, compactions.saved_at(project, conversations.of(project, session))))
+    at = clock.parse(max(kept, compactions.saved_at(project, conversation)))
     return _BETWEEN.join(parts), int(at.timestamp()) if at else 0

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.files.redact import redact, redact_value
 from holdfast.memory.rows import Event
-from holdfast.sessions import archive, compactions
-from holdfast.sessions.history import former
-from holdfast.sessions.history.timeline_event import TimelineEvent
+from holdfast.sessions import archive, compactions, conversations
 from holdfast.workflow import registry
 from holdfast.workflow.wording import count, one_line, quoted
 
@@ -36,6 +34,9 @@ _WORDS = {
     ("delivery", "*"): "guidance {what}",
     ("generation", "kept"): "generation {number} kept",
     ("decision", "*"): "decision",
+    ("agent", "*"): "{what}",
+    ("owner", "*"): "{what}",
+    ("session", "*"): "{what}",
     ("*", "*"): "{kind} {what}",
 }
 """What each kind of event is called, by kind and `what`; `*` stands for any other. Braces take values of its data."""
@@ -47,6 +48,36 @@ _DETAILS = {
     ("delivery", "refused"): "it could belong to another live session",
     ("generation", "kept"): "{path} ({reason})",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEvent:
+    """One thing that happened.
+
+    Attributes:
+        at: when (UTC stamp).
+        kind: `session`, `compaction`, `delivery`, `loss`, `owner`, `phase`, `agent`, `decision`, `generation` or
+            `archive`.
+        what: what happened, in a few fixed words.
+        session: the session's id; empty if unknown.
+        workflow: the workflow's key; empty for none.
+        title: the workflow's title; empty if the table doesn't hold it.
+        phase: the phase's id; empty for none.
+        detail: further details in words; may be empty.
+        worktree: the checkout of the project.
+        data: the details as JSON values.
+    """
+
+    at: str
+    kind: str
+    what: str
+    session: str = ""
+    workflow: str = ""
+    title: str = ""
+    phase: str = ""
+    detail: str = ""
+    worktree: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 def happened(
@@ -69,16 +100,62 @@ def happened(
     Raises:
         LedgerError: the ledger cannot be read.
     """
-    equal = {"conversation": session} if session else {}
-    where, values = "at >= ?", [clock.stamp(since) if since else ""]
+    start, equal = clock.stamp(since) if since else "", {}
+    where, values = "at >= ?", [start]
+    if session:
+        where += " AND (conversation = ? OR (kind = 'owner' AND instr(data, ?)))"
+        values += [session, json.dumps({"previous_owner": session})[1:-1]]
     if workflow:
-        about, equal["worktree"] = _about(workflow), project.worktree
+        about, equal = _about(workflow), {"worktree": project.worktree}
         where = f"{where} AND (workflow = ? OR {' OR '.join(['instr(data, ?)'] * len(about))})"
         values += [workflow.key, *about]
     found = project.ledger.table(Event).where(where, *values, order="at DESC, id DESC", limit=limit, **equal)
-    told = [_told(each, json.loads(each.data)) for each in found]
-    told = _with_outcomes(project, told) + former.happened(project, since, session, workflow, limit)
-    return sorted(told, key=lambda each: each.at, reverse=True)[:limit]
+    events = _with_outcomes(project, [_described(each, json.loads(each.data)) for each in found])
+    if not workflow:
+        events += _silences(project, start, session, limit)
+        events.sort(key=lambda each: each.at, reverse=True)
+    return _titled(project, _renamed(project, events[:limit]))
+
+
+def _silences(project: Workspace, since: str, session: str | None, limit: int) -> list[TimelineEvent]:
+    """Return when conversations went silent, which no event reports."""
+    recent = clock.stamp(clock.now() - conversations.LIVE_WINDOW)
+    return [
+        TimelineEvent(
+            *(row.last_seen, "session", "session went silent", row.id),
+            detail="its process is gone" if gone and row.last_seen >= recent else "",
+            worktree=row.worktree,
+        )
+        for row, gone in conversations.list_silent(project, since, limit)
+        if session in (None, row.id)
+    ]
+
+
+def _renamed(project: Workspace, events: list[TimelineEvent]) -> list[TimelineEvent]:
+    """Return events with the session ids that their conversations have now."""
+    before = [str(each.data["previous_owner"]) for each in events if each.data.get("previous_owner")]
+    names = conversations.session_ids(project, [*before, *(each.session for each in events if each.session)])
+    found = []
+    for each in events:
+        owner = names.get(str(each.data.get("previous_owner")))
+        detail = f"before: session {owner[:8]}" if owner else each.detail
+        found.append(replace(each, session=names.get(each.session, ""), detail=detail))
+    return found
+
+
+def _titled(project: Workspace, events: list[TimelineEvent]) -> list[TimelineEvent]:
+    """Add the workflow's title to events that have only its key."""
+    titles = {each.workflow: each.title for each in events if each.title}
+    if any(each.workflow and each.workflow not in titles for each in events):
+        titles |= {each.key: each.title for each in registry.all_found(project).workflows}
+    if any(each.workflow and each.workflow not in titles for each in events):
+        titles |= {each.workflow.key: each.workflow.title for each in archive.entries(project)}
+    return [
+        each
+        if each.title or not each.workflow
+        else replace(each, title=titles.get(each.workflow, each.workflow.rpartition("#")[2]))
+        for each in events
+    ]
 
 
 def _about(workflow: Workflow) -> list[str]:
@@ -145,7 +222,7 @@ def as_json(happening: TimelineEvent) -> dict[str, Any]:
     return dict(redact_value(values))
 
 
-def _told(event: Event, data: dict[str, Any]) -> TimelineEvent:
+def _described(event: Event, data: dict[str, Any]) -> TimelineEvent:
     """Return an event in words, as the log alone knows it."""
     values = {"kind": event.kind, "what": event.what, "more": _more(data), **data}
     kinds = ((event.kind, event.what), (event.kind, "*"), ("*", "*"))
@@ -154,6 +231,11 @@ def _told(event: Event, data: dict[str, Any]) -> TimelineEvent:
     if event.kind == "phase":
         attempt = f"attempt {data['attempt']}" if data["attempt"] > 1 else ""
         detail = "; ".join(filter(None, (attempt, data["error"] if event.what != "completed" else "")))
+    elif event.kind == "agent":
+        named = data.get("agent_type") or data.get("agent_id") or ""
+        detail = data.get("text") or ": ".join(filter(None, (named, one_line(data["last_message"], 120))))
+    elif event.kind == "session" and "before" in data:
+        detail = f"before: session {data['before'][:8]}"
     elif event.kind == "decision":
         words, detail = _decision(data)
     what = words.format_map(values)

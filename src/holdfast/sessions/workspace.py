@@ -6,16 +6,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import formats
 from holdfast.project import OpenProject
-from holdfast.sessions import archive, contents, imports, phases, step_runs
-from holdfast.sessions.ownership import owners, sessions
-from holdfast.sessions.reading import reads
+from holdfast.sessions import archive, contents, conversations, imports, owners, phases, reads, step_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
-    from holdfast.workflow.model import Workflow
-    from holdfast.workflow.records import Outcome, Records, StepRun
+    from holdfast.workflow.records import Records
 
 
 class Workspace(OpenProject):
@@ -57,47 +53,17 @@ class Workspace(OpenProject):
     owned = owners.owned
     owner = owners.owner
     fresh = owners.fresh
-    live_others = sessions.live_others
-
-    def mentions(self, session: str) -> list[str]:
-        """Return what a session named in its work (`reads.mentions`)."""
-        return reads.mentions(self, session)
-
-    def observe(self, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
-        """Note what moved in a workflow (`phases.observe`)."""
-        phases.observe(self, workflow, error=error, at=at)
-
-    def shelve(self, workflow: Workflow) -> None:
-        """Put a workflow whose file is about to be replaced into the archive (`archive.shelve`)."""
-        archive.shelve(self, workflow)
-
-    def steps(self, workflow: str, unit: str) -> dict[str, StepRun]:
-        """Return the results of a unit's steps (`step_runs.of`)."""
-        return step_runs.of(self, workflow, unit)
-
-    def record_step(self, workflow: str, unit: str, step: str, outcome: Outcome, output: str) -> None:
-        """Record the result of a step (`step_runs.record`)."""
-        step_runs.record(self, workflow, unit, step, outcome, output)
-
-    def remember(self, path: Path, name: str, digest: str, content: Mapping[str, Any]) -> None:
-        """Store what was taken over into a file (`imports.remember`)."""
-        imports.remember(self, path, name, digest, content)
-
-    def remembered(self, path: Path) -> dict[str, Any] | None:
-        """Return what was last taken over into a file (`imports.last`)."""
-        return imports.last(self, path)
-
-    def saved_to(self, name: str, digest: str) -> Path | None:
-        """Return the file that this was taken over into (`imports.saved_to`)."""
-        return imports.saved_to(self, name, digest)
-
-    def bury(self, name: str, digest: str) -> None:
-        """Note that this never creates a file again (`imports.bury`)."""
-        imports.bury(self, name, digest)
-
-    def is_buried(self, name: str, digest: str) -> bool:
-        """Return whether this is buried (`imports.is_buried`)."""
-        return imports.is_buried(self, name, digest)
+    live_others = conversations.live_others
+    mentions = reads.mentions
+    observe = phases.observe
+    shelve = archive.shelve
+    steps = step_runs.of
+    record_step = step_runs.record
+    remember = imports.remember
+    remembered = imports.last
+    saved_to = imports.saved_to
+    bury = imports.bury
+    is_buried = imports.is_buried
 
 
 if TYPE_CHECKING:

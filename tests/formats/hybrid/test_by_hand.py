@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import log
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.sessions.ownership import owners
+from holdfast.sessions import owners
 from holdfast.workflow.model import Start
 from tests.handmade import ME
 

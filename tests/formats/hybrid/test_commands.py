@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.errors import TransitionError
 from holdfast.formats.hybrid.commands import functions
-from holdfast.sessions import todolists
+from holdfast.memory.rows import Task
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME
@@ -118,7 +118,7 @@ def test_the_todo_list_is_printed(root: Path) -> None:
         {"content": "Test it", "status": "in_progress", "activeForm": "Working on Test it"},
         {"content": "2", "status": "pending", "activeForm": "Working on 2"},
     ]
-    todolists.remember_task(Workspace.open(root), ME, "41", "Test it")
+    Workspace.open(root).ledger.table(Task).put(Task(ME, "41", "Test it", ""))
     assert "Test it: in_progress (task #41)" in holdfast("hybrid", "todos", root=root, session=ME).out
     said = holdfast("hybrid", "todos", root=root).out
     assert "#41" not in said

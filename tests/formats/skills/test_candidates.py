@@ -13,9 +13,9 @@ from holdfast import paths
 from holdfast.files import file_memo
 from holdfast.formats.skills import adapter as skills
 from holdfast.formats.skills import candidates, folder, library, places
+from holdfast.sessions import owners
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
-from holdfast.sessions.ownership import owners
 from holdfast.workflow import sidecars, verbs
 from holdfast.workflow.model import Changes
 from tests.commandline import holdfast

@@ -15,9 +15,8 @@ from holdfast import log
 from holdfast.errors import HoldfastError
 from holdfast.files import cache
 from holdfast.formats import RECORDS
-from holdfast.sessions import recordings
+from holdfast.sessions import owners, recordings
 from holdfast.sessions.forget import agent_rows, ledger_rows
-from holdfast.sessions.ownership import owners
 from holdfast.workflow import ownfolder, places, registry, sidecars
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import StateError
-from holdfast.memory.rows import SessionId
+from holdfast.memory.rows import Conversation, SessionId
 from holdfast.sessions import compactions, conversations, imports
 from holdfast.sessions.forget import agent_rows
 from holdfast.workflow import names, registry
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-SESSIONS = ("session", "conversation", "restored_in", "claimed_by", "heir", "before")
-"""Columns that name a session or conversation; in the tables of these also `id`."""
-_OF_SESSIONS = ("sessions", "conversations", "session_ids")
-CLEARED = ("owner", "forked_from")
+SESSIONS = ("conversation", "restored_in")
+"""Columns that name a conversation; in the tables of these also `id`."""
+_OF_SESSIONS = ("conversations", "session_ids")
+CLEARED = ("owner", "previous_owner", "forked_from")
 """Columns that name a conversation in a row that stays without it."""
 SHORTEST_CHARS = 4  # a shorter name of a workflow is in a text by chance
 
@@ -105,6 +105,8 @@ def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *
     if not dry:
         ledger.overwrite()
     with ledger.transaction():
+        if scope.workflow and "workflows" in known:
+            counts["conversations"] = _forget_summary(project, scope.workflow.key, scope.worktree, dry=dry)
         for cut in _cuts(project, scope, known):
             if dry:
                 row = ledger.one(f"SELECT COUNT(*) AS number FROM {cut.table} WHERE {cut.where}", *cut.values)
@@ -130,6 +132,15 @@ def _clear(project: Workspace, sessions: Sequence[str], known: Mapping[str, Sequ
             project.ledger.run(f"UPDATE {table} SET {column} = '' WHERE {column} IN ({marks})", *sessions)
 
 
+def _forget_summary(project: Workspace, workflow: str, worktree: str, *, dry: bool) -> int:
+    """Remove the summary of a workflow's owner, or only count it."""
+    owned = "summary > '' AND id IN (SELECT owner FROM workflows WHERE worktree = ? AND workflow = ?)"
+    table = project.ledger.table(Conversation)
+    if dry:
+        return table.count(owned, worktree, workflow)
+    return table.update({"summary": ""}, owned, worktree, workflow)
+
+
 def _cuts(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]]) -> Iterator[_Cut]:
     if scope.workflow:
         yield from _of_workflow(project, scope, scope.workflow, known)
@@ -153,21 +164,16 @@ def _of_workflow(
     project: Workspace, scope: Scope, workflow: Workflow, known: Mapping[str, Sequence[str]]
 ) -> Iterator[_Cut]:
     place, mine = (scope.worktree, workflow.key), "worktree = ? AND workflow = ?"
-    if {"summaries", "owners"} <= set(known):
-        inner = f"SELECT session FROM owners WHERE {mine}"
-        yield _Cut("summaries", f"session IN ({inner})", place)
     for table, columns in known.items():
         if "workflow" in columns and table != "agents":  # those are in `scope.agents`
             # Not every table has the checkout, but the key has the file, and which workflow was in it.
             where = mine if "worktree" in columns else "workflow = ?"
             yield _Cut(table, where, place if "worktree" in columns else (workflow.key,))
-    yield _Cut("events", "worktree = ? AND instr(data, ?)", (scope.worktree, json.dumps(workflow.key)))
-    if "hints" in known:  # a plan's path or a report stands there in place of a key; what goes is only told once more
-        yield _Cut("hints", "worktree = ? AND workflow <> '' AND workflow NOT LIKE '%:%#%'", (scope.worktree,))
+    other = "key <> '' AND key NOT LIKE '%:%#%'"  # a plan's path or a report stands there; it is only told once more
+    yield _Cut("told", f"key = ? OR value = ? OR ({other})", (workflow.key, workflow.key))
     titles = tuple(dict.fromkeys([workflow.title, *(phase.title for phase in workflow.phases)]))
-    if "todo_tasks" in known:
-        listed = ", ".join("?" * len(titles))
-        yield _Cut("todo_tasks", f"worktree = ? AND subject IN ({listed})", (scope.worktree, *titles))
+    yield _Cut("todo_tasks", f"subject IN ({', '.join('?' * len(titles))})", titles)
+    yield _Cut("events", "worktree = ? AND instr(data, ?)", (scope.worktree, json.dumps(workflow.key)))
     version = "worktree = ? AND path = ? AND number = ?"
     for row in project.ledger.rows("SELECT path, number FROM contents WHERE worktree = ?", scope.worktree):
         stored = (scope.worktree, row["path"], row["number"])

@@ -10,7 +10,7 @@ import click
 from holdfast.commands import options, workflow_commands
 from holdfast.errors import HoldfastError
 from holdfast.formats.hybrid import adapter
-from holdfast.sessions import todolists
+from holdfast.sessions import todo_lists
 from holdfast.workflow import todos as lists
 from holdfast.workflow import views
 from holdfast.workflow.wording import missing, one_line, quoted
@@ -114,13 +114,13 @@ def todos(as_json: bool, project_dir: str | None) -> None:
     workflow = _only(project)
     if as_json:
         options.print_json(lists.todo_list(workflow))
-    elif sys.stdout.isatty() and not options.session():
+    elif sys.stdout.isatty() and not options.conversation(project):
         for each in lists.todo_list(workflow):
             options.say(f"{views.MARKS[_MARKED[each['status']]]} {one_line(each['content'])}")
     else:
-        session = options.session()
+        session = options.conversation(project)
         # Not `options.say`, which would break the tags around the data.
-        click.echo(lists.request(workflow, todolists.task_ids(project, session) if session else {}))
+        click.echo(lists.request(workflow, todo_lists.task_ids(project, session) if session else {}))
 
 
 def _only(project: Workspace) -> Workflow:

@@ -12,7 +12,7 @@ from holdfast.errors import HoldfastError
 from holdfast.formats.orchestrator import bounds as limits
 from holdfast.formats.orchestrator import store, transitions
 from holdfast.formats.orchestrator.commands.change import change, opened
-from holdfast.sessions.ownership import owners
+from holdfast.sessions import owners
 from holdfast.workflow.model import Start
 
 _AWAY = "`holdfast orchestrator archive` puts its files away."
@@ -56,7 +56,7 @@ def start(
         "max_time": None if max_time is None else limits.asked_time(max_time),
     }
     path = _absolute(task_doc)
-    session = options.session()
+    session = options.conversation(project)
     wanted = Start(
         title=path.stem,
         reading=options.as_reading(reading),

@@ -10,7 +10,7 @@ from holdfast.commands import options, workflow_commands
 from holdfast.errors import HoldfastError
 from holdfast.formats.skills import adapter, lookup, store, transitions, view
 from holdfast.formats.skills import file as files
-from holdfast.sessions.ownership import selection
+from holdfast.sessions import selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ def find(project: Workspace, wanted: str | None) -> Workflow:
     every = adapter.find(project)
     store.tidy(project, every.workflows)
     found = [each for each in every.workflows if not each.finished]
-    own, free = selection.candidates(project, found, options.session())
+    own, free = selection.candidates(project, found, options.conversation(project))
     if own or len(free) == 1:
         return (own or free)[0]
     if free:

@@ -31,7 +31,7 @@ def cleanup(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
     project = options.open_project(project_dir)
     if not dry_run:
         store.tidy(project, adapter.find(project).workflows)
-    due = retention.due(project, options.session() or "")
+    due = retention.due(project, options.conversation(project) or "")
     gone = due.old if dry_run else retention.remove(project, due.old)
     if due.said:
         options.note(due.said)
@@ -58,7 +58,7 @@ def clear(yes: bool, as_json: bool, project_dir: str | None) -> None:
       holdfast skills clear
     """
     project = options.open_project(project_dir)
-    every, _, live = retention.due(project, options.session() or "", everything=True)
+    every, _, live = retention.due(project, options.conversation(project) or "", everything=True)
     if every and not yes:
         if not sys.stdin.isatty():
             raise HoldfastError(f"there is no terminal to ask on; --yes removes {count(len(every), 'workflow')}")

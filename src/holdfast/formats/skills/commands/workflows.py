@@ -26,7 +26,7 @@ from holdfast.formats.skills import (
 from holdfast.formats.skills import file as files
 from holdfast.formats.skills.commands import machines, moves, targets, upkeep
 from holdfast.formats.skills.commands.targets import workflow_option
-from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions import conversations, owners
 from holdfast.workflow import values
 from holdfast.workflow.model import Start
 
@@ -115,8 +115,10 @@ def start(
         lines += [f"Current task: {'none' if number is None else number}", *gone]
         targets.tell(found[0], as_json, "\n".join([*lines, *_options(found[0], project)]))
         return
-    made = store.create(project, plan._replace(begin=True), Start(key, context=more, session=options.session()))
-    owners.begin(project, made.workflow, options.session())
+    made = store.create(
+        project, plan._replace(begin=True), Start(key, context=more, session=options.conversation(project))
+    )
+    owners.begin(project, made.workflow, options.conversation(project))
     news = [display.CHECKING, store.CORRUPTED if made.aside else display.STARTING]
     news += [f"The corrupted file is kept as {made.aside.name}."] if made.aside else []
     notes = [f"there is no {key} in the project"] if feature and not (project.root / key).exists() else []
@@ -239,7 +241,7 @@ def abandon(reason: str, wanted: str | None, as_json: bool, project_dir: str | N
 
 
 def _clean(project: Workspace, keep: list[str]) -> list[str]:
-    due = retention.due(project, options.session() or "")
+    due = retention.due(project, options.conversation(project) or "")
     old = [each for each in due.old if each.path.stem not in keep]
     gone = retention.remove(project, old[:_MOST_REMOVED])
     more = len(old) - _MOST_REMOVED
@@ -262,13 +264,14 @@ def _busy(project: Workspace, workflow: Workflow, seen: view.Seen) -> list[str]:
     """Return a line about the live session that works on it; none if that is the asking one, or none is live."""
     try:
         owner = owners.owner(project, workflow)
-        if owner is None or owner not in sessions.live_others(project, options.session() or ""):
+        if owner is None or owner not in conversations.live_others(project, options.conversation(project) or ""):
             return []
     except LedgerError:
         return []
     moved = clock.parse(values.text(values.members(seen.data.get("workflow")).get("updated_at")))
     return [
-        f"Note: last activity {display.ago(moved, clock.now(), short=True)} by session {owner[:8]}, which is live.",
+        f"Note: last activity {display.ago(moved, clock.now(), short=True)} by session "
+        f"{conversations.session_id(project, owner)[:8]}, which is live.",
         "",
     ]
 

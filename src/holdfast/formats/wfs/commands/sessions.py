@@ -15,8 +15,7 @@ from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs import view as views
 from holdfast.formats.wfs.commands import pages, targets, tasks, upkeep
 from holdfast.formats.wfs.foreign import foreign
-from holdfast.sessions import phases
-from holdfast.sessions.ownership import owners
+from holdfast.sessions import owners, phases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,7 +69,7 @@ def start(topic: str, kind: str | None, anyway: bool, as_json: bool, project_dir
     _leave(project, before, anyway)
     seen = options.seen_by_git(project, "wfs")
     session = store.create(project, topic, kind or "")
-    owners.begin(project, views.of_session(project, session), options.session())
+    owners.begin(project, views.of_session(project, session), options.conversation(project))
     news = [f"Started {session.name} in {places.TOP}/{session.name}/."]
     news += [f"{name} is paused." for name in before]
     news += [seen] if seen else []
@@ -263,12 +262,12 @@ def _only_paused(project: Workspace) -> str:
 def _leave(project: Workspace, names: Iterable[str], anyway: bool) -> None:
     """Refuse to interrupt other clients' live sessions, unless `anyway`."""
     if not anyway:
-        turns.leave(project, names, options.session(), "add --anyway to do it all the same")
+        turns.leave(project, names, options.conversation(project), "add --anyway to do it all the same")
 
 
 def _own(project: Workspace, session: Session) -> None:
     """Make the client's session that runs this command the owner of a session's workflow."""
-    if own := options.session():
+    if own := options.conversation(project):
         owners.own(project, views.of_session(project, session), own)
 
 

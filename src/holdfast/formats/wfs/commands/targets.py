@@ -64,6 +64,6 @@ def text(project: Workspace, given: str) -> str:
     if not given.startswith("@"):
         return given
     path = Path(given[1:])
-    if options.session() and not project.contains(path):
+    if options.conversation(project) and not project.contains(path):
         raise HoldfastError(f"{path} is outside the project; copy it into {project.root}, or pipe its text in with -")
     return document.read(path)[0].decode("utf-8", "replace")

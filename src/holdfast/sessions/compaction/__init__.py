@@ -1,1 +1,0 @@
-"""Compactions: what a session had before one, and what it got back."""

@@ -1,1 +1,0 @@
-"""What happened: earlier contents of files, when phases ran, workflows that are over."""

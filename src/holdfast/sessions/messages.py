@@ -1,0 +1,252 @@
+"""What a conversation is told once, and what it still has to be told.
+
+Something counts as told when the reply with it was written (`once`). A row that is `due` still has to be told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import clock, formats, paths
+from holdfast.files import trust
+from holdfast.memory.rows import Conversation, Told
+from holdfast.sessions import conversations, owners, removed_state
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import definitions, guidance, manyfiles, registry, wording
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from holdfast.memory.store import Table
+    from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Context, Event
+    from holdfast.workflow.model import Found, Problem
+    from holdfast.workflow.wording import Message
+
+GIVEN = "given"
+"""Topic: a workflow was given to the session from a terminal."""
+OFFERED = "offered"
+"""Topic: the session was told that a workflow, or the plan at a path, is unfinished, or that another session has it."""
+GONE = "gone"
+"""Topic: the state file of a workflow was removed."""
+WAITING = "stale plan"
+"""Topic: a plan in progress wasn't saved. Its path is the key."""
+UNSAVED = "unsaved"
+"""Topic: what other files describe could not be saved. The report is the key."""
+TODO_LIST = "to-do list"
+"""Topic: the model knows a to-do list of a workflow. The list's digest is the value."""
+UNREAD = "unread"
+"""Topic: the file that names a workflow was not read to its end."""
+LIMIT = 2_000  # rows per project; the oldest go
+_NAMED = 5  # definitions that are named at a session's start
+_PRINTED = "printed"  # topic: guidance was printed in a terminal. Its mark is the key, the workflow's key the value
+_UNREADABLE = "unread file"  # topic: a state file could not be read
+_LEFT_ALONE = "left alone"  # topic: files that a format leaves alone
+_OMITTED = "omitted"  # topic: a search for workflows left state files out
+
+
+def withheld(event: Event, context: Context, found: Found) -> list[Message]:
+    """Tell the user at a start about an unusable ledger, files that can't be read and untrusted definitions."""
+    lacking = context.project.ledger.problem
+    told = [wording.Message(f"Holdfast: {lacking}.", to_user=True)] if lacking else []
+    told += [*unreadable(event, context, found), *omitted(event, context, found)]
+    return [*told, *left_alone(event, context), *untrusted(context)]
+
+
+def pending_handovers(event: Event, context: Context) -> list[Message]:
+    """Tell the model about workflows that a person gave to its session from a terminal, once for each.
+
+    `event` is any event of the main conversation that accepts advice.
+    """
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    keys = pending_keys(project, conversation, GIVEN)
+    if not keys or event.in_subagent:
+        return []
+    found = [
+        each
+        for each in registry.candidates(Workspace.of(project), conversation).workflows
+        if each.key in keys and not each.finished
+    ]
+    holders = owners.holders(project, found)
+    mine = [each for each in found if holders[each.key] == conversation]
+    if not mine:
+        for key in keys:
+            tell(project, conversation, GIVEN, key)
+        return []
+    listed = wording.fenced("The user gave you this from a terminal.", [guidance.line(each) for each in mine])
+    ways = "Read it with `holdfast show`. Ask the user whether to begin; `holdfast next` then says what to do."
+    return [once(project, conversation, GIVEN, keys, wording.Message(f"{listed}\n{ways}"))]
+
+
+def untrusted_ledger(context: Context) -> list[Message]:
+    """Tell the user about a ledger that the project would use if its `holdfast.toml` were trusted as it is now."""
+    project = context.project
+    if project.untrusted_ledger is None:
+        return []
+    place = paths.project_config(project.root)
+    text = (
+        f"project.id in {place} doesn't count until you trust that file, so Holdfast doesn't use "
+        f"{project.untrusted_ledger}. To use it, read the file, then run: {trust.config_command(project.root)}"
+    )
+    return [wording.Message(f"Holdfast: {text}", to_user=True)]
+
+
+def untrusted(context: Context) -> list[Message]:
+    """Tell the user about the project's definitions that are not used, because nobody trusts them as they are.
+
+    The project's handlers that are not trusted are named by `install.upkeep`.
+    """
+    root = context.project.root
+    found = definitions.untrusted(root, formats.trusting())
+    lines = [
+        f"{quoted(path.relative_to(root).as_posix())} is not trusted as it is now, so it is not used. "
+        f"Read it, then run in a terminal: {wording.one_line(command)}"
+        for path, command in found[:_NAMED]
+    ]
+    if len(found) > _NAMED:
+        lines.append(f"The next start names {len(found) - _NAMED} more, once these are trusted.")
+    return [wording.Message("Holdfast: " + "\n".join(lines), to_user=True)] if lines else []
+
+
+def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
+    """Tell the user about state files that could not be read, once in a session for each (I001-11)."""
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    new = [each for each in found.problems if not was_told(project, conversation, _UNREADABLE, str(each.path))]
+    if not new:
+        return []
+    said = problem(project, new[0])
+    if len(new) > 1:
+        others = wording.count(len(new) - 1, "other file")
+        said = f"{said}. {others} could not be read; `holdfast doctor` names all"
+    else:
+        said = wording.with_remedy(said)
+    message = wording.Message(f"Holdfast: {said}.", to_user=True)
+    return [once(project, conversation, _UNREADABLE, [str(each.path) for each in new], message)]
+
+
+def omitted(event: Event, context: Context, found: Found) -> list[Message]:
+    """Tell the user, once in a session, how many state files an event left out, and why."""
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    if not found.left or was_told(project, conversation, _OMITTED):
+        return []
+    text = f"Holdfast read only the newest state files here and left out {wording.count(found.left, 'older one')}"
+    if found.cut:
+        left = wording.count(found.left, "other state file")
+        text = f"Holdfast: the search for workflows ended after {manyfiles.SEARCH_TIMEOUT_S:g} s, with {left} left out"
+    text = f"{text}. This session's own workflow is always read. `holdfast list` shows all."
+    return [once(project, conversation, _OMITTED, [""], wording.Message(text, to_user=True))]
+
+
+def left_alone(event: Event, context: Context) -> list[Message]:
+    """Tell the user, once in a session, about other programs' files that Holdfast works on after a command."""
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    if was_told(project, conversation, _LEFT_ALONE):
+        return []
+    found = registry.convertible(Workspace.of(project))
+    lines = [f"{each.path} {each.meaning}. To work on one, run: {each.remedy}" for each in found]
+    message = wording.Message("Holdfast: " + "\n".join(lines), to_user=True)
+    return [once(project, conversation, _LEFT_ALONE, [""], message)] if lines else []
+
+
+def problem(project: OpenProject, each: Problem) -> str:
+    """Return a sentence about a file that could not be read, with the reason."""
+    shown = each.path.relative_to(project.root) if each.path.is_relative_to(project.root) else each.path
+    return f"{shown} could not be read: {each.reason}"
+
+
+def vanished(event: Event, context: Context) -> list[Message]:
+    """Tell the user, once for each, about workflows that are ignored because their state file was removed.
+
+    The model isn't told: removing the file is the way in which the requirements have it complete a workflow (R001-19).
+    """
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    keys = pending_keys(project, conversation, GONE)
+    if not keys:
+        return []
+    return [
+        once(project, conversation, GONE, [key], wording.Message(f"Holdfast: {line}", to_user=True))
+        for key in keys
+        if (line := removed_state.line(project, key))
+    ]
+
+
+def was_told(project: OpenProject, conversation: str, topic: str, key: str = "") -> bool:
+    """Return whether a conversation was told something.
+
+    Args:
+        project: the project.
+        conversation: the conversation.
+        topic: what kind of thing it is.
+        key: the key of the workflow that it is about, or what else stands in its place; empty for none.
+    """
+    row = _table(project).one(conversation=conversation, topic=topic, key=key)
+    return row is not None and not row.due
+
+
+def tell(project: OpenProject, conversation: str, topic: str, key: str = "", value: str = "") -> None:
+    """Note that a conversation was told something (`was_told`)."""
+    _put(project, Told(conversation, topic, key, value, due=False, at=clock.stamp()))
+
+
+def owe(project: OpenProject, conversation: str, topic: str, key: str = "") -> None:
+    """Note that a conversation still has to be told something, even if it was told before (`was_told`)."""
+    _put(project, Told(conversation, topic, key, "", due=True, at=clock.stamp()))
+
+
+def pending_keys(project: OpenProject, conversation: str, topic: str) -> list[str]:
+    """Return what a conversation still has to be told of a topic, by keys, in the order in which it was noted."""
+    rows = _table(project).where(conversation=conversation, topic=topic, due=True)
+    # Sorted here: asked for an order by time, SQLite would go through the rows of all conversations.
+    return [row.key for row in sorted(rows, key=lambda row: (row.at, row.key))]
+
+
+def unread_files(project: OpenProject, conversation: str) -> list[str]:
+    """Return the paths of the state files of which a conversation was told that they could not be read."""
+    return [row.key for row in _table(project).where(conversation=conversation, topic=_UNREADABLE)]
+
+
+def once(
+    project: OpenProject, conversation: str, topic: str, keys: Sequence[str], message: wording.Message
+) -> wording.Message:
+    """Return a message that counts as told (`tell`), under each of some keys, once it is delivered."""
+
+    def delivered() -> None:
+        if message.on_delivered:
+            message.on_delivered()
+        for key in keys:
+            tell(project, conversation, topic, key)
+
+    return message._replace(on_delivered=delivered)
+
+
+def note_printed(project: OpenProject, mark: str, workflow: str) -> None:
+    """Note that the guidance of the workflow with this key was printed in a terminal; `mark` is its digest."""
+    tell(project, "", _PRINTED, mark, workflow)
+
+
+def printed(project: OpenProject, marks: Iterable[str]) -> list[str]:
+    """Return the keys of the workflows whose guidance was printed under these marks."""
+    return [row.value for row in _table(project).by("key", marks, conversation="", topic=_PRINTED).values()]
+
+
+def last_value(project: OpenProject, conversation: str, topic: str, key: str) -> str | None:
+    """Return the value with which a conversation was told something last; None if it never was."""
+    row = _table(project).one(conversation=conversation, topic=topic, key=key)
+    return row.value if row else None
+
+
+def recipients(project: OpenProject, topic: str, key: str) -> list[Told]:
+    """Return what the conversations of this worktree were told of a topic and a key, the last told first."""
+    found = _table(project).where(topic=topic, key=key, order="at DESC, conversation")
+    here = project.ledger.table(Conversation).by("id", [row.conversation for row in found])
+    return [row for row in found if row.conversation not in here or here[row.conversation].worktree == project.worktree]
+
+
+def _table(project: OpenProject) -> Table[Told]:
+    return project.ledger.table(Told)
+
+
+def _put(project: OpenProject, row: Told) -> None:
+    _table(project).put(row)
+    _table(project).prune("at", LIMIT)

@@ -1,0 +1,146 @@
+"""Tell a session of unfinished work that no live session owns. It isn't told to begin: it owns what it acts on."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError, command_line
+from holdfast.sessions import contents, conversations, messages, owners, saving
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import guidance, registry, typed_names, verbs, wording
+from holdfast.workflow.wording import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.sessions.hook import Context, Event
+    from holdfast.workflow.model import Workflow
+
+LIMIT_CHARS = 600  # characters of an offer
+STEP_LIMIT_CHARS = 100  # characters of the next step
+_FIRST = "What the user asks comes first."
+_WORDS = {  # by whether they are plans and whether they are several: before and after them
+    (False, False): (
+        "Unfinished workflow in this project.",
+        f"{_FIRST} `{{show}}` prints all of it, and `{{next}}` continues it in this session.",
+    ),
+    (False, True): (
+        "Unfinished workflows in this project.",
+        f"{_FIRST} `holdfast show NAME` prints one, and `holdfast next NAME` continues it in this session.",
+    ),
+    (True, False): ("Plan in progress in this project.", f"{_FIRST} {wording.TAKE_UP.format('it')}"),
+    (True, True): ("Plans in progress in this project.", f"{_FIRST} {wording.TAKE_UP.format('one')}"),
+}
+_LOST = "Another session continues this workflow now."
+_BACK = "Leave it alone unless the user asks. `holdfast resume NAME --anyway` takes it back."
+_MARK = re.compile(wording.OPEN.replace(wording.UNMARKED, "([0-9a-f]{12})"))
+
+
+def announce_unfinished(event: Event, context: Context) -> list[Message]:
+    """Tell the user and, if somebody attends the session, the model about unfinished workflows (I001-12).
+
+    They are those that no other live session owns and that this machine's ledger knows or that are fresh. What is
+    withheld is told too (`messages.withheld`).
+
+    `event` is a `SessionStart`.
+    """
+    project = Workspace.of(context.project)
+    conversation = conversations.of(project, event.session_id)
+    plans = saving.take_over(project, conversation)
+    found = registry.candidates(project, conversation)
+    told = messages.withheld(event, context, found)
+    waiting = _waiting(project, conversation, found.workflows)
+    if waiting:
+        more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
+        show = _command("show", waiting[0], found.workflows)
+        line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `{show}` shows it."
+        told.append(Message(line, to_user=True))
+    if not project.client.attended(context.environ):
+        return told
+    names = [each.key for each in waiting] or plans
+    if getattr(event, "source", "") != "clear":  # after /clear the model has forgotten what it was told
+        names = [each for each in names if not messages.was_told(project, conversation, messages.OFFERED, each)]
+    if names:
+        offer = _offer(waiting or names, found.workflows)
+        told.append(messages.once(project, conversation, messages.OFFERED, names, offer))
+    return told
+
+
+def renewed(event: Event, context: Context) -> list[Message]:
+    """Tell the model at a prompt which workflows another session took over, and which have no owner since.
+
+    `event` is a `UserPromptSubmit`.
+    """
+    project = Workspace.of(context.project)
+    conversation = conversations.of(project, event.session_id)
+    changed = owners.changes_since(project, conversation, messages.OFFERED)
+    if not changed:
+        return []
+    among = registry.with_keys(project, changed).workflows
+    found = [each for each in among if each.key in changed]
+    holders = owners.holders(project, found)
+    others = [each for each in found if holders[each.key] != conversation]
+    lost = [guidance.line(each) for each in others if holders[each.key] and changed[each.key]]
+    told = [Message(f"{wording.fenced(_LOST, lost)}\n{_BACK}")] if lost else []
+    if project.client.attended(context.environ) and (waiting := _waiting(project, conversation, others)):
+        told.append(_offer(waiting, among))
+    if not told:
+        for key in changed:
+            messages.tell(project, conversation, messages.OFFERED, key)
+    return [messages.once(project, conversation, messages.OFFERED, list(changed), each) for each in told]
+
+
+def received(event: Event, context: Context, prompt: str) -> None:
+    """Make a session the owner of the workflow whose printed guidance its prompt contains, whichever session owned it.
+
+    Args:
+        event: a `UserPromptSubmit`.
+        context: its context.
+        prompt: the prompt.
+    """
+    marks = dict.fromkeys(_MARK.findall(prompt))
+    keys = messages.printed(context.project, marks) if marks else []
+    conversation = conversations.of(context.project, event.session_id) if keys else ""
+    for each in registry.with_keys(Workspace.of(context.project), keys).workflows if keys else ():
+        if each.key in keys and not each.finished:
+            owners.own(context.project, each, conversation)
+
+
+def _waiting(project: Workspace, conversation: str, workflows: Sequence[Workflow]) -> list[Workflow]:
+    """Return the unfinished workflows to tell a conversation of: its own or, if it has none, those of no live one."""
+    unfinished = [each for each in owners.by_rank(workflows) if each.resumable]
+    holders = owners.holders(project, unfinished)
+    if own := [each for each in unfinished if holders[each.key] == conversation]:
+        return own
+    others = conversations.live_others(project, conversation)
+    free = [each for each in unfinished if holders[each.key] not in others]
+    known = contents.seen_at(project, {each.path: each.raw for each in free})
+    fresh = {each.key for each in owners.fresh_ones(project, free)}
+    return [each for each in free if holders[each.key] or each.path in known or each.key in fresh]
+
+
+def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message:
+    """Return the message about workflows, which are named as `among` the project's, or the paths of plans."""
+    first, several = work[0], len(work) > 1
+    lines = [each if isinstance(each, str) else guidance.line(each) for each in work]
+    lead, ways = _WORDS[isinstance(first, str), several]
+    if not several and not isinstance(first, str):
+        ways = ways.format_map({verb: _command(verb, first, among) for verb in ("show", "next")})
+        with suppress(HoldfastError):  # another package's format failed
+            if step := verbs.step(first):
+                room = LIMIT_CHARS - len(f"{wording.fenced(lead, [*lines, 'Next step: …'])}\n{ways}")
+                lines.append(f"Next step: {wording.one_line(step.text, min(STEP_LIMIT_CHARS, room))}")
+    text = f"{wording.fenced(lead, lines)}\n{ways}"
+    for shown in range(len(lines) - 1, 0, -1):
+        if len(text) <= LIMIT_CHARS:
+            break
+        more = f"+{len(lines) - shown} more{'' if isinstance(first, str) else ' (`holdfast list`)'}"
+        text = f"{wording.fenced(lead, [*lines[:shown], more])}\n{ways}"
+    return Message(text)
+
+
+def _command(verb: str, workflow: Workflow, among: Sequence[Workflow]) -> str:
+    """Return a command about one workflow, which holds while there are others."""
+    return command_line(verb, min(typed_names.short(workflow, among), workflow.id, key=len))

@@ -1,0 +1,250 @@
+"""Owners: which conversation owns each workflow."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+from holdfast.errors import LedgerError
+from holdfast.files.redact import redact
+from holdfast.memory import log
+from holdfast.memory.rows import Told, WorkflowRow
+from holdfast.sessions import contents, conversations
+from holdfast.workflow.wording import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from holdfast.memory.store import Table
+    from holdfast.project import OpenProject
+    from holdfast.workflow.model import Workflow
+
+NAMED = 16  # workflows of each kind that `lately` names
+OWNED = 64  # workflows of a conversation that its events look for
+
+
+def own(project: OpenProject, workflow: Workflow, conversation: str) -> None:
+    """Make a conversation the owner of a workflow, whoever owned it. For its owner, only the branch is updated."""
+    _set(project, workflow, conversation, branch=project.branch or "")
+
+
+def begin(project: OpenProject, workflow: Workflow, conversation: str | None) -> None:
+    """Give a new workflow to the conversation whose shell started it, or to nobody if a person did in a terminal.
+
+    Attended sessions are then told of it as they start or at their next prompt.
+    """
+    if conversation:
+        own(project, workflow, conversation)
+    else:
+        release(project, workflow, by_hand=True)
+
+
+def release(project: OpenProject, workflow: Workflow, *, by_hand: bool = False) -> None:
+    """Remove a workflow's owner: attended sessions are told of it, and the one that acts on it owns it.
+
+    `by_hand` means that somebody asked for this, which makes it fresh (`fresh`).
+    """
+    if by_hand or owner(project, workflow):
+        _set(project, workflow, "", branch="", released_at=clock.stamp())
+
+
+def take(project: OpenProject, workflow: Workflow, conversation: str) -> None:
+    """Make a conversation that works on a workflow its owner, unless another live one owns it or goes first."""
+    live = conversations.live_others(project, conversation)
+    holder = owner(project, workflow)
+    if holder == conversation or (holder not in live and conversation in takers(project, conversation, live)):
+        own(project, workflow, conversation)
+
+
+def owner(project: OpenProject, workflow: Workflow) -> str | None:
+    """Return the conversation that owns a workflow; None for none."""
+    return holders(project, (workflow,))[workflow.key]
+
+
+def holders(project: OpenProject, workflows: Iterable[Workflow]) -> dict[str, str | None]:
+    """Return the conversation that owns each workflow, None for none, by the workflow's key."""
+    keys = [each.key for each in workflows]
+    rows = _rows(project, keys)
+    return {key: rows[key].owner or None if key in rows else None for key in keys}
+
+
+def all_owners(project: OpenProject) -> set[str]:
+    """Return the conversations that own a workflow, those included that the ledger knows nothing else of."""
+    return {str(row["owner"]) for row in project.ledger.rows("SELECT DISTINCT owner FROM workflows WHERE owner > ''")}
+
+
+def keys(project: OpenProject, conversation: str) -> list[str]:
+    """Return the keys of all workflows that a conversation owns, those first that it got last."""
+    return [each.workflow for each in _owned(project, conversation, -1)]
+
+
+def owned(project: OpenProject, conversation: str) -> list[str]:
+    """Return the keys of the workflows that a conversation owns, up to the `OWNED` that it got last.
+
+    The ledger never forgets an owner, so a session that a project resumes for a year may own a thousand.
+    """
+    return [each.workflow for each in _owned(project, conversation, OWNED)]
+
+
+def keys_without_file(project: OpenProject, conversation: str) -> list[str]:
+    """Return the keys of workflows that a conversation owns and whose file is gone, completed ones included."""
+    found = [each.workflow for each in _owned(project, conversation, NAMED)]
+    return [each for each in found if not (project.root / each.partition(":")[2].rpartition("#")[0]).exists()]
+
+
+def lately(project: OpenProject, conversation: str) -> list[str]:
+    """Return the keys of the workflows that a conversation owns, then of those whose owner changed lately.
+
+    Lately means within `freshness_days`. There are up to `NAMED` of each kind, the latest first, and none at all if the
+    ledger can't be read.
+    """
+    rows: list[WorkflowRow] = []
+    with suppress(LedgerError):
+        rows += _owned(project, conversation, NAMED)
+        for condition, column in (("owner > '' AND since >= ?", "since"), ("released_at >= ?", "released_at")):
+            rows += _table(project).where(
+                condition, _cutoff(project), worktree=project.worktree, order=f"{column} DESC", limit=NAMED
+            )
+    return list(dict.fromkeys(each.workflow for each in rows))
+
+
+def branch(project: OpenProject, workflow: Workflow) -> str:
+    """Return the branch that was checked out when a session last worked on a workflow; empty if unknown."""
+    row = _rows(project, [workflow.key]).get(workflow.key)
+    return row.branch if row else ""
+
+
+def changes_since(project: OpenProject, conversation: str, topic: str) -> dict[str, bool]:
+    """Return the workflows that lately lost their owner, or were this conversation's, and were not told since.
+
+    Args:
+        project: the project.
+        conversation: the conversation to tell.
+        topic: the topic under which it is told (`messages`).
+
+    Returns:
+        Whether the workflow was this conversation's, by the workflow's key. Lately means within `freshness_days`.
+    """
+    table, since, found = _table(project), _cutoff(project), dict[str, bool]()
+    released = table.where("released_at >= ?", since, worktree=project.worktree)
+    lost = table.where("since >= ?", since, worktree=project.worktree, previous_owner=conversation)
+    told = project.ledger.table(Told)
+    for rows, column in ((released, "released_at"), (lost, "since")):
+        known = told.by("key", [each.workflow for each in rows], conversation=conversation, topic=topic)
+        for row in rows:
+            if row.workflow not in known or known[row.workflow].at < getattr(row, column):
+                found[row.workflow] = found.get(row.workflow, False) or row.previous_owner == conversation
+    return found
+
+
+def _table(project: OpenProject) -> Table[WorkflowRow]:
+    return project.ledger.table(WorkflowRow)
+
+
+def _rows(project: OpenProject, keys: Collection[str]) -> dict[str, WorkflowRow]:
+    """Return what is known of workflows, by their keys."""
+    # Without any, the ledger isn't opened.
+    return _table(project).by("workflow", keys, worktree=project.worktree) if keys else {}
+
+
+def _owned(project: OpenProject, conversation: str, most: int) -> list[WorkflowRow]:
+    if not conversation:
+        return []
+    return _table(project).where(worktree=project.worktree, owner=conversation, order="since DESC", limit=most)
+
+
+def _cutoff(project: OpenProject) -> str:
+    return clock.stamp(clock.now() - timedelta(days=project.config.freshness_days))
+
+
+def _set(project: OpenProject, workflow: Workflow, conversation: str, **values: str) -> None:
+    """Set a workflow's owner, empty for nobody, and other columns."""
+    table, place = _table(project), WorkflowRow(project.worktree, workflow.key)
+    with project.ledger.transaction():
+        table.add(place)
+        row = table.one(worktree=place.worktree, workflow=place.workflow) or place
+        before = row.owner
+        if before != conversation:
+            previous = before or row.previous_owner
+            values |= {"owner": conversation, "previous_owner": previous, "since": clock.stamp()}
+        table.update(dict(values), worktree=place.worktree, workflow=place.workflow)
+        if before == conversation and conversation:
+            return
+        what = "ownership changed" if conversation else "released" if before else "no owner yet"
+        log.note(
+            project,
+            "owner",
+            what,
+            conversation=conversation,
+            workflow=workflow.key,
+            title=redact(clean(workflow.title)),
+            data={"previous_owner": before or None},
+        )
+
+
+def takers(project: OpenProject, conversation: str, live: Collection[str]) -> set[str]:
+    """Return who of a conversation and the other live ones may get a workflow that none of them owns.
+
+    Those are the attended ones. Only if no session is attended do unattended ones (`claude -p`, the SDK) count.
+    """
+    everyone = {conversation, *live}
+    return (conversations.attended(project, everyone) if live else everyone) or everyone
+
+
+def may_move(project: OpenProject, conversation: str, workflows: Iterable[Workflow]) -> list[Workflow]:
+    """Return what a conversation may save and move: its own and, if only it may take any, all fresh free workflows."""
+    every = list(workflows)
+    holder = holders(project, every)
+    live = conversations.live_others(project, conversation)
+    others = [each for each in every if holder[each.key] not in (conversation, *live)]
+    alone = takers(project, conversation, live) == {conversation}
+    free = {each.key for each in fresh_ones(project, others)} if alone else ()
+    return [each for each in every if holder[each.key] == conversation or each.key in free]
+
+
+def fresh(project: OpenProject, workflow: Workflow) -> bool:
+    """Return whether a workflow changed recently enough to be restored without being asked for (`fresh_ones`)."""
+    return bool(fresh_ones(project, (workflow,)))
+
+
+def fresh_ones(project: OpenProject, workflows: Iterable[Workflow]) -> list[Workflow]:
+    """Return the workflows that changed recently enough to be restored without being asked for.
+
+    The age counts from a workflow's last change (`changed_at`) or, if later, from when it was last released for the
+    next session. `freshness_days` is the limit.
+    """
+    every = list(workflows)
+    if not every:
+        return []  # without opening the ledger
+    rows = _rows(project, [each.key for each in every])
+    released = [rows[each.key].released_at if each.key in rows else "" for each in every]
+    times = map(max, _changed_at(project, every), released)
+    now, longest = clock.now(), timedelta(days=project.config.freshness_days)
+    moments = zip(every, map(clock.parse, times), strict=True)
+    return [each for each, moment in moments if moment is None or now - moment <= longest]
+
+
+def changed_at(project: OpenProject, workflow: Workflow) -> str:
+    """Return when a workflow was last changed (UTC stamp).
+
+    This is when the ledger first saw its present content or, if it never did, what the file tells (`model.changed`,
+    I001-10). For an untouched copy of a plan, it is the plan's own time.
+    """
+    return _changed_at(project, (workflow,))[0]
+
+
+def _changed_at(project: OpenProject, workflows: Collection[Workflow]) -> list[str]:
+    """Return when each workflow was last changed (`changed_at`)."""
+    seen = contents.seen_at(project, {each.path: each.raw for each in workflows if not each.plan_at})
+    return [each.plan_at or seen.get(each.path) or each.updated_at for each in workflows]
+
+
+def by_rank(workflows: Iterable[Workflow]) -> list[Workflow]:
+    """Return workflows with the newest first: those made by agents before those from plans (I001-9), then by time.
+
+    Workflows of the same time are ordered by name, as in every list (I001-10).
+    """
+    by_name = sorted(workflows, key=lambda each: each.ref)
+    return sorted(by_name, key=lambda each: (each.origin == "agent", each.updated_at), reverse=True)

@@ -1,1 +1,0 @@
-"""Which session owns a workflow."""

@@ -1,1 +1,0 @@
-"""What a model has really read, as its transcript shows."""

@@ -1,0 +1,184 @@
+"""Required reading: what a session has really read of it, and whether the model still has it in its context."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from holdfast import capture
+from holdfast.errors import LedgerError
+from holdfast.sessions import conversations, file_contents, owners, read_results, reads
+from holdfast.workflow import facts, wording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from holdfast.memory.rows import Read
+    from holdfast.project import OpenProject
+    from holdfast.sessions.file_contents import Look
+    from holdfast.sessions.hook import Context, Event
+    from holdfast.workflow.model import Workflow
+
+Change = Literal["unchanged", "changed", "missing", "never read", "not checked", "outside the project"]
+INLINE_LIMIT_UNITS = 1_500  # UTF-16 units of a file that may be inlined
+
+
+class RequiredFile(NamedTuple):
+    """What is known of one required file.
+
+    Attributes:
+        entry: the workflow's entry, with its `@`.
+        path: its path, links resolved: relative to the root, or absolute if it is outside.
+        change: how it differs from what this session last read whole. `not checked` is a folder, a pattern, or a file
+            that is too large or can't be read.
+        in_context: whether it was read, or attached again by the client, since the last compaction.
+        inlined: whether it is in context only because Holdfast's guidance held it.
+        refused: whether a Read of it has failed since the last compaction.
+    """
+
+    entry: str
+    path: str
+    change: Change
+    in_context: bool = False
+    inlined: bool = False
+    refused: bool = False
+
+    @property
+    def inside(self) -> bool:
+        """Whether it is inside the project, links resolved."""
+        return not self.path.startswith("/")
+
+    @property
+    def due(self) -> bool:
+        """Whether it can be read and the model has not done so since the last compaction.
+
+        A file that changed after it was read counts as read: the client itself tells the model about the change.
+        """
+        return self.change in ("unchanged", "changed", "never read") and not self.in_context
+
+    @property
+    def holds(self) -> bool:
+        """Whether edits wait for it: it is due, not refused, and in the project (else a Read may not be permitted)."""
+        return self.due and not self.refused and self.inside
+
+
+def own_workflow(project: OpenProject, conversation: str, workflows: Iterable[Workflow]) -> Workflow | None:
+    """Return the unfinished workflow that a conversation owns, of several the newest; its reading concerns it.
+
+    It owns what it started or wrote, and what was restored into it. Another one's workflow asks nothing of it.
+    """
+    resumable = [each for each in workflows if each.resumable]
+    holders = owners.holders(project, resumable)
+    return next(iter(owners.by_rank(each for each in resumable if holders[each.key] == conversation)), None)
+
+
+def states(project: OpenProject, conversation: str, workflow: Workflow) -> dict[str, RequiredFile]:
+    """Return, for each entry of a workflow's required reading, what a session has read of it.
+
+    The session's transcript is searched too. With `reading = "off"`, or without a usable ledger, every file that exists
+    counts as never read. Never raises.
+    """
+    looks = dict(file_contents.looks(project, workflow.reading[: facts.ENTRIES]))
+    rows: Mapping[str, Read] = {}
+    now = 0
+    if project.config.reading != "off" and looks:
+        try:
+            read_results.settle(project, conversation, looks.values())
+            rows, now = reads.rows(project, conversation), reads.reader(project, conversation).compactions
+        except LedgerError:
+            rows = {}
+    return {entry: _state(entry, look, rows.get(look.path), now) for entry, look in looks.items()}
+
+
+def files(known: Mapping[str, RequiredFile]) -> Callable[[str], str | None]:
+    """Return a function that gives an entry's `change`, or None if the file was never read."""
+
+    def word(entry: str) -> str | None:
+        state = known.get(entry)
+        return state.change if state and state.change != "never read" else None
+
+    return word
+
+
+def contents(project: OpenProject, known: Mapping[str, RequiredFile]) -> list[tuple[str, str]]:
+    """Return the entries whose files guidance may hold whole, each with its text.
+
+    A file counts if it is small, is text, is inside the project with no link out of it, has the very content that this
+    session has read, isn't in the model's context anyway, and isn't excluded from capture.
+    """
+    found = []
+    for entry, state in known.items():
+        wanted = state.change == "unchanged" and state.inside and capture.allowed(project.config, state.path)
+        if wanted and (state.inlined or not state.in_context):
+            look = file_contents.look(project, state.path, 4 * INLINE_LIMIT_UNITS)
+            text = _small_text(look)
+            if text:
+                found.append((entry, text))
+    return found
+
+
+def inlined(project: OpenProject, conversation: str, known: Mapping[str, RequiredFile], entries: Iterable[str]) -> None:
+    """Note that the model was given guidance that holds the files of these entries."""
+    rows = reads.rows(project, conversation)
+    for path in [known[entry].path for entry in entries]:
+        if path in rows:
+            reads.note(project, conversation, path, rows[path].content, "inlined")
+
+
+def unread(event: Event, context: Context, workflow: Workflow) -> list[RequiredFile] | None:
+    """Return the required reading of a workflow that the model has not read since the last compaction.
+
+    Args:
+        event: any event of the main conversation.
+        context: its context.
+        workflow: the workflow.
+
+    Returns:
+        The files, in the workflow's order; None while that is unknown, because the transcript doesn't show yet what the
+        client attached again.
+    """
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    if not read_results.settle(project, conversation, ()):
+        return None
+    return [each for each in states(project, conversation, workflow).values() if each.due]
+
+
+def reading_that_holds(event: Event, context: Context, workflow: Workflow, place: str = "") -> list[RequiredFile]:
+    """Return the required reading that an edit must wait for.
+
+    Edits don't wait for a file that is missing, outside the project, or whose Read failed.
+
+    Args:
+        event: any event of the main conversation.
+        context: its context.
+        workflow: the workflow.
+        place: the file to edit, empty if unknown. Edits of the required files themselves never wait.
+    """
+    conversation = conversations.of(context.project, event.session_id)
+    required = states(context.project, conversation, workflow).values()
+    edited = file_contents.name(context.project, place) if place else None
+    return [] if edited in {each.path for each in required} else [each for each in required if each.holds]
+
+
+def _state(entry: str, look: Look, row: Read | None, now: int) -> RequiredFile:
+    if look.data is None:
+        return RequiredFile(entry, look.path, look.absence)
+    if row is None or not row.content:
+        return RequiredFile(entry, look.path, "never read", refused=row is not None and row.refused == now)
+    return RequiredFile(
+        entry,
+        look.path,
+        "unchanged" if row.content == look.digest else "changed",
+        in_context=row.compaction == now,
+        inlined=row.how == "inlined",
+        refused=row.refused == now,
+    )
+
+
+def _small_text(look: Look) -> str:
+    """Return a file's text if it may be inlined; empty if it is too large, is no text, or is blank."""
+    try:
+        (look.data or b"").decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
+    small = wording.units(look.text) <= INLINE_LIMIT_UNITS and "\0" not in look.text
+    return look.text if small and look.text.strip() else ""

@@ -1,0 +1,178 @@
+"""Select the workflow that a command is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+from holdfast.errors import ChoiceError, HoldfastError, LedgerError, command_line
+from holdfast.sessions import archive, conversations, owners, saving
+from holdfast.workflow import registry, wording
+from holdfast.workflow.typed_names import named, short
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from holdfast.sessions.archive import Archived
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.model import Found, Workflow
+
+
+LISTED = 10  # workflows that an error message names
+
+
+def select(
+    project: Workspace,
+    wanted: str | None,
+    conversation: str | None,
+    *,
+    whole: bool = False,
+    anyway: bool = False,
+    ended: bool = False,
+) -> Workflow:
+    """Return the workflow that a command names or, if it names none, the current one.
+
+    Args:
+        project: the project.
+        wanted: an id, a title (in any spelling), a path or the unambiguous beginning of an id or title; None means the
+            current workflow.
+        conversation: the one that asks, None for a person. Its own workflow is the current one. Another live session's
+            never is, except with `anyway`.
+        whole: whether only a whole id, title or path counts, as for a command that changes the workflow.
+        anyway: whether another live session's workflow counts if the session owns none and none is free to it.
+        ended: whether the command is also about workflows that are over, so that the message lists those if there are
+            no others.
+
+    Raises:
+        HoldfastError: there is none, or it could be several; the message lists them.
+    """
+    saving.take_over(project, conversation or "")
+    found = registry.all_found(project)
+    workflows, unread = found.workflows, unreadable(found)
+    if wanted is not None:
+        return _named(project, workflows, wanted, whole, unread)
+    own, free = candidates(project, workflows, conversation)
+    if own:
+        return own[0]
+    unfinished = _waiting(workflows)
+    if ended and not unfinished and (over := _archive(project)):
+        raise _choice(f"no workflow is unfinished{unread}; name one that is over", [each.workflow for each in over])
+    taken = len(unfinished) - len(free)
+    if not taken or (anyway and not free):
+        return _only(unfinished, "unfinished", workflows, unread)
+    if not free:
+        raise _choice(f"no workflow is free for this session; {_taken(taken)}", unfinished)
+    return _only(free, f"free for this session ({_taken(taken)})", unfinished, unread)
+
+
+def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archived | None:
+    """Return the archived workflow that is named, the latest of several. None if there is none, or no usable ledger."""
+    rows = _archive(project)
+    found = named([each.workflow for each in rows], wanted, whole=whole)
+    return next((each for each in rows if each.workflow in found[:1]), None)
+
+
+def _archive(project: Workspace) -> list[Archived]:
+    """Return the archived workflows, the latest first; none without a usable ledger."""
+    try:
+        return archive.entries(project)
+    except LedgerError:
+        return []
+
+
+def anywhere(project: Workspace, wanted: str, *, whole: bool = False) -> tuple[Workflow, str]:
+    """Return the workflow that is named, archived ones included, and the worktree it is, or was, in.
+
+    Raises:
+        HoldfastError: there is none, or it could be several.
+    """
+    try:
+        return select(project, wanted, None, whole=whole), project.worktree
+    except HoldfastError:
+        found = archived(project, wanted, whole=whole)
+        if found is None:
+            raise
+        return found.workflow, found.worktree
+
+
+def candidates(
+    project: Workspace, workflows: Iterable[Workflow], conversation: str | None
+) -> tuple[list[Workflow], list[Workflow]]:
+    """Return the unfinished workflows that may be the current one: the session's own, and those free to it.
+
+    A paused workflow counts only if all are paused. Another live session's workflow isn't free to a session; to a
+    person (None) all are free.
+    """
+    unfinished = _waiting(workflows)
+    if conversation is None:
+        return [], unfinished
+    owner = owners.holders(project, unfinished)
+    others = conversations.live_others(project, conversation)
+    own = [each for each in unfinished if owner[each.key] == conversation]
+    return own, [each for each in unfinished if owner[each.key] not in others]
+
+
+def _waiting(workflows: Iterable[Workflow]) -> list[Workflow]:
+    unfinished = [each for each in workflows if not each.finished]
+    return [each for each in unfinished if each.resumable] or unfinished
+
+
+def unreadable(found: Found) -> str:
+    """Return what to say of files that cannot be read where no workflow is found: one may be the one that is meant."""
+    if not found.problems:
+        return ""
+    first, more = found.problems[0], len(found.problems) - 1
+    others = f", nor can {more} more" if more else ""
+    return f"; {wording.with_remedy(f'{first.path} cannot be read: {first.reason}{others}')}"
+
+
+def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole: bool, unread: str) -> Workflow:
+    found = named(workflows, wanted, whole=True)
+    over = None if found else archived(project, wanted, whole=True)  # a whole name beats a beginning
+    found = found or ([] if over else named(workflows, wanted))
+    over = over or (None if found else archived(project, wanted))
+    if over is not None:
+        raise HoldfastError(
+            f"{quoted(over.workflow.title)} was {over.workflow.word} at {clock.minute(over.completed_at)}; "
+            f"`{command_line('show', over.workflow.id)}` shows it"
+        )
+    if whole and found and not named(found, wanted, whole=True):
+        raise _choice(f"no workflow is named {quoted(wanted)}; did you mean", found, wanted, workflows)
+    return _only(found, f"named {quoted(wanted)}", workflows, unread, wanted)
+
+
+def _only(
+    candidates: Sequence[Workflow], what: str, workflows: Sequence[Workflow], unread: str, wanted: str | None = None
+) -> Workflow:
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        raise _choice(f"{len(candidates)} workflows are {what}; name one", candidates, wanted, workflows)
+    unfinished = [each for each in workflows if not each.finished]
+    if wanted is not None and (unfinished or workflows):
+        raise _choice(f"no workflow is {what}{unread}; these are here", unfinished or workflows, wanted, workflows)
+    raise HoldfastError(f"no workflow is {what}{unread}; `holdfast start TITLE` starts one")
+
+
+def _choice(
+    reason: str, candidates: Sequence[Workflow], wanted: str | None = None, among: Sequence[Workflow] = ()
+) -> ChoiceError:
+    """Return the error that lists workflows with what can be typed for each.
+
+    Args:
+        reason: why one has to be named.
+        candidates: the workflows to list.
+        wanted: the name that was given.
+        among: all workflows, from which a name must tell one; the candidates by default.
+    """
+    choices = [(short(each, among or candidates), _label(each)) for each in candidates[:LISTED]]
+    return ChoiceError(reason, choices, more=max(len(candidates) - LISTED, 0), wanted=wanted)
+
+
+def _label(workflow: Workflow) -> str:
+    return f"{quoted(workflow.title, 60)}, {workflow.word}, {workflow.progress_text}"
+
+
+def _taken(count: int) -> str:
+    return "1 belongs to another live session" if count == 1 else f"{count} belong to other live sessions"

@@ -1,0 +1,207 @@
+"""The guidance of a workflow for one session: its file, with what the ledger knows of its agents and reading."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast import capture
+from holdfast.files.redact import redact
+from holdfast.sessions import (
+    agent_results,
+    compactions,
+    conversations,
+    deliveries,
+    messages,
+    owners,
+    required,
+    summaries,
+)
+from holdfast.sessions import agents as launched
+from holdfast.workflow import guidance, wording
+from holdfast.workflow.todos import digest
+from holdfast.workflow.wording import Message, units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from holdfast.clients.client import Todo, Trail
+    from holdfast.memory.rows import Agent, Compaction
+    from holdfast.project import OpenProject
+    from holdfast.sessions.arbitration import Verdict
+    from holdfast.sessions.hook import Context, Event
+    from holdfast.sessions.required import RequiredFile
+    from holdfast.workflow.guidance import Guidance
+    from holdfast.workflow.model import Workflow
+
+
+AGENTS = 10  # ended agents that are described, the latest first
+
+
+class GivenBack(NamedTuple):
+    """The guidance, and the state of each required reading when it was made (`required_files.states`)."""
+
+    guidance: Guidance
+    known: Mapping[str, RequiredFile]
+
+
+def compile(
+    project: OpenProject,
+    conversation: str,
+    workflow: Workflow,
+    *,
+    others: Sequence[Workflow] = (),
+    todos: Sequence[Todo] = (),
+    notes: Sequence[str] = (),
+    recap: str = "",
+    compacted: bool = False,
+) -> GivenBack:
+    """Write the sidecar and return the guidance that points to it.
+
+    Args:
+        project: the project.
+        conversation: the one that gets it; empty if that is not known yet.
+        workflow: the workflow.
+        others: workflows that get a line each.
+        todos: the session's open to-dos; those that represent the workflow's phases are left out.
+        notes: further notes about it, a line each.
+        recap: the client's own summary; what it has word for word is shortened in the guidance.
+        compacted: whether a compaction is the reason; the client itself names running agents then.
+    """
+    titles = {phase.title for phase in workflow.phases}
+    known = required.states(project, conversation, workflow)
+    agents = [each for each in launched.waiting(project, conversation) if each.workflow in ("", workflow.key)]
+    agents = [each for each in agents if not compacted or each.unused]
+    made = guidance.compile(
+        workflow,
+        root=project.root,
+        others=others,
+        own_todos=[each._replace(text=redact(each.text)) for each in todos if each.text not in titles],
+        agents=agent_lines(agents),
+        notes=notes,
+        files=required.files(known),
+        contents=required.contents(project, known),
+        recap=recap,
+        compacted=compacted,
+        beside=capture.allowed(project.config, workflow.path),
+    )
+    return GivenBack(made, known)
+
+
+def trail(project: OpenProject, event: Event, compaction: Compaction | None) -> Trail:
+    """Return what a session did, by its transcript, without what the user excludes from capture.
+
+    Where the compaction changed the session's id or its transcript, or the event names none, it is the one that was
+    announced (`compaction`), or that was named before.
+    """
+    own = event.transcript_path or conversations.transcript(project, conversations.of(project, event.session_id))
+    before = compaction.transcript if compaction else ""
+    config = project.config
+    mask = partial(capture.event, config) if config.exclude or config.exclude_patterns else None
+    return project.transcripts.trail(*dict.fromkeys(each for each in (before, own) if each), mask=mask)
+
+
+def restore(
+    event: Event,
+    context: Context,
+    workflow: Workflow,
+    verdict: Verdict,
+    notes: Sequence[str],
+    *,
+    compacted: bool,
+    compaction: Compaction | None = None,
+) -> Message:
+    """Give a session the guidance of its workflow, and store the delivery first.
+
+    Args:
+        event: a `SessionStart`, or the `UserPromptSubmit` that gives what a `SessionStart` could not.
+        context: its context.
+        workflow: the workflow, which becomes the session's own.
+        verdict: the verdict that chose it.
+        notes: further notes about it, a line each.
+        compacted: whether a compaction is the reason.
+        compaction: that compaction, if it is known.
+    """
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    branch = owners.branch(project, workflow)
+    owners.own(project, workflow, conversation)
+    recap = summaries.take_summary(project, conversation)
+    agent_results.catch_up(project, conversation, event.transcript_path)
+    notes = list(notes)
+    if unread := workflow.key in messages.pending_keys(project, conversation, messages.UNREAD):
+        notes.append("required reading may be missing: CLAUDE.local.md wasn't read to its end (`holdfast explain`)")
+    if branch and branch != project.branch:
+        notes.append(f"last worked on in branch {branch!r}; this is {project.branch or 'a detached head'!r}")
+    holders = owners.holders(project, verdict.others)
+    others = [each for each in verdict.others if not each.finished or holders[each.key] == conversation]
+    todos = trail(project, event, verdict.compaction).todos
+    back = compile(
+        project, conversation, workflow, others=others, todos=todos, notes=notes, recap=recap, compacted=compacted
+    )
+    made = back.guidance
+    if compaction is None and getattr(event, "source", "") == "compact":
+        compaction = compactions.note_unannounced(project, conversation, workflow)
+    delivery = deliveries.begin(
+        project,
+        conversation,
+        event=event.hook_event_name,
+        workflow=workflow.key,
+        title=workflow.title,
+        digest=made.mark,
+        characters=units(made.text),
+        omitted=made.omitted,
+        decided_by=verdict.step,
+        transcript=event.transcript_path,
+        compaction=compaction,
+    )
+    if recap and compaction:
+        compactions.count_facts(project, compaction.id, workflow, recap)
+
+    def delivered() -> None:
+        deliveries.written(project, delivery)
+        if unread:
+            messages.tell(project, conversation, messages.UNREAD, workflow.key)
+        required.inlined(project, conversation, back.known, made.inlined)
+        if messages.was_told(project, conversation, messages.TODO_LIST, workflow.key):  # the guidance has the list
+            messages.tell(project, conversation, messages.TODO_LIST, workflow.key, digest(workflow))
+
+    context.log(f"restored {workflow.title!r} ({workflow.ref}), step {verdict.step}", session=event.session_id)
+    return Message(made.text, must_keep=True, on_delivered=delivered)
+
+
+def agent_lines(listed: Iterable[Agent]) -> list[str]:
+    """Return lines about the agents that run, then about those that ended and whose results are not known to be used.
+
+    The same agents give the same lines, because they hold no times.
+    """
+    given = list(listed)
+    told = "is running; don't start it again"
+    running = [f"{_name(each)} {told}{_task(each)}" for each in given if each.status == "running"]
+    ended = sorted((each for each in given if each.unused), key=lambda each: each.ended_at, reverse=True)
+    more = [f"{len(ended) - AGENTS} more have ended: `holdfast show` lists them"] if len(ended) > AGENTS else []
+    return [*running, *(line for each in ended[:AGENTS] for line in _ended(each)), *more]
+
+
+def _ended(agent: Agent) -> list[str]:
+    if agent.state == "missing" and agent.run:
+        return [f"{_name(agent)} was interrupted; SendMessage to its id continues it{_task(agent)}"]
+    how = "has finished" if agent.status == "finished" else "has failed"
+    said = [f"{_name(agent)} {how}; its result is still unused{_task(agent)}"]
+    who = wording.one_line(agent.run, 80)
+    words = (
+        [f"last words of {who}: {wording.quoted(agent.words, wording.VALUE_LIMIT_CHARS)}"]
+        if agent.words.strip()
+        else []
+    )
+    places = [("output", agent.output), ("transcript", agent.transcript)]
+    return [*said, *words, *(f"{what} of {who}: {wording.clean(path)}" for what, path in places if path)]
+
+
+def _name(agent: Agent) -> str:
+    known = agent.description.strip()  # which `_task` has; a phase's id says less
+    phase = f" for {wording.one_line(agent.phase, 80)}" if agent.phase and not known else ""
+    return f"{wording.one_line(agent.agent_type, 80)} ({wording.one_line(agent.run, 80)}){phase}"
+
+
+def _task(agent: Agent) -> str:
+    return f" (launched for {wording.quoted(agent.description)})" if agent.description.strip() else ""

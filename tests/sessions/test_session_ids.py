@@ -1,0 +1,240 @@
+"""A conversation keeps what belongs to it, under whichever session ids the client lets it go on."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.clients.claude import claude
+from holdfast.memory import rows
+from holdfast.memory.rows import Conversation, Read, SessionId, Told
+from holdfast.sessions import agents, conversations, messages, owners
+from tests.commandline import holdfast
+from tests.handmade import ME, OTHER, THIRD, workflow, workspace
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.testing import Fired, HoldfastProject
+
+TRANSCRIPTS = Path(__file__).parent / "transcripts"
+HERE, ELSEWHERE, GONE = str(os.getpid()), str(os.getppid()), str(2**22 + 1)
+
+
+@pytest.fixture
+def process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The client process that sends the events, alone in a list that a test changes."""
+    made = [HERE]
+    monkeypatch.setattr(claude, "process", lambda environ: made[0])
+    return made
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject], process: list[str]) -> HoldfastProject:
+    """A project whose session has a workflow, a finished agent and one that runs."""
+    made = holdfast_project({})
+    made.session = ME
+    begin(made, "startup")
+    made.fire("UserPromptSubmit", prompt="Do it.", prompt_id="first")
+    holdfast("start", "Check", "--phase", "One", root=made.root, session=ME)
+    for name, number in (("Review", 1), ("Measure", 2)):
+        agent = Agent(made, name, number=number)
+        agent.asked["run_in_background"] = True  # type: ignore[index]
+        agent.about_to()
+        agent.launched()
+        agent.started()
+        if number == 1:
+            agent.stopped("All is well.")
+    return made
+
+
+def begin(project: HoldfastProject, source: str, **changes: Any) -> Fired:
+    name = "SessionStart-startup-tui" if source == "startup" else f"SessionStart-{source}"
+    fired = project.fire("SessionStart", name, **changes)
+    assert fired.faults == []
+    return fired
+
+
+def owner(project: HoldfastProject) -> str:
+    (row,) = holdfast("status", "--json", root=project.root).json["workflows"]
+    return str(row["owner"])
+
+
+def relaunched(project: HoldfastProject, name: str) -> str:
+    """Launch an agent again: why it is refused; empty if it isn't."""
+    fired = Agent(project, name, number=9).about_to()
+    return fired.stdout if "permissionDecision" in fired.stdout else ""
+
+
+def test_a_compaction_that_changes_the_id_loses_nothing(project: HoldfastProject) -> None:
+    """Finished agents aren't run again, and reports under the earlier id count."""
+    project.fire("PreCompact", "PreCompact-auto")
+    project.session = OTHER
+    assert "Workflow: Check" in begin(project, "compact").context
+    assert owner(project) == OTHER
+    assert "All is well." in relaunched(project, "Review")
+    assert "is running already" in relaunched(project, "Measure")
+
+    Agent(project, "Measure", number=2, session=ME).stopped("Fast enough.")
+    project.fire("PreCompact", "PreCompact-auto")
+    project.session = THIRD
+    assert "Fast enough." in begin(project, "compact").context
+    rows = holdfast("status", "--json", root=project.root).json
+    assert [each["id"] for each in rows["sessions"]] == [THIRD]
+    assert {each["session"] for each in rows["agents"]} == {THIRD}
+    for beginning in (ME[:8], OTHER[:8], THIRD[:8]):  # any of its ids names it
+        assert "session began" in holdfast("log", "--session", beginning, root=project.root).out
+
+
+def test_after_clear_only_what_is_at_work_goes_on(project: HoldfastProject) -> None:
+    """The workflow and the agent that runs; the model knows nothing else any more."""
+    there = workspace(project.root)
+    messages.tell(there, ME, "a topic")
+    project.fire("SessionEnd", "SessionEnd-clear")
+    project.session = OTHER
+    begin(project, "clear")
+    project.fire("UserPromptSubmit", prompt="Do it.", prompt_id="second")
+
+    assert owner(project) == OTHER
+    assert "is running already" in relaunched(project, "Measure")
+    assert not relaunched(project, "Review")
+    assert not messages.was_told(there, conversations.of(there, OTHER), "a topic")
+
+
+def test_an_earlier_id_resumed_in_the_same_process_goes_on(project: HoldfastProject) -> None:
+    """`/clear`, then `/resume` of what came before."""
+    project.session = OTHER
+    begin(project, "clear")
+    project.session = ME
+    begin(project, "resume")
+
+    there = workspace(project.root)
+    assert [conversations.of(there, each) for each in (ME, OTHER)] == [ME, ME]
+    assert owner(project) == ME
+    assert "is running already" in relaunched(project, "Measure")
+
+
+def test_what_the_old_id_launches_afterwards_stays_its_own(project: HoldfastProject, process: list[str]) -> None:
+    """Resumed in another process, it is a conversation of its own, which owns nothing."""
+    project.session = OTHER
+    begin(project, "clear")
+    project.session, process[0] = ME, ELSEWHERE
+    begin(project, "resume")
+    made = Agent(project, "Fix", number=7)
+    made.about_to()
+    made.launched()
+    made.started()
+
+    there = workspace(project.root)
+    new = conversations.of(there, ME)
+    assert (conversations.of(there, OTHER), conversations.session_id(there, new)) == (ME, ME)
+    assert new != ME
+    assert [each.description for each in agents.list_launched(there, new)] == ["Fix"]
+    assert {each.description for each in agents.list_launched(there, ME)} == {"Review", "Measure"}
+    assert owner(project) == OTHER
+
+
+@pytest.mark.parametrize(("known", "shared"), [("fork", True), ("resume", True), ("fork", False)])
+def test_a_fork_beside_its_original_owns_nothing_of_it(
+    project: HoldfastProject, process: list[str], known: str, shared: bool
+) -> None:
+    """It is a conversation of its own that knows which one it was forked from, as soon as its transcript shows that."""
+    path = str(TRANSCRIPTS / "worked-2.1.329-tasks.jsonl")
+    project.fire("UserPromptSubmit", prompt="Go on.", prompt_id="second", transcript_path=path)
+    project.session, process[0] = OTHER, ELSEWHERE
+    begin(project, known, transcript_path=str(project.root / "not yet.jsonl"))
+    there = workspace(project.root)
+    fork = conversations.get(there, OTHER)
+    assert fork is not None
+    assert fork.forked_from is None
+    path = str(TRANSCRIPTS / f"{'fork' if shared else 'clear'}-2.1.329.jsonl")
+    project.fire("UserPromptSubmit", prompt="Try it.", prompt_id="third", transcript_path=path)
+
+    fork = conversations.get(there, OTHER)
+    assert fork is not None
+    assert (fork.id, fork.forked_from) == (OTHER, ME if shared else "")
+    assert owner(project) == ME
+    assert "Workflow: Check" not in begin(project, "compact", transcript_path=path).context
+    assert owner(project) == ME
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Workspace:
+    """An empty project."""
+    return workspace(tmp_path)
+
+
+def test_no_row_has_to_move(there: Workspace) -> None:
+    """Each table that knows whose a row is says it by the conversation, so another session id changes none of them."""
+    tables = [row for row in rows.TABLES if "conversation" in {each.name for each in fields(row)} and row != SessionId]
+    assert Told in tables
+    for row in tables:
+        kinds = {each.name: each.type for each in fields(row)}
+        there.ledger.table(row).put(row(**{name: 1 if "int" in kind else ME for name, kind in kinds.items()}))
+    owners.own(there, workflow(there.root), ME)
+    conversations.note_event(there, ME)
+    conversations.adopt(there, ME, OTHER)
+
+    assert conversations.of(there, OTHER) == ME
+    assert [row.TABLE for row in tables if not there.ledger.table(row).count(conversation=ME)] == []
+    assert owners.keys(there, ME) == [workflow(there.root).key]
+    assert conversations.session_id(there, ME) == OTHER
+
+
+def test_what_a_new_id_has_before_it_turns_out_to_be_known_is_merged_once(there: Workspace) -> None:
+    """Of what both have, the later counts, and the earlier where the later says nothing."""
+    read = there.ledger.table(Read)
+    for session, content in ((ME, "old"), (OTHER, "new")):
+        conversations.note_event(there, session, transcript=f"/{session}")
+        messages.tell(there, session, "both", "key", content)
+        messages.tell(there, session, content)
+        read.put(Read(session, "a.md", content, compaction=2))
+        agents.record_launch(there, session, "toolu_1", "builder", "a" if session == ME else "", "")
+        conversations.change(there, session, epoch=2, prompt=content)
+    agents.name_run(there, OTHER, "toolu_1", "run")
+    read.put(Read(ME, "b.md", "old", compaction=2))
+    conversations.adopt(there, ME, OTHER)
+    agents.join_duplicates(there, ME)
+
+    assert messages.last_value(there, ME, "both", "key") == "new"
+    assert messages.was_told(there, ME, "old")
+    assert messages.was_told(there, ME, "new")
+    assert {row.path: (row.content, row.compaction) for row in read.where()} == {
+        "a.md": ("new", 2),
+        "b.md": ("old", -1),
+    }
+    (agent,) = agents.list_launched(there, ME)
+    assert (agent.run, agent.workflow) == ("run", "a")
+    (row,) = there.ledger.table(Conversation).where()
+    assert (row.id, row.session, row.epoch, row.prompt, row.transcript) == (ME, OTHER, 4, "new", f"/{OTHER}")
+
+
+def test_all_ids_of_a_conversation_go_along(there: Workspace) -> None:
+    """Of one that turns out to be a continuation after its own id had changed, and what was forked from it."""
+    for session in (ME, OTHER, THIRD):
+        conversations.note_event(there, session)
+    conversations.note_event(there, "fork")
+    conversations.change(there, "fork", forked_from=OTHER)
+    conversations.adopt(there, OTHER, THIRD)
+    conversations.adopt(there, ME, THIRD)
+
+    assert [conversations.of(there, each) for each in (ME, OTHER, THIRD)] == [ME] * 3
+    assert conversations.all_ids(there, ME) == {ME, OTHER, THIRD}
+    assert {row.id: row.forked_from for row in conversations.every(there)} == {ME: "", "fork": ME}
+
+
+def test_agents_end_with_the_process_of_the_earlier_id(project: HoldfastProject, process: list[str]) -> None:
+    """A client that died took them along: nobody is told that they run already."""
+    project.fire("PreCompact", "PreCompact-auto")
+    there = workspace(project.root)
+    there.ledger.run("UPDATE conversations SET process = ?", int(GONE))
+    project.session, process[0] = OTHER, ELSEWHERE
+    begin(project, "compact")
+
+    assert [each for each in agents.list_launched(there, ME) if each.status == "running"] == []
