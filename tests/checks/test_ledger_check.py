@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.checks import ledger as check
+from holdfast.memory import SCHEMA_VERSION
 from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import examine, healthy, mend, obey, only
@@ -204,7 +205,9 @@ def test_a_later_version_is_named_where_only_the_log_has_it(root: Path, file: Pa
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("ALTER TABLE conversations DROP COLUMN idle")
         other.execute("PRAGMA user_version = 99")
-        assert int.from_bytes(file.read_bytes()[60:64], "big") == 1
+        assert int.from_bytes(file.read_bytes()[60:64], "big") == SCHEMA_VERSION
         found = only("ledger", root, "problem")
-        assert found.text.startswith(f"{file} has schema version 99 and this Holdfast knows versions up to 1")
+        assert found.text.startswith(
+            f"{file} has schema version 99 and this Holdfast knows versions up to {SCHEMA_VERSION}"
+        )
         assert (found.remedy, found.fix) == ("upgrade Holdfast", None)
