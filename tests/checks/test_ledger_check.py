@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.checks import ledger as check
-from holdfast.memory import SCHEMA_VERSION
 from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import examine, healthy, mend, obey, only
@@ -198,16 +197,3 @@ def test_what_lies_beside_it_must_be_writable_too(root: Path, file: Path, suffix
         each.chmod(0o400)
     assert mend("ledger", root) == [f"made {' and '.join(map(str, shut))} readable and writable for you"]
     assert remembered(root) == ["s1"]
-
-
-def test_a_later_version_is_named_where_only_the_log_has_it(root: Path, file: Path) -> None:
-    """And what it lacks is not added to it: that is for the Holdfast that wrote it."""
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
-        other.execute("ALTER TABLE conversations DROP COLUMN idle")
-        other.execute("PRAGMA user_version = 99")
-        assert int.from_bytes(file.read_bytes()[60:64], "big") == SCHEMA_VERSION
-        found = only("ledger", root, "problem")
-        assert found.text.startswith(
-            f"{file} has schema version 99 and this Holdfast knows versions up to {SCHEMA_VERSION}"
-        )
-        assert (found.remedy, found.fix) == ("upgrade Holdfast", None)
