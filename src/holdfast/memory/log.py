@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
-import uuid
+import random
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.memory.rows import Event
+from holdfast.memory.store import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,12 +50,11 @@ def note(
         LedgerError: the ledger can't be read or written.
     """
     about = (conversation, workflow, title, phase, what, json.dumps(dict(data or {})))
-    table, random = project.ledger.table(Event), uuid.uuid4().int
-    # Unique across machines, and greater than the ids made before: the order within a moment.
-    id_ = f"{time.time_ns():016x}{random & 0xFFFFFFFFFFFFFFFF:016x}"
+    table = project.ledger.table(Event)
+    row = Event(id or new_id(), at or clock.stamp(), kind, project.worktree, *about)  # ids give the order in a moment
     with project.ledger.transaction():
-        table.put(Event(id or id_, at or clock.stamp(), kind, project.worktree, *about))
-        if random % PRUNE_INTERVAL == 0:
+        table.put(row)
+        if random.randrange(PRUNE_INTERVAL) == 0:
             table.prune("at", LIMIT, kind=kind)
 
 

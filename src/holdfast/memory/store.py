@@ -384,8 +384,8 @@ def _unusable(file: Path, error: Exception) -> str:
 
 
 def new_id() -> str:
-    """Return an id that is unique across machines: 32 hexadecimal digits."""
-    return uuid.uuid4().hex
+    """Return an id that is unique across machines and greater than those made before: 32 hexadecimal digits."""
+    return f"{time.time_ns():016x}{uuid.uuid4().hex[:16]}"
 
 
 def _verbs(depth: int) -> tuple[str, str, tuple[str, ...]]:

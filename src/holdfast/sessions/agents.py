@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from holdfast import capture, clock
 from holdfast.files.redact import MARGIN_CHARS, redact
 from holdfast.memory import log
-from holdfast.memory.rows import Agent
+from holdfast.memory.rows import Agent, Event
 from holdfast.memory.store import new_id
 from holdfast.sessions import conversations
 
@@ -100,7 +100,7 @@ def join_duplicates(project: OpenProject, conversation: str) -> None:
         for row in table.where(conversation=conversation, order="call = '', launched_at"):
             first = known.get(f"call {row.call}") if row.call else known.get(f"run {row.run}")
             if first:
-                table.drop(id=row.id)
+                _drop(project, row)
                 merged = replace(merge(first, row), run=row.run or first.run, named=first.named or row.named)
                 row = store(project, merged)
             known |= {f"call {row.call}": row, f"run {row.run}": row}
@@ -176,7 +176,7 @@ def name_run(project: OpenProject, conversation: str, call: str, run: str, outpu
         reported = table.one(run=run, conversation=conversation, call="")
         named = replace(agent, run=run, named=True, output=output or agent.output)
         if reported:
-            table.drop(id=reported.id)
+            _drop(project, reported)
             named = merge(named, reported)
         if named.verdict == "abandoned":
             named = replace(named, verdict="")
@@ -432,11 +432,15 @@ def _with_run(project: OpenProject, agent: Agent) -> Agent:
     return replace(agent, run=runs[0].run) if len(runs) == 1 else agent
 
 
+def _drop(project: OpenProject, agent: Agent) -> None:
+    """Delete a row that turned out to be another one's agent, with what the log says of its end."""
+    project.ledger.table(Agent).drop(id=agent.id)
+    project.ledger.table(Event).drop(id=f"{agent.id} end")
+
+
 def _log_launch(project: OpenProject, agent: Agent) -> None:
     data = {"agent_id": agent.run or None, "agent_type": agent.agent_type, "call": agent.call, "last_message": ""}
-    log.note(
-        project, "agent", "agent launched", **_about(agent), at=agent.launched_at, data=data, id=f"call {agent.id}"
-    )
+    log.note(project, "agent", "agent launched", **_about(agent), at=agent.launched_at, data=data, id=agent.id)
 
 
 def _log_end(project: OpenProject, agent: Agent) -> None:
@@ -444,7 +448,7 @@ def _log_end(project: OpenProject, agent: Agent) -> None:
     if agent.state in _WHAT:
         data = {"agent_id": agent.run, "agent_type": agent.agent_type, "call": agent.call}
         data["last_message"] = agent.result[:LOGGED_CHARS]
-        about = _about(agent) | {"at": agent.changed_at, "id": f"end {agent.conversation} {agent.run}"}
+        about = _about(agent) | {"at": agent.changed_at, "id": f"{agent.id} end"}
         log.note(project, "agent", _WHAT[agent.state], **about, data=data)
 
 
