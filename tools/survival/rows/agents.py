@@ -37,14 +37,15 @@ class _Fleet(NamedTuple):
 def agents(scene: Scene) -> None:
     """Agents: some run, some were cut off by a crash, some have finished unused; what is launched again is known.
 
-    Every second compaction changes the session's id, and so does `/clear` at the end, after which one still runs.
+    Every second compaction changes the session's id, and so does `/clear` at the end, after which one still runs. A
+    fork beside the living session has what was finished before it, and the other's running agents aren't its own.
     """
     client, planted = scene.begin()
     fleet = _plant(scene, client)
     for number in range(scene.cycles):
         scene.advance(client, planted, number, scene.cycles)
         words, used = scene.word("report"), scene.word("used")
-        done = _finished(client, "finder", words)
+        done = finished(client, "finder", words)
         client.delegates("reader", "Read it", used)
         heard = len(client.told)
         scene.compact(client, planted, renamed=number % 2 == 1)
@@ -54,18 +55,33 @@ def agents(scene: Scene) -> None:
             scene.found.note(each not in told, f"nothing was said of {each} after compaction {number + 1}")
         scene.found.note('(launched for "Read it"); transcript: ' not in told, "a finished agent wasn't named")
         scene.found.note(used in told, f"{used} was told again, which was used before compaction {number + 1}")
-        _again(scene, client, done, words)
-        _again(scene, client, fleet.running, "running already")
-        _again(scene, client, fleet.cut, f"SendMessage with to: '{fleet.cut.run}'")
+        again(scene, client, done, words)
+        again(scene, client, fleet.running, "running already")
+        again(scene, client, fleet.cut, f"SendMessage with to: '{fleet.cut.run}'")
         given = _launch(client, f"toolu_script_{number}").changed_input
         scene.found.note(given.get("resumeFromRunId") != _RUN, f"the script would have run all of its agents: {given}")
     scene.found.note(_carried(client).count('"result":') != 2, "the script's results weren't carried on")
+    _forked(scene, client, fleet)
     client.ends("clear")
     client.becomes(scene.session())
     client.starts("clear")
     client.asks()
     scene.found.note(fleet.running.run not in client.told[-1].text, "nothing was said of a running agent after /clear")
-    _again(scene, client, fleet.running, "running already")
+    again(scene, client, fleet.running, "running already")
+
+
+def _forked(scene: Scene, client: Conversation, fleet: _Fleet) -> None:
+    """Fork the session, which goes on beside its fork; another agent finishes before that, and one after it."""
+    words, later = scene.word("report"), scene.word("report")
+    done = finished(client, "finder", words)
+    heir = scene.fork(client)
+    heir.asks()
+    new = finished(client, "finder", later)
+    again(scene, heir, done, words)
+    for agent, what in ((fleet.running, "an agent that runs in the session it comes from"), (new, "a later agent")):
+        scene.found.note(bool(_refusals(heir, agent)), f"the fork wasn't allowed to start {what}")
+    again(scene, client, fleet.running, "running already")
+    scene.kill(heir.process)
 
 
 def _plant(scene: Scene, client: Conversation) -> _Fleet:
@@ -100,7 +116,7 @@ def _launched(client: Conversation, kind: str) -> Agent[Heard]:
     return made
 
 
-def _finished(client: Conversation, kind: str, words: str) -> Agent[Heard]:
+def finished(client: Conversation, kind: str, words: str) -> Agent[Heard]:
     """Let an agent in the background end, and its result not reach the conversation before the compaction."""
     made = client.agent(kind, f"{kind} of {words}", f"Find {words}.", background=True)
     made.about_to()
@@ -110,13 +126,18 @@ def _finished(client: Conversation, kind: str, words: str) -> Agent[Heard]:
     return made
 
 
-def _again(scene: Scene, client: Conversation, agent: Agent[Heard], why: str) -> None:
+def again(scene: Scene, client: Conversation, agent: Agent[Heard], why: str) -> None:
     """Launch an agent again, which must be refused for a reason with these words."""
-    again = client.agent("", "", "", background=True)
-    heard = again.fire("PreToolUse-Agent-background", **agent.call | {"tool_use_id": again.use})
-    said = [reply.specific(hook.stdout) for hook in heard.hooks]
-    reasons = [str(each["permissionDecisionReason"]) for each in said if each.get("permissionDecision") == "deny"]
+    reasons = _refusals(client, agent)
     scene.found.note(not any(why in each for each in reasons), f"{agent.run} would have run twice; {why} was not said")
+
+
+def _refusals(client: Conversation, agent: Agent[Heard]) -> list[str]:
+    """Launch an agent again and return why that was refused; nothing if it was not."""
+    repeated = client.agent("", "", "", background=True)
+    heard = repeated.fire("PreToolUse-Agent-background", **agent.call | {"tool_use_id": repeated.use})
+    specific = [reply.specific(hook.stdout) for hook in heard.hooks]
+    return [str(each["permissionDecisionReason"]) for each in specific if each.get("permissionDecision") == "deny"]
 
 
 def _launch(client: Conversation, use: str) -> Heard:

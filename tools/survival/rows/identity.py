@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tools.survival import repository, workflow_files
+from tools.survival.rows import agents
 
 if TYPE_CHECKING:
     from tools.survival.conversation import Conversation
@@ -15,13 +16,17 @@ if TYPE_CHECKING:
 def new_session_id(scene: Scene) -> None:
     """The compaction changes session id and transcript path, beside another live session with a workflow.
 
-    Every second time PreCompact does not fire either; then the new transcript is a copy of the old one.
+    Every second time PreCompact does not fire either; then the new transcript is a copy of the old one. An agent that
+    finished before is launched again under the new id.
     """
     client, planted = scene.begin()
     scene.bystander()
     for number in range(scene.cycles + 1):
         if number < scene.cycles:
             scene.advance(client, planted, number, scene.cycles)
+        words = scene.word("report")
+        # The last guidance but one is compared with the last one, so it names no agent that the last one doesn't.
+        done = agents.finished(client, "finder", words) if number < scene.cycles - 1 else None
         scene.found.quiet(client)
         summary = scene.summary(planted)
         if number % 2 == 0:
@@ -31,6 +36,8 @@ def new_session_id(scene: Scene) -> None:
         client.restarted()
         client.goes_on(summary)
         scene.found.judge(client, planted)
+        if done:
+            agents.again(scene, client, done, words)
     scene.found.same_as_before(client)
 
 
