@@ -21,7 +21,7 @@ WILD = st.sampled_from(
     [
         *("# ", "## Phase 1: ", "Status", ": ", "In Progress", "🔄 ", "✅", "|", "---", "\n", "\n\n", "- [x] ", "```"),
         *("<!--", "-->", "Plan 7", "phase", " ", "CLAUDE/a.md", "**", "> ", "    ", "→", "[", "]", "~~", "e.g.:", "\t"),
-        *("Done", "1/2", "| Phase | Status |\n|---|---|\n"),
+        *("Done", "1/2", "| Phase | Status |\n|---|---|\n", "← here", "Phase 2"),
     ]
 )
 

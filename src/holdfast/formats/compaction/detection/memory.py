@@ -42,8 +42,9 @@ _OWN = ("not_started", "in_progress", "blocked", "completed")  # the document's 
 _EXAMPLES = frozenset({"example", "examples", "template", "templates"})
 _OVER = ("completed", "dropped")
 _NOTHING = re.compile(
-    r"\W*|\W*(?:none|nothing|null|n/?a|tbd|todo|idle|unknown|no (?:\w+ )?workflow)\b(?!-).*"
-    r"|see .*|[*_`\"']*[<\[{$].*[>\]}][*_`\"']*|.*(?:~~|\b(?:phase|status)\b\W*:).*",
+    r"\W*(?:(?:null|n/?a|tbd|todo|idle|unknown)\W*|(?:none|nothing|no (?:\w+ )?workflow)\b(?!-).*)?"
+    r"|see .*(?:above|below|\.md).*|[*_`\"']*[<\[{$].*[>\]}][*_`\"']*"
+    r"|.*(?:~~|(?:[|*_·]|\s\s)\W*(?:phase|status)\b\W*:).*",
     re.IGNORECASE,
 )  # also a reference elsewhere, a placeholder, what is struck through, and several fields on a line
 _PATH = re.compile(r"[\w~.-]*[./][\w./~-]*\w")

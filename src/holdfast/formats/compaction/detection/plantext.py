@@ -64,7 +64,7 @@ def parse(text: str, path: Path, root: Path, mtime: float) -> Reading:
 
 def may_be_active(text: str) -> bool:
     """Return quickly whether a text could be a plan in progress at all."""
-    return "progress" in text.lower()
+    return "progress" in text.lower() or any(mark in text for mark in ("🔄", "←", "<-"))
 
 
 def _extract(lines: list[Line], place: _Place, path: Path, root: Path, mtime: float) -> Extract:
