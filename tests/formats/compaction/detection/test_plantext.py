@@ -47,11 +47,13 @@ HEADINGS = "\n## Phase 1: A\n{}\n## Phase 2: B\n{}\n## Phase 3: C\n"
         ("Status: In Progress (Phase 2)", "", "", (2, 3, "B")),
         ("Status: In Progress (Phase 2 of 3)", "", "", (2, 3, "B")),
         ("Status: In Progress (Phase 2/5)", "", "", (None, None, UNKNOWN)),
-        ("Status: In Progress — Phase 1 complete, then phase 2", "", "", (1, 3, "A")),
+        ("Status: In Progress — Phase 1 complete, then phase 2", "", "", (None, None, UNKNOWN)),
+        ("Status: In Progress — Phase 1a complete", "", "", (1, 3, "A")),
+        ("Status: In Progress — Phase 1 complete, then phase 2", "- [x] a", "", (2, 3, "B")),
         ("Status: Phase 9 in progress", "", "", (1, 3, "A")),
         ("Status: Phase 1 in progress", "- [x] a", "", (2, 3, "B")),
         ("Status: Phase 3 in progress", "", "Status: In Progress", (2, 3, "B")),
-        ("Status: In progress (phase 3/2)", "", "", (1, 3, "A")),
+        ("Status: In progress (phase 3/2)", "", "", (None, None, UNKNOWN)),
     ],
 )
 def test_what_is_said_of_the_phase_goes_before_what_is_guessed(

@@ -22,9 +22,11 @@ _FORMAL = re.compile(r"(?<![\w/.@])(?:phase|workflow)(?:s|[_-]?\d{1,3})?(?!\w)(?
 _TITLE = re.compile(r"\W*plan(?:[\s_#-]*(?P<number>\d{1,9}))?\s*(?:[:.–—-]+\s*|(?<=\d)\s+|$)", re.IGNORECASE)
 _FOLDER = re.compile(r"(?:plan[-_ ]?)?(?P<number>\d{1,9})(?!\d)", re.IGNORECASE)
 _IN_STATUS = re.compile(
-    r"\W*in[\s_-]*progress\W+(?P<phase>phase [^()]*?)\W*|\W*(?P<first>phase \S+) (?:is )?in[\s_-]*progress\b.*",
+    r"\W*in[\s_-]*progress\W+(?P<phase>phase [\w.]+(?:\s*(?:/|of)\s*\d+)?)\W*"
+    r"|\W*(?P<first>phase \S+) (?:is )?in[\s_-]*progress\b.*",
     re.IGNORECASE,
 )  # "In Progress (phase 2 of 5)"
+_MENTIONED = re.compile(r"\bphases?\s+([\w.]*\w)", re.IGNORECASE)
 _DOCUMENT = re.compile(r"(?<![\w/.@-])@?(CLAUDE/(?:[\w.-]+/)*[\w-][\w.-]*\.\w{1,8})(?![\w/])")
 
 
@@ -118,12 +120,15 @@ def _place(lines: list[Line], status: str) -> _Place:
     others = [each for each in found if each is not chosen]
     why = " and ".join([f"its phases are {chosen.kind}", *(f"not {each.kind}" for each in others)])
     at = chosen.current
+    is_mentioned = any(chosen.at(each) is not None for each in _MENTIONED.findall(status))
     if label is not None and chosen.phases[at].state != "in_progress":
         there = chosen.at(label)
         if total not in (None, len(chosen.phases)):
             return _Place(None, None, UNKNOWN, f"{why}; a line says that there are {total} of them")
         if there is not None and not chosen.phases[there].done:
             at, others = there, []
+    elif label is None and not chosen.evidence and is_mentioned:
+        return _Place(None, None, UNKNOWN, f"{why}; only its status, {quoted(status)}, says how far they are")
     elif chosen.is_contradictory:
         return _Place(None, None, UNKNOWN, f"{why}; their boxes and marks contradict each other")
     phase = chosen.phases[at]
