@@ -76,7 +76,7 @@ def test_a_plan_is_not_in_progress(status: str) -> None:
         ("in_progress", "in progress, in-progress, in_progress, inprogress"),
         ("not_started", "not started, not_started, not yet started, not done, not complete, not in progress, pending"),
         ("not_started", "todo, to do, to-do, planned, planning, draft, proposed, ready, approved, open"),
-        ("blocked", "blocked, on hold, on-hold, paused, waiting"),
+        ("blocked", "blocked, on hold, on-hold, paused, waiting, failed"),
         ("completed", "complete, completed, done, finished, shipped, merged, closed, resolved, implemented"),
         ("dropped", "canceled, cancelled, abandoned, superseded, dropped, deferred, skipped, inactive"),
         ("active", "active"),

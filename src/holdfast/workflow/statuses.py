@@ -18,7 +18,7 @@ STATES = {
         "pending, to do, todo, planned, planning, draft, proposed, ready, approved, open, not started, not yet started"
         ", not begun, not in progress, not done, not complete, not completed"
     ),
-    "blocked": _each("blocked, on hold, paused, waiting"),
+    "blocked": _each("blocked, on hold, paused, waiting, failed"),
     "completed": _each("complete, completed, done, finished, shipped, merged, closed, resolved, implemented"),
     "dropped": _each("canceled, cancelled, abandoned, superseded, dropped, deferred, skipped, inactive"),
     "active": _each("active"),
