@@ -12,12 +12,19 @@ from holdfast.workflow import prose
 if TYPE_CHECKING:
     from pathlib import Path
 
-TEXT = "Workflow: Größe 🚀\nPhase: 1/2\n"
+
+def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    """A name with wrong characters in it is worse than none."""
+    for raw in ("Größe".encode("cp1252"), "Status: In Progress".encode("utf-16"), b"Status: In Progress\n\xff"):
+        (tmp_path / "x.md").write_bytes(raw)
+        with pytest.raises(OSError, match="isn't UTF-8"):
+            prose.read(tmp_path / "x.md", tmp_path)
 
 
-def test_a_wrong_byte_does_not_spoil_the_rest() -> None:
-    """UTF-8 with a damaged character in it stays UTF-8."""
-    assert prose.decode(TEXT.encode() + b"\xff.") == TEXT + "\ufffd."
+def test_marks_and_line_ends_of_windows_are_no_text(tmp_path: Path) -> None:
+    """A byte order mark, and carriage returns."""
+    (tmp_path / "x.md").write_bytes(b"\xef\xbb\xbfa\r\nb\rc\n")
+    assert prose.read(tmp_path / "x.md", tmp_path) == ("a\nb\nc\n", (tmp_path / "x.md").stat().st_mtime, True)
 
 
 def test_a_long_file_is_read_up_to_its_limit_without_breaking_a_character(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ markdown-it-py is imported where a text is parsed: an event that reads no plan a
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from textwrap import dedent
 from typing import TYPE_CHECKING
@@ -18,45 +17,20 @@ if TYPE_CHECKING:
 
     from markdown_it import MarkdownIt
 
-HIDDEN = frozenset({"underline", "code", "comment"})
-"""The kinds of lines that make no statement of their own."""
-
-_TAG = re.compile(
-    r"</?(?:b|strong|i|em|u|kbd|mark|p|div|span|center|font|summary|details|br)\b[^<>\n]{0,200}>", re.IGNORECASE
-)
-_COMMENT = re.compile(r"<!--.*?-->")
-
-
-def scan(text: str) -> list[Line]:
-    """Return all lines of a text, each with its kind; a text that is indented as a whole is read as if it weren't.
-
-    Hidden are code, comments, and the underlines of headings.
-    """
-    shown = _TAG.sub("", dedent(text)).split("\n")
-    found: dict[int, Line] = {}
-    for token in _parser().parse("\n".join(shown)):
-        if token.map is None:
-            continue
-        first, last = token.map
-        inside = range(first, min(last, len(shown)))
-        if token.type in ("fence", "code_block"):
-            found |= {at: Line("code", shown[at], number=at) for at in inside}
-        elif token.type == "html_block" and token.content.lstrip().startswith("<!--"):
-            found |= {at: Line("comment", shown[at], number=at) for at in inside}
-        elif token.markup in ("=", "-") and token.type == "heading_open" and len(inside) == 2:
-            if shown[first - 1 : first] != ["---"]:  # the last field of front matter
-                level = "#" if token.markup == "=" else "##"
-                found[first] = markdown.line(f"{level} {shown[first].strip()}", first)
-                found[first + 1] = Line("underline", shown[first + 1], number=first + 1)
-        elif token.type == "table_open":  # a row needs no bar in front
-            bare = {at: shown[at] for at in inside if not shown[at].lstrip().startswith(("|", ">"))}
-            found |= {at: markdown.line(f"| {each}", at) for at, each in bare.items()}
-    return [found.get(at) or markdown.line(_COMMENT.sub("", each), at) for at, each in enumerate(shown)]
-
 
 def lines(text: str) -> list[Line]:
-    """Return the lines of a text that aren't hidden."""
-    return [each for each in scan(text) if each.kind not in HIDDEN]
+    """Return the lines of a text, each with its kind, without code and comments.
+
+    A text that is indented as a whole is read as if it weren't.
+    """
+    raw = (text := dedent(text)).split("\n")
+    hidden: set[int] = set()
+    for token in _parser().parse(text):
+        if token.map and (
+            token.type in ("fence", "code_block") or (token.type == "html_block" and "<!--" in token.content[:8])
+        ):
+            hidden.update(range(*token.map))
+    return [markdown.line(each, at) for at, each in enumerate(raw) if at not in hidden]
 
 
 def section(text: str, opens: Callable[[str], bool], *, depth: int) -> tuple[range, list[Line]]:
@@ -99,4 +73,4 @@ def tables(lines: list[Line]) -> Iterator[tuple[tuple[str, ...], list[tuple[str,
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"maxNesting": 50}).enable("table").disable("inline")
+    return MarkdownIt("commonmark", {"maxNesting": 50}).disable("inline")

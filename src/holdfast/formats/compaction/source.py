@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import LedgerError
 from holdfast.formats.compaction import record
-from holdfast.formats.compaction.detection import memoryblocks, memoryphases, planstatus, plantext
-from holdfast.workflow import names, prose, statuses, values
+from holdfast.formats.compaction.detection import memory, planstatus, plantext
+from holdfast.workflow import names, prose, values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +83,5 @@ def ended(root: Path, source: Source, title: str, since: float) -> str:
 
 def _names(text: str, title: str) -> bool:
     """Return whether a memory file names a workflow, which it doesn't say was given up."""
-    block, others = memoryblocks.find(text)
-    named = others if isinstance(block, str) else [block, *others]
-    named = [each for each in named if names.key(memoryphases.unmarked(each.name)[0]) == names.key(title)]
-    return any(statuses.opening(each.status) != "dropped" for each in named)
+    named = (block for block in memory.blocks(text) if names.key(block.name) == names.key(title))
+    return any(not block.ending for block in named)

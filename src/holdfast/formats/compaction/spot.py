@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.formats.compaction.detection import memory
-from holdfast.workflow import values
+from holdfast.formats.compaction.detection import memory, phaselist
+from holdfast.workflow import statuses, values
 from holdfast.workflow.model import UNKNOWN
 
 if TYPE_CHECKING:
@@ -21,19 +20,6 @@ NEUTRAL: dict[str, Status] = {
     "completed": "completed",
     "blocked": "blocked",
 }
-_SPELLINGS = {
-    "pending": "not_started",
-    "todo": "not_started",
-    "active": "in_progress",
-    "started": "in_progress",
-    "running": "in_progress",
-    "complete": "completed",
-    "done": "completed",
-    "finished": "completed",
-    "failed": "blocked",
-}
-_AROUND = re.compile(r"^\W+|\W+$")
-_BETWEEN = re.compile(r"[\s_-]+")
 WORDS: dict[Status, str] = {neutral: word for word, neutral in NEUTRAL.items()}
 
 
@@ -101,21 +87,19 @@ def _warn_of_number(name: str, value: Any, read: int | None, taken: int, warning
 def _raw_phase(phase: Any) -> tuple[int | None, int | None, str, str]:
     """Return number, total, name and status as written by hand: an object, or text such as `2/5 - Build`."""
     if not isinstance(phase, dict):
-        number, total, name = memory.position(values.text(phase).strip())
+        number, total, name = phaselist.position(values.text(phase).strip())
         return number, total, name or "", ""
     current, total = values.number(phase.get("current")), values.number(phase.get("total"))
     named = None
     if current is None:
-        current, of, named = memory.position(values.text(phase.get("current")).strip())
+        current, of, named = phaselist.position(values.text(phase.get("current")).strip())
         total = of if total is None else total
     return current, total, values.text(phase.get("name")).strip() or named or "", values.text(phase.get("status"))
 
 
 def _word(status: str, warnings: list[str]) -> str:
     """Return the word of R001-07 for a status, ignoring signs around it; an unknown one counts as in progress."""
-    word = _BETWEEN.sub("_", _AROUND.sub("", status.lower()))
-    word = _SPELLINGS.get(word, word)
-    if word not in NEUTRAL:
+    word = memory.WORDS.get(statuses.pure(status) or "")
+    if word is None:
         warnings.append(f'"phase.status" is "{status}", not one of {", ".join(NEUTRAL)}; in_progress is taken')
-        return "in_progress"
-    return word
+    return word or "in_progress"

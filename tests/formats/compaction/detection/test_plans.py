@@ -69,21 +69,6 @@ def test_a_plan_kept_by_hand_is_read_as_it_is_meant(sample: Sample, tmp_path: Pa
         assert others == sample.expected.get("reading", [])
 
 
-def test_the_odd_samples_are_as_odd_as_their_names_say() -> None:
-    """No editor and no checkout put their bytes right."""
-    raw = {sample.name: sample.raw for sample in [*samples.of("plans"), *samples.of("memory")]}
-    assert b"\r\n" in raw["bytes-crlf"]
-    assert b"\r\n| Status" in raw["bytes-crlf-table"]
-    assert b"\n" not in raw["bytes-cr-only"]
-    assert raw["bytes-bom"][:3] == raw["bytes-bom-crlf"][:3] == b"\xef\xbb\xbf"
-    assert raw["bytes-utf16-le-bom"][:2] == b"\xff\xfe"
-    assert b"\x00" in raw["bytes-utf16-le-no-bom"][:2]
-    assert raw["bytes-zeros-at-the-end"][-1] == raw["bytes-zeros-inside"].count(b"\x00") - 1 == 0
-    for name in ("bytes-latin1", "bytes-cp1252", "bytes-one-bad-byte"):
-        with pytest.raises(UnicodeDecodeError):
-            raw[name].decode()
-
-
 def test_the_plan_in_the_guide_counts(project: Workspace, put: Put) -> None:
     """It names the workflow that its title says."""
     guide = (Path(__file__).parents[4] / "docs/guides/format-compaction.md").read_text("utf-8")

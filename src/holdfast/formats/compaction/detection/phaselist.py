@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from dataclasses import field as attribute
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.workflow import markdown, scanner, statuses
@@ -16,23 +17,25 @@ from holdfast.workflow.model import LABEL
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from holdfast.workflow.markdown import Line
+    from holdfast.workflow.markdown import Field, Line
 
 _PHASE = re.compile(
-    rf"(?P<before>\W*)(?:\d{{1,3}}[.)]\s+)?phase\s+#?(?P<label>{LABEL})(?!\.?\w|\s?[-–]\s?\d)"
+    rf"(?P<before>\W*)phase\s+(?P<label>{LABEL})(?!\.?\w|\s?[-–]\s?\d)"
     r"(?:\s*(?:/|\b(?:of|von)\b)\s*\d{1,4})?(?P<rest>.*)",
     re.IGNORECASE,
 )
-_MARKED = re.compile(r"(?<!\w)(\*\*|__|\*|_)(?=\S)([^*_]+)(?<=\S)\1(?!\w)")  # emphasis inside a title
+_POSITION = re.compile(
+    rf"(?:phase\s+)?(?P<label>{LABEL})(?:\s*(?:/|of)\s*(?P<total>\d{{1,9}}))?(?P<gap>\s*[-–—:.)]+\s*|\s+|$)(?P<title>.*)",
+    re.IGNORECASE,
+)
 _NUMBERED = re.compile(r"(?P<label>\d{1,4}(?:\.\d{1,3})*[A-Za-z]?)[.):]?(?:\s+(?P<title>.*)|$)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\s]*\)")
-_ASIDE = re.compile(r"^\([^()]*\)(?=[*_]{0,2}\s?[:–—-])")  # "Phase 1 (week 2): Build"
 _SEPARATORS = ":.)–—-"
 _TICKS = "xX✓✔✅"
-_HALVES = "~/>🔄⏳"  # in the box of an item that is in progress
+_HALVES = "~/"  # in the box of an item that is in progress
 _DONE = ("completed", "dropped")
 _MARKS = ("in_progress", "active", "blocked", *_DONE)
-_OVERVIEWS = frozenset({"overview", "list", "summary", "progress", "status", "checklist", "tracker"})
+_SOME = frozenset({"completed", "future", "next", "remaining"})  # in headings of lists that lack phases
 _CHARS = 500  # characters of a line that are looked at
 
 
@@ -83,10 +86,10 @@ class PhaseList(NamedTuple):
         if going is not None:
             return going
         last = max((at for at, phase in enumerate(self.phases) if phase.is_begun), default=-1)
-        said = (
+        unfinished = (
             at for at, phase in enumerate(self.phases) if not phase.done and (at > last or phase.state or phase.boxes)
         )
-        return next(said, len(self.phases) - 1)
+        return next(unfinished, len(self.phases) - 1)
 
     @property
     def is_contradictory(self) -> bool:
@@ -116,10 +119,39 @@ class PhaseList(NamedTuple):
 
 def named(label: str, number: int | None, title: str) -> str:
     """Return a phase's name in a state file. It has the label where that isn't the phase's number."""
-    title = _MARKED.sub(r"\2", title)
     if label == str(number):
         return title or f"Phase {label}"
     return f"Phase {label}: {title}" if title else f"Phase {label}"
+
+
+def is_current(field: Field) -> bool:
+    """Return whether a label is for the current phase."""
+    return field.words.replace("_", " ") in ("phase", "current phase", "active phase")
+
+
+def counted(text: str) -> tuple[str | None, int | None, str | None]:
+    """Return label, total and title from `4/10 - SEO Generation` or `2.1 - Fixes`; None for what isn't said."""
+    match = _POSITION.fullmatch(text)
+    plain = match and (match["label"].isdecimal() or match["total"] or match["gap"].strip())
+    if not match or not (plain or not match["title"]):  # "3D models"
+        return None, None, text or None
+    title = _unbracketed(markdown.plain(match["title"]))
+    return match["label"], int(match["total"]) if match["total"] else None, title or None
+
+
+def position(text: str) -> tuple[int | None, int | None, str | None]:
+    """Return number, total and name from `4/10 - SEO Generation`; None for what isn't said.
+
+    The name has a label that isn't a number.
+    """
+    label, total, title = counted(text)
+    if label is None:
+        return None, total, title
+    digits = "".join(takewhile(str.isdecimal, label))
+    number = int(digits) if digits else None
+    if label in (str(number), f"0{number}") and number:
+        return number, total, title
+    return number, total, named(label, None, title or "")
 
 
 def find(lines: list[Line]) -> list[PhaseList]:
@@ -141,46 +173,38 @@ def choose(found: Sequence[PhaseList]) -> PhaseList | None:
     return max(found, key=lambda each: each.evidence, default=None)
 
 
-def parse(text: str, *, separated: bool = False) -> Phase | None:
-    """Return the phase that a text such as `Phase 2.1: Build ✅` names; None for any other text.
+def item(line: Line, *, separated: bool = False) -> Phase | None:
+    """Return the phase that a heading, an item of a list or another line names, with its box; None for any other.
 
     `separated` asks for a colon, a dash or the like after the label, so that prose about a phase isn't one.
     """
-    match = _PHASE.fullmatch(_LINK.sub(r"\1", text[:_CHARS]))
+    match = _PHASE.fullmatch(_unlinked(line.text or line.raw))
     if not match:
         return None
     label, rest = match["label"], match["rest"].lstrip("*_` ]")
     if rest[:1].isalnum() and (separated or not label[0].isdigit()):
         return None
-    if rest.startswith(statuses.ARROWS):
-        return None
-    title, _, tail = _unbolded(_ASIDE.sub("", rest).lstrip(f"{_SEPARATORS}*_` "))
+    return _marked(label, rest.lstrip(f"{_SEPARATORS}*_` "), statuses.sign(match["before"]), line.box)
+
+
+def _marked(label: str, text: str, sign: str | None, box: str | None, *, is_labelled: bool = True) -> Phase:
+    """Return a phase by its title with marks, by a sign before it, and by its box."""
+    title, _, tail = text.partition("**" if text.count("**") % 2 else "\n")  # what follows bold text is no title
     title, state = statuses.split_mark(title)
-    state = state or statuses.split_mark(f"x {tail}")[1] or statuses.sign(match["before"])
+    state = state or statuses.sign(tail) or sign
     if (own := statuses.pure(title)) in ("in_progress", "completed"):  # "Phase 2: Planning" is one like any other
         title, state = "", state or own
-    if title[:1] == "(" and title.find(")") == len(title) - 1:
-        title = title[1:-1]
-    return Phase(label, markdown.plain(title).rstrip(" :"), state)
+    if box is not None and state != "completed":
+        state = "completed" if box in _TICKS else "in_progress" if box in _HALVES else state or "not_started"
+    return Phase(label, markdown.plain(_unbracketed(title)).rstrip(" :"), state, is_labelled)
 
 
-def item(line: Line, *, separated: bool = False) -> Phase | None:
-    """Return the phase that an item of a list, or another line, names; its box counts too."""
-    phase = parse(line.text or line.raw, separated=separated)
-    return _boxed(phase, line) if phase else None
+def _unbracketed(title: str) -> str:
+    return title[1:-1].strip() if title[:1] == "(" and title.find(")") == len(title) - 1 else title
 
 
-def _boxed(phase: Phase, line: Line) -> Phase:
-    if line.box is not None and phase.state != "completed":
-        half = "in_progress" if line.box in _HALVES else phase.state or "not_started"
-        phase.state = "completed" if line.box in _TICKS else half
-    return phase
-
-
-def _unbolded(text: str) -> tuple[str, str, str]:
-    """Return a title that ends with the bold text that it is in, and what follows."""
-    mark = next((mark for mark in ("**", "__") if text.count(mark) % 2), "")
-    return text.partition(mark) if mark else (text, "", "")
+def _unlinked(text: str) -> str:
+    return _LINK.sub(r"\1", text[:_CHARS])
 
 
 def _key(label: str) -> str:
@@ -188,70 +212,57 @@ def _key(label: str) -> str:
 
 
 def _headed(lines: list[Line]) -> list[Phase]:
-    """Return the phases that have headings. The plan's title isn't one, and neither is a step below its phase."""
+    """Return the phases that have headings. A step below its phase isn't one, and neither is "Phase 1 Summary"."""
     found: list[Phase] = []
     inside, first = False, True
-    headings = [parse(line.text, separated=True) for line in lines if line.kind == "heading"]
-    separated = any(headings)  # then "Phase 1 Summary" is no phase
+    separated = any(item(line, separated=True) for line in lines if line.kind == "heading")
     for line in lines:
         if line.kind == "heading":
-            phase = None if first and line.depth == 1 else parse(line.text, separated=separated)
+            phase = None if first and line.depth == 1 else item(line, separated=separated)
             deeper = inside and line.depth > found[-1].level
             if phase and deeper and _key(phase.label).startswith(_key(found[-1].label)):
-                _step(found[-1], phase)
+                _note_step(found[-1], phase)
             elif phase:
                 phase.level = line.depth
                 found.append(phase)
             inside = deeper or phase is not None
             first = False
         elif inside and line.kind != "break":
-            _note(found[-1], line)
+            _note_task(found[-1], line)
         else:
             inside = False
     return distinct(found)
 
 
-def _step(phase: Phase, step: Phase) -> None:
-    """Note a step of a phase that has a heading of its own."""
+def _note_step(phase: Phase, step: Phase) -> None:
     if step.state in _DONE:
         phase.boxes.append(True)
     elif step.state == "in_progress" and phase.state is None:
         phase.state = "in_progress"
 
 
-def _note(phase: Phase, line: Line) -> None:
+def _note_task(phase: Phase, line: Line) -> None:
     """Note a task of a phase, or its status line."""
-    if line.kind == "item" and (line.box or statuses.sign(line.text[:2])):
-        phase.boxes.append(line.box in tuple(_TICKS) or statuses.sign(line.text[:2]) in _DONE)
+    sign = statuses.sign(line.text[:2])
+    if line.kind == "item" and (line.box or sign):
+        phase.boxes.append(line.box in tuple(_TICKS) or sign in _DONE)
     elif phase.state is None and "status" in line.raw.lower() and (field := markdown.field(line.raw[:_CHARS])):
-        phase.state = mark(field.value) if field.words in ("status", "phase status") and field.value else None
+        phase.state = mark(field.value) if field.words in ("status", "phase status") else None
 
 
 def mark(status: str) -> str | None:
     """Return the state that a status of a phase says, None for none."""
-    if statuses.in_progress(status):
-        return "in_progress"
-    return None if statuses.choices(status) else statuses.opening(status) or statuses.sign(status)
+    return "in_progress" if statuses.in_progress(status) else statuses.opening(status) or statuses.sign(status)
 
 
 def _under(lines: list[Line]) -> list[Phase]:
-    """Return the items of the first list right under "Phases", a heading or a label."""
+    """Return the items of the first list right under a heading "Phases"; one of "Completed phases" has only some."""
     for at, line in enumerate(lines):
-        title = (
-            line.text if line.kind == "heading" else line.raw.strip("*_ ") if line.raw.rstrip("*_ ")[-1:] == ":" else ""
-        )
-        if _is_phases(title) and (found := list(_items(lines[at + 1 :]))):
+        words = markdown.words(line.text[:80]) if line.kind == "heading" else []
+        is_list = words[-1:] == ["phases"] and len(words) < 4 and _SOME.isdisjoint(words)
+        if is_list and (found := list(_items(lines[at + 1 :]))):
             return found
     return []
-
-
-def _is_phases(title: str) -> bool:
-    words = markdown.words(title[:80])
-    if statuses.word(title[:80]) or {"future", "next", "remaining"} & set(words):  # "Completed phases" are only some
-        return False
-    return ("phases" in words[-1:] and len(words) < 4) or (
-        words[:1] in (["phases"], ["phase"]) and words[1:] != [] and _OVERVIEWS.issuperset(words[1:])
-    )
 
 
 def _items(below: list[Line]) -> Iterator[Phase]:
@@ -261,56 +272,46 @@ def _items(below: list[Line]) -> Iterator[Phase]:
     for line in below:
         if line.kind == "item" and (depth is None or line.depth <= depth):
             depth, number = line.depth, number + 1
-            text, _, tail = _unbolded(_LINK.sub(r"\1", line.text.removeprefix("**")))
-            title, state = statuses.split_mark(text)
-            own = Phase(str(number), markdown.plain(title), state or statuses.split_mark(f"x {tail}")[1], False)
-            yield item(line, separated=True) or _boxed(own, line)
+            text = _unlinked(line.text).removeprefix("**")
+            yield item(line, separated=True) or _marked(str(number), text, None, line.box, is_labelled=False)
         elif line.kind == "heading" or (depth is not None and line.kind not in ("blank", "item", "text")):
             return
 
 
 def _tabled(lines: list[Line]) -> list[Phase]:
-    """Return the phases of the first table with a column for them, or `Phase N` in its first one, and their states."""
+    """Return the phases of the first table with a column "Phase" and their states."""
     for head, rows in scanner.tables(lines):
         column = next((at for at, cell in enumerate(head) if markdown.name(cell[:60]) in ("phase", "phases")), None)
-        labelled = [row for row in rows if parse(row[0])]
-        if column is None and len(labelled) < 2:
+        if column is None:
             continue
-        named = [row for row in rows if len(row) > (column or 0) and markdown.name(row[column or 0])]
-        found = [_row(number, row, column or 0) for number, row in enumerate(named, 1)]
+        filled = [row for row in rows if len(row) > column and markdown.name(row[column])]
+        found = [_row(number, row, column) for number, row in enumerate(filled, 1)]
         if any(phase.state for phase in found):
             return found
     return []
 
 
 def _row(number: int, row: tuple[str, ...], column: int) -> Phase:
-    text = markdown.plain(_LINK.sub(r"\1", row[column][:_CHARS]))
-    phase = parse(text)
-    if phase is None and (match := _NUMBERED.fullmatch(text)):
-        phase = Phase(match["label"], *statuses.split_mark(match["title"] or ""))
-    phase = phase or Phase(str(number), *statuses.split_mark(text))
-    others = [markdown.plain(_LINK.sub(r"\1", cell)) for at, cell in enumerate(row) if at != column]
+    text = markdown.plain(_unlinked(row[column]))
+    phase = item(markdown.line(text))
+    if phase is None:
+        match = _NUMBERED.fullmatch(text)
+        phase = _marked(match["label"] if match else str(number), (match["title"] or "") if match else text, None, None)
+    others = [markdown.plain(_unlinked(cell)) for at, cell in enumerate(row) if at != column]
     phase.state = next((state for cell in others if (state := mark(cell))), phase.state)
     phase.title = phase.title or next((cell for cell in others if len(cell) > 2 and not mark(cell)), "")
     return phase
 
 
 def _listed(lines: list[Line]) -> list[Phase]:
-    """Return the phases that are items of a list, or bold lines. Criteria, decisions and the like aren't phases."""
-    found: list[Phase] = []
-    aside = False
-    for line in lines:
-        if line.kind == "heading":
-            aside = not statuses.ASIDES.isdisjoint(each.removesuffix("s") for each in markdown.words(line.text[:200]))
-        elif not aside and (line.kind == "item" or (line.kind == "text" and not line.raw.lstrip()[:1].isalnum())):
-            phase = item(line, separated=True)
-            found += [phase] if phase else []
-    return distinct(found)
+    """Return the phases that are items of a list, or bold lines."""
+    marked = (each for each in lines if each.kind == "item" or (each.kind == "text" and not each.text[:1].isalnum()))
+    return distinct(phase for line in marked if (phase := item(line, separated=True)))
 
 
 def distinct(found: Iterable[Phase]) -> list[Phase]:
     """Return the phases with each label once."""
-    distinct: dict[str, Phase] = {}
+    phases: dict[str, Phase] = {}
     for phase in found:
-        distinct.setdefault(_key(phase.label), phase)
-    return list(distinct.values())
+        phases.setdefault(_key(phase.label), phase)
+    return list(phases.values())
