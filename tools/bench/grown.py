@@ -348,7 +348,8 @@ def _fill(place: Place, count: int, events: Sequence[str]) -> None:
     with _ledger(place, events) as (project, ledger):
         for (table,) in ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             rows = count if table in ("costs", "contents") else max(count // 10, 10)
-            _insert(project, ledger, table, min(rows, KEPT.get(table, rows)))
+            more = {"kind": "generation"} if table == "events" else {}
+            _insert(project, ledger, table, min(rows, KEPT.get(table, rows)), **more)
 
 
 def _agents(place: Place, count: int, events: Sequence[str]) -> None:
@@ -456,8 +457,9 @@ def _row(
         "phases": "[]",
         "path": f"docs/{number}.md",
         "said": "{}",
-        "data": "{}",
+        "data": '{"path": "x", "number": 1, "reason": "done"}',
         "fields": "{}",
+        "what": "kept",
         "completed_at": None,
         "transcript": "",
         "output": "",

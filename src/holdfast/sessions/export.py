@@ -22,18 +22,10 @@ FORMAT = 1  # the version of the document
 def document(project: Workspace, *, verbatim: bool = False) -> dict[str, Any]:
     """Return everything Holdfast knows of a project.
 
-    Args:
-        project: the project; all of its worktrees are in its ledger.
-        verbatim: whether to leave secrets in the ledger's and the files' text. Recordings and the log hold none.
-
-    Returns:
-        JSON values: `ledger` (each table's rows), `recordings` (each session's events), `log`, `sidecars` (each file's
-        text), `workflows` (as in their files), `unread` (a sentence for each file that can't be read, and for those
-        that are too many), and the project's identity. Bytes that are no text are `{"base64": …}`.
-
-    Raises:
-        LedgerError: the ledger can't be read.
-        StateError: a file can't be read.
+    It is JSON values: `ledger` (each table's rows), `recordings` (each session's events), `log`, `sidecars` (each
+    file's text), `workflows` (as in their files), `unread` (a sentence for each file that can't be read, and for those
+    that are too many), and the project's identity. Bytes that are no text are `{"base64": …}`. Secrets are masked
+    unless `verbatim`; recordings and the log hold none. Raises LedgerError, and StateError for a file.
     """
     known, found = project.ledger_file.exists(), registry.all_found(project)
     tables = project.ledger.tables() if known else {}

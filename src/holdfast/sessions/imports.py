@@ -63,23 +63,10 @@ def is_buried(project: OpenProject, name: str, digest: str) -> bool:
 
 
 def forget(project: OpenProject, worktree: str, path: str, name: str, *, dry: bool = False) -> int:
-    """Forget the imports into one state file, and hash the name under which they are buried; `dry` only counts.
+    """Forget the imports into a state file, hash the name under which they are buried, and return their number.
 
     A forgotten workflow must not come back from an old memory file. What was taken over into a file that is gone counts
-    as buried.
-
-    Args:
-        project: the project.
-        worktree: the checkout.
-        path: the state file, relative to the root.
-        name: the workflow's name, as `names.key` writes it.
-        dry: whether only to count.
-
-    Returns:
-        How many rows there were.
-
-    Raises:
-        LedgerError: the ledger can't be read or written.
+    as buried. `path` is relative to the root, `name` as `names.key` writes it; `dry` only counts. Raises LedgerError.
     """
     table = project.ledger.table(Import)
     found = table.where("buried = 0 AND path = ? OR buried = 1 AND name = ?", path, name, worktree=worktree)

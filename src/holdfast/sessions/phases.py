@@ -167,7 +167,8 @@ def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at:
     # The error belongs to the phases that failed just now or, if none did, to those that had failed before.
     failing = [phase for phase, (_, status) in states.items() if status in ("failed", "blocked")] if error else []
     spoke = [phase for phase in failing if phase in moved] or failing
-    for phase in dict.fromkeys([*moved, *spoke]):
+    # Within one moment, a phase ends before the next begins.
+    for phase in sorted({*moved, *spoke}, key=lambda phase: (states[phase][1] == "active", states[phase][0], phase)):
         status = states[phase][1]
         _move(project, workflow, phase, (moved.get(phase, status), status), when, error if phase in spoke else "")
     if workflow.finished and not (before and before.finished):
@@ -249,11 +250,8 @@ def _seen(row: WorkflowRow | None) -> _Seen | None:
 def _unmoved(project: OpenProject, workflows: Mapping[str, tuple[bool, str]]) -> set[str]:
     """Return the keys of those workflows that are as they were last observed.
 
-    Compares JSON texts, to parse nothing at most events.
-
-    Args:
-        project: the project.
-        workflows: by key, whether each is over, and its phases (`_listed`).
+    Compares JSON texts, to parse nothing at most events. `workflows` has by key whether each is over, and its phases
+    (`_listed`).
     """
     rows = project.ledger.by_value(
         "workflow",

@@ -32,37 +32,18 @@ def folder(project: OpenProject) -> Path:
 
 
 def record(event: Event, context: Context, payload: Mapping[str, Any]) -> None:
-    """Record an event for replay, redacted.
-
-    Args:
-        event: any event.
-        context: its context.
-        payload: the event as the client sent it.
-
-    Raises:
-        OSError: it can't be written.
-    """
+    """Record an event for replay, redacted; `payload` is as the client sent it. Raises OSError."""
     append(context.project, event.session_id, payload)
 
 
 def append(project: OpenProject, session: str, payload: Mapping[str, Any]) -> Path:
-    """Append one event.
+    """Append one event to a session's file, and return the file, which only its owner can read. Raises OSError.
 
-    Args:
-        project: the project that the event fired in.
-        session: the client's session id. It names the file, as a hash if it isn't safe as a file name.
-        payload: the event as the client sent it. Secrets and excluded text are masked before anything is written.
-
-    Returns:
-        The file, readable by its owner alone.
-
-    Raises:
-        OSError: it can't be written.
+    Secrets and excluded text are masked before anything is written.
     """
     place = paths.ensure_private(folder(project)) / f"{file_name(session)}.jsonl"
-    line = (
-        json.dumps({"at": clock.stamp(), "payload": redact_value(capture.event(project.config, dict(payload)))}) + "\n"
-    )
+    masked = redact_value(capture.event(project.config, dict(payload)))
+    line = json.dumps({"at": clock.stamp(), "payload": masked}) + "\n"
     descriptor = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         os.write(descriptor, line.encode())  # one write, so that lines of concurrent events never mix
@@ -79,19 +60,10 @@ def read(project: OpenProject) -> dict[str, list[str]]:
 
 
 def forget(project: OpenProject, wanted: Callable[[str, str], bool], *, dry: bool = False) -> int:
-    """Delete lines from the recordings. A file that has none left is deleted too.
+    """Delete lines from the recordings and return their number; `dry` only counts.
 
-    Args:
-        project: the project.
-        wanted: whether to delete a line, given the name of its file without suffix and its text.
-        dry: whether only to count.
-
-    Returns:
-        How many lines were deleted, or would be.
-
-    Raises:
-        OSError: the files can't be read or written.
-        StateError: somebody keeps recording.
+    `wanted` gets the name of a line's file without suffix, and its text. A file that has no line left is deleted too.
+    Raises OSError, and StateError if somebody keeps recording.
     """
     count = 0
     for name, lines in read(project).items():

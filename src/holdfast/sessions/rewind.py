@@ -34,14 +34,9 @@ class Content:
 def find(project: Workspace, wanted: str | None, session: str | None) -> Path:
     """Return the path of the state file that a command is about; the file need not exist any more.
 
-    Args:
-        project: the project.
-        wanted: the id, title or path of a workflow, archived ones included, or the path of a file that has generations;
-            None means the current workflow.
-        session: the session that asks, if a model does.
-
-    Raises:
-        HoldfastError: there is none, or it could be several.
+    `wanted` is the id, title or path of a workflow, archived ones included, or the path of a file that has generations;
+    None means the current one of the session that asks, if a model does. Raises HoldfastError if there is none, or if
+    it could be several.
     """
     if wanted is not None and (path := _kept(project, wanted)):
         return path
@@ -94,17 +89,9 @@ def diff(before: Content, after: Content) -> Iterator[str]:
 def restore(project: Workspace, path: Path, number: str, *, replace: bool = False) -> Restored:
     """Restore a generation of a state file byte for byte. The present content is kept as a generation first.
 
-    Args:
-        project: the project.
-        path: the state file.
-        number: the generation's number.
-        replace: whether to replace another, unfinished workflow that is in that file by now.
-
-    Returns:
-        What was done. Nothing is written if the file holds that very content.
-
-    Raises:
-        HoldfastError: there is no such generation, or the path or the generation is no state file of a workflow.
+    Nothing is written if the file holds that very content. Another, unfinished workflow that is in the file by now is
+    only replaced with `replace`. Raises HoldfastError if there is no such generation, or if the path or the generation
+    is no state file of a workflow.
     """
     content = read(project, path, number)
     name = next(

@@ -90,16 +90,9 @@ def checkouts(project: Workspace, known: Mapping[str, Sequence[str]]) -> list[Pa
 
 
 def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *, dry: bool) -> dict[str, int]:
-    """Delete the rows in scope, or count them, and return their number by table.
+    """Delete the rows in scope and return their number by table; `dry` only counts.
 
-    Args:
-        project: the project.
-        scope: what to forget.
-        known: the columns of each table, as `tables` returns them.
-        dry: whether only to count.
-
-    Raises:
-        LedgerError: the ledger cannot be read or written.
+    `known` has the columns of each table, as `tables` returns them. Raises LedgerError.
     """
     ledger, counts = project.ledger, dict[str, int]()
     if not dry:
