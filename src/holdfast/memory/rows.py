@@ -181,7 +181,14 @@ class Told(Row):
 
 @dataclass(frozen=True)
 class Task(Row):
-    """A task of the client's Task tools: its subject, which may name a phase."""
+    """A task of the client's Task tools.
+
+    Attributes:
+        conversation: whose task it is.
+        task_id: the client's id of it.
+        subject: its subject, which may name a phase.
+        changed_at: when it last changed.
+    """
 
     TABLE: ClassVar[str] = "todo_tasks"
     KEY: ClassVar[tuple[str, ...]] = ("conversation", "task_id")
