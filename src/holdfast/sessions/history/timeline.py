@@ -124,6 +124,7 @@ def of_agents(project: Workspace, asked: Asked) -> list[TimelineEvent]:
         data = json.loads(row["data"])
         detail = ": ".join(filter(None, (data["agent_type"] or data["agent_id"], one_line(data["last_message"], 120))))
         about = (row["at"], "agent", row["what"], row["conversation"], row["workflow"], "", row["phase"])
+        del data["call"]
         found.append(TimelineEvent(*about, detail=detail, worktree=row["worktree"], data=data))
     return found
 
