@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from itertools import permutations
 from typing import TYPE_CHECKING
 
 import pytest
+from holdfast.sessions.ownership import sessions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,6 +121,7 @@ def test_a_run_that_is_named_late_is_as_if_named_at_once(steps: list[tuple[State
     for name in ("state", "status", "result", "changed_at", "resumed", "phase", "agent_type", "run", "call"):
         assert getattr(late, name) == getattr(at_once, name), name
     assert bool(late.used_at) == bool(at_once.used_at)
+    assert not late.resumed or late.since == at_once.since
 
 
 def test_a_missing_agent_that_goes_on_is_judged_again(project: Workspace) -> None:
@@ -143,6 +146,21 @@ def test_an_agent_that_is_sent_on_and_brings_nothing_keeps_its_result(project: W
     assert only(project).status == "running"
     agents.mark_missing(project, ME, ())
     assert (only(project).status, only(project).result) == ("used", "First.")
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_an_agent_moves_to_the_session_that_continues_it_only_if_its_own_is_over(
+    project: Workspace, alive: bool
+) -> None:
+    """A fork may send a message to an agent of a session that lives; that one keeps its own."""
+    sessions.note_event(project, OTHER, process=str(os.getppid()) if alive else "999999999")
+    launch(project, session=OTHER)
+    agents.name_run(project, OTHER, CALL, RUN)
+    report(project, "running", session=OTHER)
+    report(project, "running", session=ME)
+    launched = agents.of_call(project, OTHER if alive else ME, CALL)
+    assert launched and launched.resumed is not alive
+    assert len(project.ledger.table(Agent).where(run=RUN)) == (2 if alive else 1)
 
 
 def test_of_contended_signals_the_stronger_wins(project: Workspace) -> None:

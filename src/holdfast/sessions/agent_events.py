@@ -107,14 +107,14 @@ def note_result(event: Returned, context: Context, result: AgentResult) -> None:
 
 
 def note_failure(event: Call, context: Context, error: str) -> None:
-    """Note at a `PostToolUseFailure` that a launch failed; the client doesn't say which agent it was."""
+    """Note at a `PostToolUseFailure` that a launch failed with an `error`; the client doesn't say which agent it was."""
     conversation = conversations.of(context.project, event.session_id)
     call = agents.call_id(event.tool_use_id, event.tool_input)
     agent_results.record_failure(context.project, conversation, call, error)
 
 
 def note_notice(event: Event, context: Context, notice: TaskNotification) -> None:
-    """Note how a background agent or a script ended; the notification (`event.task_notification`) has its result."""
+    """Note how a background agent or a script ended, as a `notice` (`event.task_notification`) with its result says."""
     conversation = conversations.of(context.project, event.session_id)
     if not scripts.note_notice(context.project, conversation, notice):
         agent_results.record_notice(
