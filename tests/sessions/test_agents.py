@@ -9,12 +9,11 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 import pytest
-from holdfast.sessions.ownership import sessions
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.memory.rows import Agent, Event
-from holdfast.sessions import agents
+from holdfast.sessions import agents, conversations
 from holdfast.sessions.workspace import Workspace
 from tests.agentry import CALL, KEY, RUN, begin, launch, only, report
 from tests.handmade import ME, OTHER, together
@@ -153,7 +152,7 @@ def test_an_agent_moves_to_the_session_that_continues_it_only_if_its_own_is_over
     project: Workspace, alive: bool
 ) -> None:
     """A fork may send a message to an agent of a session that lives; that one keeps its own."""
-    sessions.note_event(project, OTHER, process=str(os.getppid()) if alive else "999999999")
+    conversations.note_event(project, OTHER, process=str(os.getppid()) if alive else "999999999")
     launch(project, session=OTHER)
     agents.name_run(project, OTHER, CALL, RUN)
     report(project, "running", session=OTHER)

@@ -107,7 +107,7 @@ def note_result(event: Returned, context: Context, result: AgentResult) -> None:
 
 
 def note_failure(event: Call, context: Context, error: str) -> None:
-    """Note at a `PostToolUseFailure` that a launch failed with an `error`; the client doesn't say which agent it was."""
+    """Note at a `PostToolUseFailure` the `error` of a launch; the client doesn't say which agent it was."""
     conversation = conversations.of(context.project, event.session_id)
     call = agents.call_id(event.tool_use_id, event.tool_input)
     agent_results.record_failure(context.project, conversation, call, error)
