@@ -80,7 +80,6 @@ def _forked(scene: Scene, client: Conversation, fleet: _Fleet) -> None:
     again(scene, heir, done, words)
     for agent, what in ((fleet.running, "an agent that runs in the session it comes from"), (new, "a later agent")):
         scene.found.note(bool(_refusals(heir, agent)), f"the fork wasn't allowed to start {what}")
-    again(scene, client, fleet.running, "running already")
     scene.kill(heir.process)
 
 
