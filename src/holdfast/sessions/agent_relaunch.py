@@ -142,8 +142,8 @@ def _earlier(context: Context, mark: str, asking: Request, conversation: str, pr
     """Return the identical calls of the last beginning before this one that have not answered one of this.
 
     A call that answered one of that beginning belongs to it. Of identical calls the first answers the first, the second
-    the second. Another client's agents don't count while that runs, except those that had finished when this
-    conversation was forked from theirs.
+    the second. The conversation's own calls count first. Another client's don't while that runs, except agents that had
+    finished when this conversation was forked from theirs.
     """
     project, own = context.project, conversations.get(context.project, conversation)
 
@@ -159,6 +159,7 @@ def _earlier(context: Context, mark: str, asking: Request, conversation: str, pr
     rows = table.where("launched_at >= ?", since, fingerprint=mark, order="launched_at DESC", limit=_LOOKED_AT)
     rows = [each for each in rows if each.epoch != asking.epoch and each.verdict != "refused" and each.kind == "agent"]
     rows = [each for each in rows if counts(each)]
+    rows = [each for each in rows if each.conversation == conversation] or rows
     last = [each for each in rows if rows[0].epoch in (each.epoch, each.answered)]
     return [each for each in reversed(last) if each.answered != asking.epoch and not each.discarded]
 
