@@ -143,10 +143,11 @@ def test_an_old_server_goes_on_beside_a_newer_command(fresh: Warm, short_folder:
         with closing(sqlite3.connect(file)) as raw:
             return int(raw.execute("SELECT count(*) FROM compactions").fetchone()[0])
 
+    before = compactions()
     command(warm, "status", source=upgraded(short_folder))
     assert sorted(each.name for each in file.parent.glob("*.db")) == [
         file.name,
         file.name.replace(f"-{SCHEMA_VERSION}.", f"-{SCHEMA_VERSION + 1}."),
     ]
     assert "remembered" not in compact()
-    assert compactions() == 1
+    assert compactions() == before + 1

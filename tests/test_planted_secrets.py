@@ -122,7 +122,7 @@ def _assert_none_is_kept(project: HoldfastProject) -> None:
     files = {each.name for each in paths.state_dir().rglob("*")}
     assert {"holdfast.log", f"{ME}.jsonl"} <= files
     with closing(sqlite3.connect(Workspace.open(project.root).ledger_file)) as connection:
-        for table in ("agents", "events", "summaries", "todo_tasks", "step_runs", "compactions"):
+        for table in ("agents", "events", "conversations", "todo_tasks", "step_runs", "compactions"):
             assert connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0], table
     planted.assert_none_is_kept(project.root)
 
