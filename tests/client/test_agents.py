@@ -240,6 +240,6 @@ def test_an_agents_own_compaction(hybrid: World, background: bool) -> None:
     assert "x-claude-code-agent-id" in summaries[0].headers
     assert "Keep these workflows" not in summaries[0].last
     assert not [q.number for q in hybrid.model.requests if "RESTORED AFTER COMPACTION\nIgnore earlier copies" in q.text]
-    assert not hybrid.rows("seals")
+    assert not hybrid.rows("compactions")
     assert statuses(hybrid)[0] == "completed"
     assert not hybrid.complaints

@@ -62,7 +62,7 @@ def test_running_agents_survive_clear_and_start_only_once(world: World, terminal
     there.until(lambda: not world.model.turns and len(asked) == 4)
     there.until(lambda: all(each in str(world.agents) for each in ("REPORT-1", "ONE")))
     there.prompt("/clear")
-    there.until(lambda: len(world.rows("sessions")) == 2)
+    there.until(lambda: len(world.session_ids) == 2)
     world.model.turns = [*launches()]  # only now: a late request of the first conversation must not take one
     requests = len(world.model.of("main"))
     there.prompt("Do it.")
@@ -82,14 +82,14 @@ def test_running_agents_survive_clear_and_start_only_once(world: World, terminal
     there.until(lambda: world.scripts[0]["state"] == "completed")
     assert sorted(each["result"] for each in world.agents if each["parent"]) == ["ONE", "TWO"]
     assert len({each["conversation"] for each in world.rows("agents")}) == 1
-    assert len({each["session"] for each in world.rows("owners")}) == 1
+    assert len(world.owners) == 1
     assert world.recorded.index("SessionEnd") < world.recorded.index("SessionStart", 1)
 
     # Asked for anew in a conversation that was cleared, what has ended runs again.
     world.model.turns = []
     requests = len(world.model.of("main"))
     there.prompt("/clear")
-    there.until(lambda: len(world.rows("sessions")) == 3)
+    there.until(lambda: len(world.session_ids) == 3)
     world.model.turns = [*launches()[:2]]
     there.prompt("Do it.")
     there.until(lambda: sorted(asked[4:]) == ["DESIGNER do", "SCRIPTED-1 do", "SCRIPTED-2 do"])

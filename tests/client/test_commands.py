@@ -41,7 +41,7 @@ def test_bash_reaches_the_command(world: World) -> None:
     assert "Build" in said["holdfast next  # in docs"]
     assert said["printenv HOLDFAST_PROJECT_DIR"].splitlines()[0] == str(world.project)
     assert said["command -v holdfast"].splitlines()[0] == str(world.client.home / ".local/share/holdfast/bin/holdfast")
-    assert world.rows("owners")[0]["session"] == world.client.sessions[0].id
+    assert world.owners == {world.client.sessions[0].id}
     assert not world.complaints
 
 

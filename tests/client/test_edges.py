@@ -272,7 +272,7 @@ def test_fork_gets_nothing_while_the_owning_session_lives(world: World, compacte
     print(world.model.of("main")[-1].text[-3000:], *world.log, sep="\n")
     assert HEADING not in world.model.of("main")[-1].text
     assert SUMMARY not in summary.last
-    assert {row["session"] for row in world.rows("owners")} == {origin.id}
+    assert world.owners == {origin.id}
 
     for prompt in ("Origin works.", "/compact", "Origin goes on."):
         origin.prompt(prompt)

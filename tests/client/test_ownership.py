@@ -44,10 +44,10 @@ class People:
         if elsewhere:
             client = replace(client, project=client.project.with_name("other"))
             client.prepare()
-        known = {row["id"] for row in self.world.rows("sessions")}
+        known = self.world.session_ids
         there = self._terminals[name] = Terminal(client, *arguments)
-        there.until(lambda: {row["id"] for row in self.world.rows("sessions")} > known)
-        (row,) = (row for row in self.world.rows("sessions") if row["id"] not in known)
+        there.until(lambda: self.world.session_ids > known)
+        (row,) = (row for row in self.world.rows("conversations") if row["id"] not in known)
         self._processes[name] = row["process"]
         there.until(lambda: "❯" in there.screen and BUSY not in there.screen)
 
@@ -188,8 +188,8 @@ def started_before(people: People) -> Iterator[Fact]:
     people.open("B")
     yield "B hears nothing of it", TITLE not in people.ask("B", "hello")
     yield "A gets it back", HEADING in people.compact("A")
-    known = len(people.world.rows("sessions"))
-    people.slash("A", "/clear", lambda: len(people.world.rows("sessions")) > known)
+    known = len(people.world.session_ids)
+    people.slash("A", "/clear", lambda: len(people.world.session_ids) > known)
     told = people.ask("A", "where was I?")
     yield "A is told after /clear", OFFER in told and HEADING not in told
     yield "A gets it back again", HEADING in people.compact("A")

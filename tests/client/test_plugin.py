@@ -136,7 +136,7 @@ def test_plugin_and_settings_deliver_guidance_once(plugged: Plugged, form: str) 
         assert after.text.count(HEADING) == 1
         assert not [fact for fact in FACTS if fact not in guidance(after.text)]
         assert world.model.of("summary")[-1].last.split("Additional Instructions:")[1].count(SUMMARY) == 1
-    assert len(world.rows("seals")) == 2
+    assert len(world.rows("compactions")) == 2
     assert not world.complaints
 
 

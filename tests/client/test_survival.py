@@ -52,10 +52,10 @@ def wait_for_transcript(world: World) -> None:
     if last:
         waiting.until(
             lambda: any(
-                last["mark"] in line and "hook_additional_context" in line
+                last["digest"] in line and "hook_additional_context" in line
                 for line in Path(last["transcript"]).read_text().splitlines()
             ),
-            f"the transcript never held the guidance {last['mark']}",
+            f"the transcript never held the guidance {last['digest']}",
         )
 
 
@@ -167,7 +167,7 @@ def test_a_workflow_claimed_by_the_model(world: World) -> None:
     for prompt in ("Work.", "/compact", "Go on."):
         session.prompt(prompt)
     assert world.model.of("main")[-1].text.count(HEADING) == 1
-    assert {row["session"] for row in world.rows("owners")} == {session.id}
+    assert world.owners == {session.id}
 
 
 @pytest.mark.scenario(14)
@@ -183,7 +183,7 @@ def test_a_state_file_the_model_writes(world: World) -> None:
         session.prompt(prompt)
     given = guidance(world.model.of("main")[-1].text)
     assert TITLE in given and f"Phase: 2/4 - {PHASES[1]}" in given
-    assert {row["session"] for row in world.rows("owners")} == {session.id}
+    assert world.owners == {session.id}
 
 
 @pytest.mark.scenario(14)

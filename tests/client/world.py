@@ -114,6 +114,16 @@ class World:
         return found
 
     @property
+    def session_ids(self) -> set[str]:
+        """The ids of all sessions that the project's ledger knows."""
+        return {row["id"] for table in ("conversations", "session_ids") for row in self.rows(table)}
+
+    @property
+    def owners(self) -> set[str]:
+        """The conversations that own a workflow."""
+        return {row["owner"] for row in self.rows("workflows") if row["owner"]}
+
+    @property
     def agents(self) -> list[dict[str, Any]]:
         """The agents in the project's ledger, in the order in which they were first heard of."""
         return [row for row in self.rows("agents") if row["kind"] != "script" and row["verdict"] != "refused"]
