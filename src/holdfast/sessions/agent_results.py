@@ -22,7 +22,9 @@ def record_return(project: OpenProject, conversation: str, call: str, result: Ag
     if result.status == "completed" or result.failed:
         state: State = "failed" if result.failed else "completed"
         run = agents.run_id(result.agent_id, call)
-        agents.name_run(project, conversation, call, run, result.output_file)  # an agent may be launched to go on
+        known = agents.of_run(project, conversation, run)
+        if known and known.call not in ("", call):  # this call lets an earlier agent go on
+            agents.name_run(project, conversation, call, run, result.output_file)
         agents.record_report(project, conversation, run, state, result.text, agent_type=result.agent_type, used=True)
 
 
