@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.clients.claude import claude
 from holdfast.memory import rows
-from holdfast.memory.rows import Conversation, Read, SessionId, Told
+from holdfast.memory.rows import Compaction, Conversation, Read, SessionId, Told
 from holdfast.sessions import agents, conversations, messages, owners
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workflow, workspace
@@ -199,10 +199,13 @@ def test_what_a_new_id_has_before_it_turns_out_to_be_known_is_merged_once(there:
         conversations.change(there, session, epoch=2, prompt=content)
     agents.name_run(there, OTHER, "toolu_1", "run")
     read.put(Read(ME, "b.md", "old", compaction=2))
+    compaction = there.ledger.table(Compaction)
+    compaction.put(Compaction("1", "", ME, "auto", "[]", "", restored_in=OTHER))
     conversations.adopt(there, ME, OTHER)
     agents.join_duplicates(there, ME)
 
     assert messages.last_value(there, ME, "both", "key") == "new"
+    assert [row.restored_in for row in compaction.where()] == [ME]
     assert messages.was_told(there, ME, "old")
     assert messages.was_told(there, ME, "new")
     assert {row.path: (row.content, row.compaction) for row in read.where()} == {

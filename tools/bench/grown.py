@@ -466,7 +466,6 @@ def _row(
         "outcome": "completed",
         "finished": 1,
         "resumed": 0,
-        "heir": session,
         "size": 0,
         "characters": 100,
         "number": 1,

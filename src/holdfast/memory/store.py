@@ -126,28 +126,6 @@ class Ledger:
                 found[names[row[column]]] = row
         return found
 
-    def prune(self, project: str, table: str, at: str, kept: int, *, key: str = "id") -> None:
-        """Drop a project's oldest rows from a table, a few at a time so that no event waits long.
-
-        Args:
-            project: the project's key.
-            table: the table's name.
-            at: the column of the time that makes rows old; needs an index on project and this column.
-            kept: how many rows stay.
-            key: the columns of its primary key.
-
-        Raises:
-            LedgerError: the ledger can't be read or written.
-        """
-        # Nearly always there is nothing to drop, and the index alone tells that in a fifth of the time.
-        if not self.one(f"SELECT 1 FROM {table} WHERE project = ? ORDER BY {at} DESC LIMIT 1 OFFSET ?", project, kept):
-            return
-        self.run(
-            f"DELETE FROM {table} WHERE ({key}) IN"
-            f" (SELECT {key} FROM {table} WHERE project = ? ORDER BY {at} DESC LIMIT ? OFFSET ?)",
-            *(project, PRUNED, kept),
-        )
-
     def tables(self) -> dict[str, tuple[str, ...]]:
         """Return the names of each table's columns, by table. Raises LedgerError."""
         names = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")

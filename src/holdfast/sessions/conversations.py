@@ -32,12 +32,8 @@ LIVE_WINDOW = timedelta(minutes=60)  # a conversation without an event for this 
 _FORK_CANDIDATES = 20  # conversations that a fork may have begun as, the newest
 _NAMED = 5  # sessions that an error names
 # The columns that hold a conversation's id, in any table but those of the conversations themselves.
-_COLUMNS = ("conversation", "owner", "previous_owner", "session", "claimed_by")
+_COLUMNS = ("conversation", "owner", "previous_owner", "restored_in")
 _IDENTITIES = (Conversation.TABLE, SessionId.TABLE)
-
-# What stands in place of a launch's prompt:
-CLEARED = "cleared"  # from before `/clear`: its result answers nothing any more
-ANY = ""  # cut off at work, or continued: its result answers the same work under any prompt
 
 
 class Request(NamedTuple):

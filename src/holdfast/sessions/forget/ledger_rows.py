@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import StateError
-from holdfast.memory.rows import Conversation, SessionId
+from holdfast.memory.rows import Conversation
 from holdfast.sessions import compactions, conversations, imports
 from holdfast.sessions.forget import agent_rows
 from holdfast.workflow import names, registry
@@ -69,8 +69,7 @@ class _Cut:
 def of_session(project: Workspace, session: str) -> Scope:
     """Return the scope of the conversation that goes on under a session id. Raises LedgerError."""
     conversation = conversations.of(project, session)
-    aliases = project.ledger.table(SessionId).where(conversation=conversation)
-    return Scope(sessions=tuple(dict.fromkeys([session, conversation, *(each.id for each in aliases)])))
+    return Scope(sessions=tuple(sorted({session, conversation} | conversations.all_ids(project, conversation))))
 
 
 def tables(project: Workspace) -> dict[str, tuple[str, ...]]:
