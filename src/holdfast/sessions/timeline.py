@@ -56,7 +56,7 @@ class TimelineEvent:
 
     Attributes:
         at: when (UTC stamp).
-        kind: `session`, `compaction`, `delivery`, `loss`, `owner`, `phase`, `agent`, `decision`, `generation` or
+        kind: `session`, `compaction`, `delivery`, `owner`, `phase`, `agent`, `decision`, `generation` or
             `archive`.
         what: what happened, in a few fixed words.
         session: the session's id; empty if unknown.
