@@ -155,7 +155,7 @@ def test_after_each_compaction_it_is_to_be_read_again(project: Workspace) -> Non
         assert due(project) == ["@docs/a.md"]
         read(project)
         assert states(project) == [("unchanged", True)]
-    assert reads.reader(project, ME).compactions == 2
+    assert conversations.get(project, ME).compactions == 2
 
 
 @each_row("parts", [[(1, 2), (3, 1)], [(3, 2), (2, 1), (1, 1)], [(2, 3), (1, 2)]])
@@ -303,7 +303,7 @@ def test_what_the_client_attached_again_stands_before_the_model(project: Workspa
     entries = ("@docs/req.md", "@app.py", "@new.py", "@docs/a.md")
     assert states(project, *entries) == [("unchanged", True)] * 3 + [("never read", False)]
     assert {row.how for row in reads.rows(project, ME).values()} == {"attached"}
-    assert reads.reader(project, ME).compactions == 1  # no event told of it
+    assert conversations.get(project, ME).compactions == 1  # no event told of it
 
 
 @pytest.mark.parametrize("name", WORKED)
@@ -321,7 +321,7 @@ def test_until_it_is_written_what_is_attached_again_is_not_known(project: Worksp
     assert read_results.settle(project, ME, ())
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", True)] * 2
     assert unread(project, ME, flow(project, "@docs/req.md")) == []
-    assert reads.reader(project, ME).compactions == 1  # the boundary is that of the compaction that was announced
+    assert conversations.get(project, ME).compactions == 1  # the boundary is that of the compaction that was announced
 
 
 @pytest.mark.parametrize("name", WORKED)
@@ -333,13 +333,13 @@ def test_a_second_compaction_takes_away_what_was_attached(project: Workspace, na
     again = lines[cut_at_boundary(lines)].replace(b'"uuid":"', b'"uuid":"2')
     path = transcribed(project, [*lines, again])
     assert states(project, "@docs/req.md") == [("unchanged", False)]
-    assert reads.reader(project, ME).compactions == 2
+    assert conversations.get(project, ME).compactions == 2
     compacted(project, ME)
     path.write_bytes(path.read_bytes() + again.replace(b'"uuid":"2', b'"uuid":"3'))
     assert states(project, "@docs/req.md") == [("unchanged", False)]
-    assert reads.reader(project, ME).compactions == 3
+    assert conversations.get(project, ME).compactions == 3
     assert read_results.settle(project, ME, ())
-    assert reads.reader(project, ME).compactions == 3
+    assert conversations.get(project, ME).compactions == 3
 
 
 @each_row(

@@ -122,7 +122,7 @@ def broke_off(project: OpenProject, conversation: str) -> bool:
         return False
     found = agents.launched(project, conversation)
     unended = any(each.status == "running" or each.state == "missing" for each in found)
-    return unended or not conversations.is_idle(project, conversation)
+    return unended or not conversations.get(project, conversation).idle
 
 
 def free_calls(project: OpenProject, conversation: str) -> None:
@@ -150,7 +150,7 @@ def _earlier(context: Context, mark: str, asking: Request, conversation: str, pr
     def counts(agent: Agent) -> bool:
         if is_alive(project, agent, conversation, process):
             return True
-        if own and own.forked_from == agent.conversation and "" < agent.ended_at <= own.first_seen:
+        if own.forked_from == agent.conversation and "" < agent.ended_at <= own.first_seen:
             return True
         return conversations.is_gone(project, agent.conversation, agent.process)
 
@@ -212,7 +212,7 @@ def _holds(context: Context, event: Call, call: Agent, agent: Agent, *, cut_off:
     moment = clock.parse(ended)
     if moment is None or project.head_changed_at > moment.timestamp():
         return False
-    paths = {event.transcript_path, *(conversations.transcript(project, each) for each in both)}
+    paths = {event.transcript_path, *(conversations.get(project, each).transcript for each in both)}
     return not any(project.transcripts.edited_since(each, ended) for each in paths)
 
 
@@ -241,7 +241,7 @@ def _is_repeated(project: OpenProject, call: Agent, agent: Agent) -> bool:
 def _interrupted(context: Context, event: Call, agent: Agent) -> str:
     """Return the id by which an interrupted agent can go on in this session; empty if it can't."""
     project = context.project
-    source = conversations.transcript(project, agent.conversation)
+    source = conversations.get(project, agent.conversation).transcript
     prompt = event.tool_input.get("prompt")
     runs = [agent.run] if agent.run and not agent.run.startswith("call:") else []
     lost = agents.unclaimed(project, agent.conversation)

@@ -158,7 +158,7 @@ def _agents(event: Event, context: Context, conversation: str, mates: set[str]) 
         if agent.status == "finished":
             yield from session_guidance.agent_lines([agent])
         else:
-            source = conversations.transcript(project, agent.conversation)
+            source = conversations.get(project, agent.conversation).transcript
             if project.client.agent_runs().carry_agent(source, agent.run, event.transcript_path):
                 yield f"{_who(agent)} was interrupted{_task(agent)}; SendMessage to its id continues it"
 

@@ -198,14 +198,14 @@ def _ancestors(project: OpenProject, conversation: str, found: Iterable[str | No
 
     An owner that goes on running beside this session is left out and keeps its workflows.
     """
-    path = conversations.transcript(project, conversation)
+    path = conversations.get(project, conversation).transcript
     return {
         each
         for each in found
         if each
         and path
         and conversations.superseded(project, each, conversation)
-        and (before := conversations.transcript(project, each))
+        and (before := conversations.get(project, each).transcript)
         and (before == path or project.transcripts.shares(path, before))
     }
 

@@ -72,7 +72,7 @@ def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bo
     Returns:
         Whether the transcript shows the present context already, or there is none to wait for.
     """
-    row = known = reads.reader(project, conversation)
+    row = known = conversations.get(project, conversation)
     size = project.transcripts.size(row.transcript)
     wanted = {look.path: look for look in looks if look.data is not None}
     if not size or (not wanted and row.boundary is not None):
@@ -152,7 +152,7 @@ def _take_over_gone(
 
 def _take_over(project: OpenProject, conversation: str, wanted: Mapping[str, Look], noted: Sequence[Noted]) -> None:
     """Note what the present context holds. A content that an event reported beats a different one found here."""
-    now = reads.reader(project, conversation).compactions
+    now = conversations.get(project, conversation).compactions
     rows = reads.rows(project, conversation).items()
     known = {path for path, row in rows if row.content and row.compaction == now}
     for path, shown in _texts(project, noted):
@@ -187,7 +187,7 @@ def _note_part(
     """Note that lines of a file were read. Once the parts together make up the file, it counts as read."""
     last = len(lines) - (lines[-1] == "")  # after the last line break there is nothing to read
     with project.ledger.transaction():
-        now = reads.reader(project, conversation).compactions
+        now = conversations.get(project, conversation).compactions
         row = reads.rows(project, conversation).get(look.path)
         before = json.loads(row.parts) if row and row.parts else {}
         same = (before.get("content"), before.get("compaction")) == (look.digest, now)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
 from holdfast.errors import LedgerError
-from holdfast.memory.rows import Conversation, Read
+from holdfast.memory.rows import Read
 from holdfast.sessions import conversations, deliveries
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def mentions(project: OpenProject, conversation: str) -> list[str]:
     These are what its transcript's end and the ledger have; without either, there are fewer.
     """
     with suppress(LedgerError):
-        trail = project.transcripts.trail(conversations.transcript(project, conversation))
+        trail = project.transcripts.trail(conversations.get(project, conversation).transcript)
         prompts = project.ledger.rows(
             "SELECT prompt FROM agents WHERE conversation = ? AND prompt <> '' ORDER BY launched_at DESC", conversation
         )
@@ -43,7 +43,7 @@ def forget_reading(event: Event, context: Context) -> None:
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
     with project.ledger.transaction():
-        row = reader(project, conversation)
+        row = conversations.get(project, conversation)
         size = project.transcripts.size(row.transcript)
         conversations.change(project, conversation, compactions=row.compactions + 1, size=size, boundary=None)
     project.ledger.table(Read).prune("read_at", LIMIT)
@@ -58,7 +58,7 @@ def reminder_due(event: Event, context: Context) -> str:
         The period for which reading counts, in words; empty if no reminder is due.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
-    row = reader(project, conversation)
+    row = conversations.get(project, conversation)
     if not row.idle:  # the guidance and this prompt reach the model in one request
         return ""
     last = next(iter(deliveries.recent(project, 1, conversation)), None)
@@ -73,7 +73,7 @@ def reminded(event: Event, context: Context) -> None:
     `event` is a `UserPromptSubmit`.
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
-    conversations.change(project, conversation, reminded=reader(project, conversation).compactions)
+    conversations.change(project, conversation, reminded=conversations.get(project, conversation).compactions)
 
 
 def note(project: OpenProject, conversation: str, path: str, content_hash: str, how: How = "read") -> None:
@@ -86,7 +86,7 @@ def note(project: OpenProject, conversation: str, path: str, content_hash: str, 
         content_hash: the content's SHA-256 in hexadecimal.
         how: whether a Read, an attachment by the client or Holdfast's guidance brought it.
     """
-    compaction = reader(project, conversation).compactions
+    compaction = conversations.get(project, conversation).compactions
     put(project, conversation, path, content=content_hash, how=how, compaction=compaction, parts="")
 
 
@@ -101,8 +101,3 @@ def put(project: OpenProject, conversation: str, path: str, **values: Any) -> No
 def rows(project: OpenProject, conversation: str) -> dict[str, Read]:
     """Return all reads of a conversation by the file's name."""
     return {row.path: row for row in project.ledger.table(Read).where(conversation=conversation)}
-
-
-def reader(project: OpenProject, conversation: str) -> Conversation:
-    """Return what is known of a conversation's context and transcript; the defaults if nothing is."""
-    return conversations.get(project, conversation) or Conversation(conversation, conversation, project.worktree, "")

@@ -83,7 +83,7 @@ def states(project: OpenProject, conversation: str, workflow: Workflow) -> dict[
     if project.config.reading != "off" and looks:
         try:
             read_results.settle(project, conversation, looks.values())
-            rows, now = reads.rows(project, conversation), reads.reader(project, conversation).compactions
+            rows, now = reads.rows(project, conversation), conversations.get(project, conversation).compactions
         except LedgerError:
             rows = {}
     return {entry: _state(entry, look, rows.get(look.path), now) for entry, look in looks.items()}

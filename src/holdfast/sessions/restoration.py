@@ -141,7 +141,7 @@ def _trail(event: Event, context: Context, compaction: Compaction | None = None)
         title="the session's trail",
         digest=trail.mark(text),
         characters=units(text),
-        transcript=event.transcript_path or conversations.transcript(project, conversation),
+        transcript=event.transcript_path or conversations.get(project, conversation).transcript,
         compaction=compaction,
     )
     context.log(f"restored the session's trail ({units(text)} characters)", session=event.session_id)

@@ -94,7 +94,7 @@ def trail(project: OpenProject, event: Event, compaction: Compaction | None) -> 
     Where the compaction changed the session's id or its transcript, or the event names none, it is the one that was
     announced (`compaction`), or that was named before.
     """
-    own = event.transcript_path or conversations.transcript(project, conversations.of(project, event.session_id))
+    own = event.transcript_path or conversations.get(project, conversations.of(project, event.session_id)).transcript
     before = compaction.transcript if compaction else ""
     config = project.config
     mask = partial(capture.event, config) if config.exclude or config.exclude_patterns else None

@@ -63,7 +63,7 @@ def take_summary(project: OpenProject, conversation: str) -> str:
     """Return what a conversation's summary says and forget it; empty if nobody noted one."""
     with project.ledger.transaction():
         row = conversations.get(project, conversation)
-        if row is None or not row.summary:
+        if not row.summary:
             return ""
         conversations.change(project, conversation, summary="")
     return row.summary
@@ -78,7 +78,7 @@ def is_of_agent(project: OpenProject, conversation: str, environ: Mapping[str, s
     """
     if project.client.marks_agents(environ):
         return False
-    idle = conversations.is_idle(project, conversation) and bool(_running(project, conversation))
+    idle = conversations.get(project, conversation).idle and bool(_running(project, conversation))
     return idle or bool(_foreground_agents(project, conversation))
 
 

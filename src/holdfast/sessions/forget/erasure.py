@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from holdfast.errors import HoldfastError
 from holdfast.files import cache
 from holdfast.formats import RECORDS
 from holdfast.sessions import owners, recordings
-from holdfast.sessions.forget import agent_rows, ledger_rows
+from holdfast.sessions.forget import ledger_rows
 from holdfast.workflow import ownfolder, places, registry, sidecars
 
 if TYPE_CHECKING:
@@ -98,15 +98,12 @@ def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> N
 def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
     known = project.ledger_file.exists()
     insist_on_ledger(project)
-    tables = ledger_rows.tables(project) if known else {}
-    if scope.workflow and "agents" in tables:
-        scope = replace(scope, agents=agent_rows.of_workflow(project, scope.workflow.key, scope.worktree))
-    if scope.agents and "agents" in tables:
-        scope = replace(scope, agents=agent_rows.with_refused(project, scope.agents))
-    roots = ledger_rows.checkouts(project, tables)
+    if known and (scope.workflow or scope.agents):
+        scope = ledger_rows.with_agents(project, scope)
+    roots = ledger_rows.checkouts(project)
     reports = tuple(_reports(project, roots))
     files = tuple(sorted({*_sidecars(project, scope, roots), *_unread_ledgers(project), *(reports * scope.everything)}))
-    rows = ledger_rows.rows(project, scope, tables, dry=dry) if known else {}
+    rows = ledger_rows.rows(project, scope, dry=dry) if known else {}
     insist_on_ledger(project)  # it may have failed meanwhile, and its changes with it
     if not dry:
         for file in {*files, *reports}:
