@@ -37,6 +37,7 @@ from holdfast.sessions.abilities import held_launch as held_launch
 from holdfast.sessions.abilities import lock_file as lock_file
 from holdfast.sessions.abilities import note_runs as note_runs
 from holdfast.sessions.abilities import unlock_files as unlock_files
+from holdfast.sessions.agent_events import compacts_agent as compacts_agent
 from holdfast.sessions.agent_events import end_agents as end_agents
 from holdfast.sessions.agent_events import note_agent as note_agent
 from holdfast.sessions.agent_events import note_failure as note_failure
@@ -49,6 +50,7 @@ from holdfast.sessions.agent_events import start_epoch as start_epoch
 from holdfast.sessions.agent_relaunch import Relaunch as Relaunch
 from holdfast.sessions.agent_roster import roster as roster
 from holdfast.sessions.compactions import Lost as Lost
+from holdfast.sessions.compactions import keep_summary as keep_summary
 from holdfast.sessions.compactions import lost as lost
 from holdfast.sessions.conversations import crashed as crashed
 from holdfast.sessions.conversations import join as join
@@ -61,6 +63,7 @@ from holdfast.sessions.messages import untrusted_ledger as untrusted_ledger
 from holdfast.sessions.offers import announce_unfinished as announce_unfinished
 from holdfast.sessions.offers import received as received
 from holdfast.sessions.offers import renewed as renewed
+from holdfast.sessions.offers import restore_for_command as restore_for_command
 from holdfast.sessions.phase_report import report as report
 from holdfast.sessions.phase_report import report_unmoved as report_unmoved
 from holdfast.sessions.progress import Moved as Moved
@@ -76,16 +79,13 @@ from holdfast.sessions.recordings import record as record
 from holdfast.sessions.required import RequiredFile as RequiredFile
 from holdfast.sessions.required import reading_that_holds as reading_that_holds
 from holdfast.sessions.required import unread as unread
+from holdfast.sessions.restoration import report_losses as report_losses
 from holdfast.sessions.restoration import restore as restore
 from holdfast.sessions.restoration import restore_agent as restore_agent
 from holdfast.sessions.saving import save as save
 from holdfast.sessions.scripts import carry_runs as carry_runs
 from holdfast.sessions.scripts import note_script_run as note_script_run
-from holdfast.sessions.slash_commands import restore_for_command as restore_for_command
 from holdfast.sessions.status_line import show_status as show_status
-from holdfast.sessions.summaries import compacts_agent as compacts_agent
-from holdfast.sessions.summaries import keep_summary as keep_summary
-from holdfast.sessions.summaries import report_losses as report_losses
 from holdfast.sessions.todo_lists import Corrected as Corrected
 from holdfast.sessions.todo_lists import correct_todos as correct_todos
 from holdfast.sessions.todo_lists import note_task as note_task

@@ -55,6 +55,18 @@ def start_agent(event: Event, context: Context) -> list[Message]:
     return [Message(text, on_delivered=lambda: agents.change(project, agent, reminded=True))] if text else []
 
 
+def compacts_agent(event: Event, context: Context) -> bool:
+    """Return whether it is a subagent that is compacted, not the main conversation, also where no client says so.
+
+    A subagent shares its parent's session, whose workflow is neither saved nor restored then.
+
+    `event` is a `PreCompact`, a `PostCompact`, or a `SessionStart` with the source `compact`.
+    """
+    return event.in_subagent or agents.compacts_itself(
+        context.project, conversations.of(context.project, event.session_id), context.environ
+    )
+
+
 def note_agent(event: Event, context: Context, state: State, words: str, *, transcript: str = "") -> None:
     """Note how an agent ended, as an event reports that names it; whether it succeeded is judged later.
 

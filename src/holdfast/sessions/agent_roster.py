@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.memory.rows import Agent
 from holdfast.sessions import agent_relaunch, agents, conversations, required, scripts, session_guidance
-from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry, wording
+from holdfast.workflow import wording
 from holdfast.workflow.wording import Message, one_line, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
     from holdfast.sessions.scripts import ScriptRun
 
@@ -123,11 +121,6 @@ def _scripts(event: Event, context: Context, conversation: str) -> Iterator[str]
             yield f"{who} {how}, {run.counted}. Resume: {wording.clean(call)}; {results}"
 
 
-def _has_workflow(project: OpenProject, conversation: str) -> bool:
-    owned = registry.owned(Workspace.of(project), conversation)
-    return required.own_workflow(project, conversation, owned) is not None
-
-
 def _script(run: ScriptRun) -> str:
     return f"script {quoted(run.row.name or 'without a name', 60)}, run {run.row.run}"
 
@@ -148,7 +141,7 @@ def _agents(event: Event, context: Context, conversation: str, mates: set[str]) 
     if _is_compaction(event):  # the client itself names those that run
         own = [each for each in own if each.unused]
     cleared = getattr(event, "source", "") == "clear"  # no guidance is given then
-    if own and (cleared or not _has_workflow(project, conversation)):
+    if own and (cleared or required.own_workflow(project, conversation) is None):
         yield from session_guidance.agent_lines(own)
     since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
     over = conversations.over_since(project, conversation, since, _AGENTS)

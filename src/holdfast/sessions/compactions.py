@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast import clock
-from holdfast.files.redact import MASK, redact
+from holdfast.files.redact import MASK, beginning, redact
 from holdfast.memory.log import note
 from holdfast.memory.rows import Compaction, Delivery
 from holdfast.memory.store import new_id
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LASTING = timedelta(days=1)  # the compaction that was announced before that in another session won't come any more
 MOST = 200  # compactions per project; the oldest go
+SUMMARY_LIMIT_CHARS = 200_000  # characters of a summary that are kept; real ones have some ten thousand
 SHORTEST_CHARS = 4  # a shorter fact is in a summary by chance
 UNANNOUNCED = "none"  # the trigger of a compaction that came without PreCompact
 _NEWEST = "announced_at DESC, id"
@@ -276,6 +277,27 @@ def count_facts(project: OpenProject, compaction: str, workflow: Workflow, summa
             about = {"workflow": workflow.key, "title": redact(clean(workflow.title))}
             conversation = compacted.restored_in or compacted.conversation
             note(project, "compaction", "summarised", conversation=conversation, data=values, **about)
+
+
+def keep_summary(event: Event, context: Context, text: str) -> None:
+    """Keep the summary that the client's compaction wrote, without secrets, until `restore` says what it left out.
+
+    Args:
+        event: the `SubagentStop` of the compaction's own agent (`is_compaction`).
+        context: its context.
+        text: the summary, which replaces an earlier one that nobody took.
+    """
+    conversation = conversations.of(context.project, event.session_id)
+    conversations.change(context.project, conversation, summary=beginning(text, SUMMARY_LIMIT_CHARS))
+
+
+def take_summary(project: OpenProject, conversation: str) -> str:
+    """Return what a conversation's summary says and forget it; empty if nobody noted one."""
+    with project.ledger.transaction():
+        summary = conversations.get(project, conversation).summary
+        if summary:
+            conversations.change(project, conversation, summary="")
+    return summary
 
 
 def facts_kept(workflow: Workflow, summary: str) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import command_line
-from holdfast.sessions import conversations, preview, removed_state
+from holdfast.sessions import conversations, messages, preview
 from holdfast.workflow import guidance, outlook, registry
 from holdfast.workflow.outlook import Outlook
 from holdfast.workflow.wording import count, quoted
@@ -188,5 +188,5 @@ def _accumulating(
 def _would_save(project: Workspace, seen: Outlook) -> dict[str, Any]:
     path = seen.path.relative_to(project.root).as_posix() if seen.path else None
     if seen.action == "buried" and seen.path is not None:
-        return {"action": seen.action, "path": path, "remedy": removed_state.way(project, seen.path)}
+        return {"action": seen.action, "path": path, "remedy": messages.way_back(project, seen.path)}
     return {"action": seen.action, "path": path}

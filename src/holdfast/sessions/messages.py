@@ -8,15 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock, formats, paths
+from holdfast.errors import HoldfastError, LedgerError, command_line
 from holdfast.files import trust
 from holdfast.memory.rows import Conversation, Told
-from holdfast.sessions import conversations, owners, removed_state
+from holdfast.sessions import archive, contents, conversations, imports, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import definitions, guidance, manyfiles, registry, wording
-from holdfast.workflow.wording import quoted
+from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from holdfast.memory.store import Table
     from holdfast.project import OpenProject
@@ -101,7 +103,7 @@ def untrusted(context: Context) -> list[Message]:
     found = definitions.untrusted(root, formats.trusting())
     lines = [
         f"{quoted(path.relative_to(root).as_posix())} is not trusted as it is now, so it is not used. "
-        f"Read it, then run in a terminal: {wording.one_line(command)}"
+        f"Read it, then run in a terminal: {one_line(command)}"
         for path, command in found[:_NAMED]
     ]
     if len(found) > _NAMED:
@@ -167,8 +169,44 @@ def vanished(event: Event, context: Context) -> list[Message]:
     return [
         once(project, conversation, GONE, [key], wording.Message(f"Holdfast: {line}", to_user=True))
         for key in keys
-        if (line := removed_state.line(project, key))
+        if (line := _removed(project, key))
     ]
+
+
+def _removed(project: OpenProject, key: str) -> str:
+    """Say that the workflow with this key is ignored, and how to bring it back; empty if there is nothing to say.
+
+    There isn't if its file is there again, if it gave way to another or was completed, or if there is no version of it.
+    """
+    name, _, rest = key.partition(":")
+    path = project.root / rest.rpartition("#")[0]
+    try:
+        raw = contents.latest(project, path)
+        if path.exists() or raw is None or archive.holds(project, key):
+            return ""
+        workflow = registry.get(name).parsed(Workspace.of(project), path, raw)
+        named = imports.last(project, path) is not None
+    except HoldfastError:
+        return ""
+    if workflow.finished:
+        return ""
+    ignored = " What names it elsewhere is ignored until it changes." if named else ""
+    return (
+        f"{quoted(workflow.title)} ({workflow.progress_text}) is not restored, because its state file was removed."
+        f"{ignored} To bring it back: {way_back(project, path)}"
+    )
+
+
+def way_back(project: OpenProject, path: Path) -> str:
+    """Return the command that restores the latest version of a state file, in backticks; empty if there is none."""
+    try:
+        versions = contents.list_versions(project, path)
+    except LedgerError:
+        return ""
+    place = path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
+    if not versions:
+        return ""
+    return f"`{command_line('log', 'restore', str(versions[0].number), '--workflow', one_line(place))}`"
 
 
 def was_told(project: OpenProject, conversation: str, topic: str, key: str = "") -> bool:
@@ -192,6 +230,13 @@ def tell(project: OpenProject, conversation: str, topic: str, key: str = "", val
 def owe(project: OpenProject, conversation: str, topic: str, key: str = "") -> None:
     """Note that a conversation still has to be told something, even if it was told before (`was_told`)."""
     _put(project, Told(conversation, topic, key, "", due=True, at=clock.stamp()))
+
+
+def owe_once(project: OpenProject, conversation: str, topic: str, *keys: str) -> None:
+    """Note that a conversation still has to be told something, unless it was told before; an empty key is none."""
+    for key in keys:
+        if key and not was_told(project, conversation, topic, key):
+            owe(project, conversation, topic, key)
 
 
 def pending_keys(project: OpenProject, conversation: str, topic: str) -> list[str]:

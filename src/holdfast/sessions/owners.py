@@ -75,16 +75,8 @@ def all_owners(project: OpenProject) -> set[str]:
     return {str(row["owner"]) for row in project.ledger.rows("SELECT DISTINCT owner FROM workflows WHERE owner > ''")}
 
 
-def keys(project: OpenProject, conversation: str) -> list[str]:
-    """Return the keys of all workflows that a conversation owns, those first that it got last."""
-    return [each.workflow for each in _owned(project, conversation, -1)]
-
-
 def owned(project: OpenProject, conversation: str) -> list[str]:
-    """Return the keys of the workflows that a conversation owns, up to the `OWNED` that it got last.
-
-    The ledger never forgets an owner, so a session that a project resumes for a year may own a thousand.
-    """
+    """Return the keys of the workflows that a conversation owns, up to the `OWNED` that it got last."""
     return [each.workflow for each in _owned(project, conversation, OWNED)]
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from holdfast import capture
 from holdfast.errors import LedgerError
 from holdfast.sessions import conversations, file_contents, owners, read_results, reads
-from holdfast.workflow import facts, wording
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import facts, registry, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -61,12 +62,13 @@ class RequiredFile(NamedTuple):
         return self.due and not self.refused and self.inside
 
 
-def own_workflow(project: OpenProject, conversation: str, workflows: Iterable[Workflow]) -> Workflow | None:
+def own_workflow(project: OpenProject, conversation: str) -> Workflow | None:
     """Return the unfinished workflow that a conversation owns, of several the newest; its reading concerns it.
 
     It owns what it started or wrote, and what was restored into it. Another one's workflow asks nothing of it.
     """
-    resumable = [each for each in workflows if each.resumable]
+    found = registry.owned(Workspace.of(project), conversation)
+    resumable = [each for each in found if each.resumable]
     holders = owners.holders(project, resumable)
     return next(iter(owners.by_rank(each for each in resumable if holders[each.key] == conversation)), None)
 

@@ -15,8 +15,8 @@ from holdfast.sessions import (
     owners,
     phases,
     session_guidance,
-    summaries,
 )
+from holdfast.sessions.agent_events import compacts_agent
 from holdfast.sessions.workspace import Workspace
 from holdfast.trail import text as trail
 from holdfast.workflow import briefs, guidance, registry, wording
@@ -63,8 +63,8 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     project, agent = Workspace.of(context.project), event.agent_id
     conversation = conversations.of(project, event.session_id)
     if not event.in_subagent:
-        summaries.take_summary(project, conversation)  # the agent's
-        agent = summaries.compacted_agent(project, conversation)
+        compactions.take_summary(project, conversation)  # the agent's
+        agent = agents.compacted_agent(project, conversation)
     launch = agents.attribute(project, conversation, agent, event.transcript_path) if agent else None
     if launch is None or not (launch.prompt or launch.phase):
         return []
@@ -75,6 +75,23 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     told = (launch.agent_type, launch.description, launch.prompt, workflow, phase)
     brief = registry.of_agents(workflow.format).brief(project, workflow, phase) if workflow and phase else None
     return [Message(briefs.given_back(*told, root=context.root, brief=brief), must_keep=True)]
+
+
+def report_losses(event: Event, context: Context, text: str) -> None:
+    """Count what a summary kept of the workflow that a compaction's session was given last, unless that is known.
+
+    Args:
+        event: a `PostCompact`.
+        context: its context.
+        text: the summary.
+    """
+    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    last = next(iter(deliveries.recent(project, 1, conversation)), None)
+    if last is None or not last.compaction or compacts_agent(event, context):
+        return  # of an agent's own summary the main conversation's guidance says nothing
+    for workflow in registry.candidates(Workspace.of(project), conversation).workflows:
+        if workflow.key == last.workflow:
+            compactions.count_facts(project, last.compaction, workflow, text)
 
 
 def _restored(event: Event, context: Context, known: bool, lost: Compaction | None) -> list[Message]:
@@ -100,7 +117,7 @@ def _restored(event: Event, context: Context, known: bool, lost: Compaction | No
         )
         told += _moved(event, context)
         return [guidance, *told, *_blind(context), *messages.vanished(event, context)]
-    summaries.take_summary(project, conversation)
+    compactions.take_summary(project, conversation)
     if event.hook_event_name == project.client.PROMPT_EVENT:
         return told  # what the compaction took is finished by now, or another session's
     told += _moved(event, context) + _refused(event, context, verdict) + _taken(event, context, verdict.taken)

@@ -15,7 +15,6 @@ from holdfast.sessions import (
     messages,
     owners,
     required,
-    summaries,
 )
 from holdfast.sessions import agents as launched
 from holdfast.workflow import guidance, wording
@@ -125,7 +124,7 @@ def restore(
     project, conversation = context.project, conversations.of(context.project, event.session_id)
     branch = owners.branch(project, workflow)
     owners.own(project, workflow, conversation)
-    recap = summaries.take_summary(project, conversation)
+    recap = compactions.take_summary(project, conversation)
     agent_results.catch_up(project, conversation, event.transcript_path)
     notes = list(notes)
     if unread := workflow.key in messages.pending_keys(project, conversation, messages.UNREAD):

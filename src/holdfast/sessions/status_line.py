@@ -11,8 +11,6 @@ from holdfast.files import status_file
 from holdfast.files.redact import redact
 from holdfast.process.terminal_text import printable
 from holdfast.sessions import agents, compactions, contents, conversations, owners, required
-from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry
 from holdfast.workflow.wording import count, one_line
 
 if TYPE_CHECKING:
@@ -70,15 +68,11 @@ def update(project: OpenProject, session: str, *, over: bool = False) -> None:
     """Write what one session's status line shows. A failure is logged, because nothing depends on the line."""
     try:
         conversation = conversations.of(project, session)
-        workflow = None if over else _workflow(project, conversation)
+        workflow = None if over else required.own_workflow(project, conversation)
         line, saved_at_s = _shown(project, conversation, workflow) if workflow else ("", 0)
         status_file.write(session, line, saved_at_s)
     except (HoldfastError, OSError) as error:
         log.write("warning", f"the status line couldn't be written: {error}")
-
-
-def _workflow(project: OpenProject, conversation: str) -> Workflow | None:
-    return required.own_workflow(project, conversation, registry.owned(Workspace.of(project), conversation))
 
 
 def _shown(project: OpenProject, conversation: str, workflow: Workflow) -> tuple[str, int]:

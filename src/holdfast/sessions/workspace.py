@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from holdfast import formats
 from holdfast.project import OpenProject
@@ -24,12 +24,10 @@ class Workspace(OpenProject):
 
     @classmethod
     def of(cls, project: OpenProject) -> Workspace:
-        """Return an open project as a workspace. Both share one ledger, whichever opens it."""
-        if isinstance(project, cls):
-            return project
-        made = cls.__new__(cls)
-        made.__dict__ = project.__dict__
-        return made._described()
+        """Make an open project a workspace, which it stays, and return it."""
+        if not isinstance(project, cls):
+            project.__class__ = cls
+        return cast("Workspace", project)._described()
 
     def _described(self) -> Self:
         """Make the formats known that TOML files describe for this project."""

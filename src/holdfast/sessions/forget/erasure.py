@@ -144,7 +144,7 @@ def _workflows(project: Workspace, sessions: Sequence[str]) -> Iterator[Workflow
     """Yield the project's workflows. Of very many only some are found, so those that the sessions own are read too."""
     found = registry.all_found(project)
     yield from found.workflows
-    for key in [key for session in sessions for key in owners.keys(project, session)] if found.left else ():
+    for key in [key for session in sessions for key in owners.owned(project, session)] if found.left else ():
         yield from registry.with_keys(project, [key]).workflows
 
 
