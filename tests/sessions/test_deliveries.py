@@ -26,18 +26,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 
 def begin(project: Workspace, transcript: str = "", session: str = ME, mark: str = MARK) -> str:
-    return deliveries.begin(
-        project,
-        session,
-        event="SessionStart",
-        workflow="compaction:x#y",
-        title="Release",
-        digest=mark,
-        characters=4711,
-        omitted=3,
-        decided_by=1,
-        transcript=transcript,
-    )
+    event: Any = SimpleNamespace(session_id=session, hook_event_name="SessionStart", transcript_path=transcript)
+    release: Any = SimpleNamespace(key="compaction:x#y", title="Release")
+    deliveries.deliver(project, event, "x" * 4711, mark, workflow=release, compaction=None, omitted=3, decided_by=1)
+    return deliveries.recent(project, 1, session)[0].id
 
 
 def states(project: Workspace, session: str | None = None) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from holdfast.sessions import conversations, file_contents, owners, read_results, reads, required
+from holdfast.workflow import registry
 from tests.handmade import ME, OTHER, together, workflow, workspace
 from tests.tables import each_row
 
@@ -278,7 +279,9 @@ def test_what_is_not_there_is_missing(tmp_path: Path, entry: str) -> None:
 # Sessions
 
 
-def test_required_reading_is_that_of_the_newest_unfinished_own_workflow(project: Workspace) -> None:
+def test_required_reading_is_that_of_the_newest_unfinished_own_workflow(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of the workflow a session owns and has not finished, the newest of several; of nobody else's."""
     mine = [workflow(project.root, name, updated_at=f"2026-03-0{day}") for day, name in enumerate("abc", 1)]
     theirs, done = workflow(project.root, "d"), workflow(project.root, "e", status="completed", updated_at="2026-04-01")
@@ -286,10 +289,11 @@ def test_required_reading_is_that_of_the_newest_unfinished_own_workflow(project:
         owners.own(project, each, ME)
     owners.own(project, theirs, OTHER)
     nobodys = workflow(project.root, "f", updated_at="2026-05-01")
-    found = required.own_workflow(project, ME, [*mine, theirs, done, nobodys])
+    monkeypatch.setattr(registry, "owned", lambda *_: [*mine, theirs, done, nobodys])
+    found = required.own_workflow(project, ME)
     assert found is not None
     assert found.title == "c"
-    assert required.own_workflow(project, "33", [*mine, theirs, done, nobodys]) is None
+    assert required.own_workflow(project, "33") is None
 
 
 # From the transcript

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast import clock, log
 from holdfast.errors import LedgerError
@@ -17,6 +17,7 @@ from holdfast.files.redact import beginning, redact
 from holdfast.formats import RECORDS
 from holdfast.memory.log import note
 from holdfast.memory.rows import Event, WorkflowRow
+from holdfast.memory.store import key
 from holdfast.sessions import archive
 from holdfast.workflow.wording import clean
 
@@ -62,14 +63,6 @@ class History:
     started_at: str = ""
     ended_at: str | None = None
     seconds: float = 0.0
-
-
-class _Seen(NamedTuple):
-    """The last observation of a workflow: the number and status of each phase by id, whether it was over, and when."""
-
-    phases: Mapping[str, tuple[int, str]]
-    finished: bool
-    at: str
 
 
 def observe(project: OpenProject, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
@@ -155,12 +148,11 @@ def _running(workflow: Workflow) -> tuple[str, ...]:
 
 def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at: str | None) -> None:
     """Store an observation that differs from the last one, and append to the log what moved."""
-    table = project.ledger.table(WorkflowRow)
-    before = _seen(table.one(worktree=project.worktree, workflow=workflow.key))
-    now = clock.stamp()
-    when = at or max(min(workflow.updated_at, now), before.at if before else "")
-    states, olds = _states(workflow, before), before.phases if before else {}
-    unseen = (0, "pending" if before else None)
+    table, place = project.ledger.table(WorkflowRow), WorkflowRow(project.worktree, workflow.key)
+    row = table.one(**key(place)) or place
+    when = at or max(min(workflow.updated_at, clock.stamp()), row.observed_at)
+    olds = {phase: (number, status) for phase, number, status in json.loads(row.phases or "[]")}
+    states, unseen = _states(workflow, olds), (0, "pending" if row.phases else None)
     unlike = [phase for phase, state in states.items() if olds.get(phase) != state]  # of a thousand, usually one
     was = {phase: olds.get(phase, unseen)[1] for phase in unlike}
     moved = {phase: old for phase, old in was.items() if old != states[phase][1]}
@@ -171,22 +163,19 @@ def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at:
     for phase in sorted({*moved, *spoke}, key=lambda phase: (states[phase][1] == "active", states[phase][0], phase)):
         status = states[phase][1]
         _move(project, workflow, phase, (moved.get(phase, status), status), when, error if phase in spoke else "")
-    if workflow.finished and not (before and before.finished):
+    if workflow.finished and not row.finished:
         archive.keep(project, workflow, when)
-    elif before and before.finished and not workflow.finished:
+    elif row.finished and not workflow.finished:
         archive.drop(project, workflow)
-    values = {"phases": phases, "finished": workflow.finished, "observed_at": when}
-    table.add(WorkflowRow(project.worktree, workflow.key))
-    table.update(values, worktree=project.worktree, workflow=workflow.key)
+    table.add(place)
+    table.update({"phases": phases, "finished": workflow.finished, "observed_at": when}, **key(place))
 
 
-def _states(workflow: Workflow, before: _Seen | None) -> dict[str, tuple[int, str]]:
+def _states(workflow: Workflow, olds: Mapping[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
     """Return the number and status of every phase, including past phases that the file no longer lists."""
     states: dict[str, tuple[int, str]] = {phase.id: (phase.number, phase.status) for phase in workflow.phases}
-    if before is None or before.phases.keys() <= states.keys():
-        return states
-    whole = workflow.completed == workflow.total  # counts all phases, so it isn't asked for each
-    for phase, (number, _) in before.phases.items():
+    whole = workflow.completed == workflow.total
+    for phase, (number, _) in olds.items():
         passed = whole or number < (workflow.current or 0)
         states.setdefault(phase, (number, "completed" if passed else "pending"))
     return states
@@ -238,13 +227,6 @@ def _summed(phase: str, attempts: list[_Attempt]) -> PhaseHistory:
 def _between(started: str, ended: str | None) -> float:
     first, last = clock.parse(started), clock.parse(ended) if ended else clock.now()
     return max((last - first).total_seconds(), 0.0) if first and last else 0.0
-
-
-def _seen(row: WorkflowRow | None) -> _Seen | None:
-    if row is None or not row.phases:
-        return None
-    phases = {phase: (number, status) for phase, number, status in json.loads(row.phases)}
-    return _Seen(phases, row.finished, row.observed_at)
 
 
 def _unmoved(project: OpenProject, workflows: Mapping[str, tuple[bool, str]]) -> set[str]:

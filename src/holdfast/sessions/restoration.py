@@ -145,24 +145,14 @@ def _trail(event: Event, context: Context, compaction: Compaction | None = None)
     """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off."""
     if not context.config.trail:
         return []
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project = context.project
     found = session_guidance.trail(project, event, compaction)
     text = trail.text(found, branch=project.branch, root=context.root)
     if not text:
         return []
-    delivery = deliveries.begin(
-        project,
-        conversation,
-        event=event.hook_event_name,
-        workflow="",
-        title="the session's trail",
-        digest=trail.mark(text),
-        characters=units(text),
-        transcript=event.transcript_path or conversations.get(project, conversation).transcript,
-        compaction=compaction,
-    )
+    told = deliveries.deliver(project, event, text, trail.mark(text), workflow=None, compaction=compaction)
     context.log(f"restored the session's trail ({units(text)} characters)", session=event.session_id)
-    return [Message(text, must_keep=True, on_delivered=lambda: deliveries.written(project, delivery))]
+    return [told]
 
 
 def _moved(event: Event, context: Context) -> list[Message]:
@@ -224,10 +214,7 @@ def _refused(event: Event, context: Context, verdict: Verdict) -> list[Message]:
     refused = verdict.refused
     if not refused:
         return []
-    conversation = conversations.of(context.project, event.session_id)
-    deliveries.refuse(
-        context.project, conversation, event=event.hook_event_name, workflows=refused, compaction=verdict.compaction
-    )
+    deliveries.refuse(context.project, event, refused, verdict.compaction)
     found = wording.count(len(refused), "workflow")
     context.log(f"restored nothing: {found} could belong to another live session", level="warning")
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast import capture
 from holdfast.files.redact import redact
@@ -19,7 +19,6 @@ from holdfast.sessions import (
 from holdfast.sessions import agents as launched
 from holdfast.workflow import guidance, wording
 from holdfast.workflow.todos import digest
-from holdfast.workflow.wording import Message, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,16 +31,10 @@ if TYPE_CHECKING:
     from holdfast.sessions.required import RequiredFile
     from holdfast.workflow.guidance import Guidance
     from holdfast.workflow.model import Workflow
+    from holdfast.workflow.wording import Message
 
 
 AGENTS = 10  # ended agents that are described, the latest first
-
-
-class GivenBack(NamedTuple):
-    """The guidance, and the state of each required reading when it was made (`required_files.states`)."""
-
-    guidance: Guidance
-    known: Mapping[str, RequiredFile]
 
 
 def compile(
@@ -54,8 +47,8 @@ def compile(
     notes: Sequence[str] = (),
     recap: str = "",
     compacted: bool = False,
-) -> GivenBack:
-    """Write the sidecar and return the guidance that points to it.
+) -> tuple[Guidance, Mapping[str, RequiredFile]]:
+    """Write the sidecar and return the guidance that points to it, with the state of each required reading.
 
     Args:
         project: the project.
@@ -84,7 +77,7 @@ def compile(
         compacted=compacted,
         beside=capture.allowed(project.config, workflow.path),
     )
-    return GivenBack(made, known)
+    return made, known
 
 
 def trail(project: OpenProject, event: Event, compaction: Compaction | None) -> Trail:
@@ -134,38 +127,35 @@ def restore(
     holders = owners.holders(project, verdict.others)
     others = [each for each in verdict.others if not each.finished or holders[each.key] == conversation]
     todos = trail(project, event, verdict.compaction).todos
-    back = compile(
+    made, known = compile(
         project, conversation, workflow, others=others, todos=todos, notes=notes, recap=recap, compacted=compacted
     )
-    made = back.guidance
     if compaction is None and getattr(event, "source", "") == "compact":
         compaction = compactions.note_unannounced(project, conversation, workflow)
-    delivery = deliveries.begin(
+    message = deliveries.deliver(
         project,
-        conversation,
-        event=event.hook_event_name,
-        workflow=workflow.key,
-        title=workflow.title,
-        digest=made.mark,
-        characters=units(made.text),
+        event,
+        made.text,
+        made.mark,
+        workflow=workflow,
+        compaction=compaction,
         omitted=made.omitted,
         decided_by=verdict.step,
-        transcript=event.transcript_path,
-        compaction=compaction,
     )
     if recap and compaction:
         compactions.count_facts(project, compaction.id, workflow, recap)
 
     def delivered() -> None:
-        deliveries.written(project, delivery)
+        if message.on_delivered:
+            message.on_delivered()
         if unread:
             messages.tell(project, conversation, messages.UNREAD, workflow.key)
-        required.inlined(project, conversation, back.known, made.inlined)
+        required.inlined(project, conversation, known, made.inlined)
         if messages.was_told(project, conversation, messages.TODO_LIST, workflow.key):  # the guidance has the list
             messages.tell(project, conversation, messages.TODO_LIST, workflow.key, digest(workflow))
 
     context.log(f"restored {workflow.title!r} ({workflow.ref}), step {verdict.step}", session=event.session_id)
-    return Message(made.text, must_keep=True, on_delivered=delivered)
+    return message._replace(on_delivered=delivered)
 
 
 def agent_lines(listed: Iterable[Agent]) -> list[str]:

@@ -26,7 +26,7 @@ class Workspace(OpenProject):
     def of(cls, project: OpenProject) -> Workspace:
         """Make an open project a workspace, which it stays, and return it."""
         if not isinstance(project, cls):
-            project.__class__ = cls
+            object.__setattr__(project, "__class__", cls)
         return cast("Workspace", project)._described()
 
     def _described(self) -> Self:
