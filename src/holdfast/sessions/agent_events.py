@@ -114,8 +114,9 @@ def note_result(event: Returned, context: Context, result: AgentResult) -> None:
     project, call = context.project, agents.call_id(event.tool_use_id, event.tool_input)
     conversation = conversations.of(project, event.session_id)
     agent_results.record_return(project, conversation, call, result)
-    if event.tool_input.get("name"):
-        agent_relaunch.note_teammate(event, project, conversation, call)
+    response, agent = event.tool_response, agents.of_call(project, conversation, call)
+    if agent and isinstance(response, dict) and response.get("status") == "teammate_spawned":
+        agents.change(project, agent, kind="teammate", name=str(response.get("name") or event.tool_input.get("name")))
 
 
 def note_failure(event: Call, context: Context, error: str) -> None:
@@ -169,8 +170,9 @@ def end_agents(event: Event, context: Context) -> None:
     """
     project, conversation = context.project, conversations.of(context.project, event.session_id)
     if conversations.process_gone(project, conversation):
-        if agent_relaunch.broke_off(project, conversation):
-            agent_relaunch.free_calls(project, conversation)
+        if agent_relaunch.broke_off(project, conversation):  # its results answer its calls under any later prompt
+            prompt = conversations.current_request(project, conversation).prompt
+            project.ledger.table(Agent).update({"prompt_id": agents.ANY}, conversation=conversation, prompt_id=prompt)
         agent_results.catch_up(project, conversation, event.transcript_path)
         agents.mark_missing(project, conversation, ())
 

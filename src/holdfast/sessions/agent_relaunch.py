@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
     from holdfast.sessions.conversations import Request
-    from holdfast.sessions.hook import Call, Context, Returned
+    from holdfast.sessions.hook import Call, Context
 
 RESULT_LIMIT_CHARS = 9_500  # of a refusal, as for any text that the client takes
 _LOOKED_AT = 200  # earlier identical calls
@@ -56,7 +56,7 @@ def judge_agent(event: Call, context: Context) -> Relaunch:
     project = context.project
     conversation = conversations.of(project, event.session_id)
     asking, process = conversations.current_request(project, conversation), conversations.client_process(context)
-    mark, name = fingerprint(event), _name(event)
+    mark, name = fingerprint(event), str(event.tool_input.get("name") or "")
     earlier = _earlier(context, mark, asking, conversation, process)
     call = agents.record_call(
         project,
@@ -77,13 +77,6 @@ def judge_agent(event: Call, context: Context) -> Relaunch:
     agents.change(project, call, verdict="refused", source=held.source)
     record_reuse(project, conversation, held.messages[0].text)
     return held
-
-
-def note_teammate(event: Returned, project: OpenProject, conversation: str, call: str) -> None:
-    """Note that a call made a teammate, who stays after each turn."""
-    response, agent = event.tool_response, agents.of_call(project, conversation, call)
-    if agent and isinstance(response, dict) and response.get("status") == "teammate_spawned":
-        agents.change(project, agent, kind="teammate", name=str(response.get("name") or _name(event)))
 
 
 def teammates(project: OpenProject, conversation: str, process: int | None) -> list[Agent]:
@@ -123,12 +116,6 @@ def broke_off(project: OpenProject, conversation: str) -> bool:
     found = agents.launched(project, conversation)
     unended = any(each.status == "running" or each.state == "missing" for each in found)
     return unended or not conversations.get(project, conversation).idle
-
-
-def free_calls(project: OpenProject, conversation: str) -> None:
-    """Let the results of the work that a conversation was cut off at answer its calls under any later prompt."""
-    prompt = conversations.current_request(project, conversation).prompt
-    project.ledger.table(Agent).update({"prompt_id": agents.ANY}, conversation=conversation, prompt_id=prompt)
 
 
 def is_alive(project: OpenProject, agent: Agent, conversation: str, process: int | None) -> bool:
@@ -205,7 +192,11 @@ def _holds(context: Context, event: Call, call: Agent, agent: Agent, *, cut_off:
     project, ended = context.project, agent.ended_at
     both = {agent.conversation, call.conversation}
     if not agent.unused:
-        if not cut_off and any(_has_ended_since(project, each, ended) for each in both):
+        later = (
+            "changed_at > ? AND launched_at > ? AND kind <> 'script' AND state IN ('stopped', 'completed', 'failed')"
+        )
+        table = project.ledger.table(Agent)
+        if not cut_off and any(table.one(later, ended, ended, conversation=each) for each in both):
             return False
         if _is_repeated(project, call, agent):
             return False
@@ -214,12 +205,6 @@ def _holds(context: Context, event: Call, call: Agent, agent: Agent, *, cut_off:
         return False
     paths = {event.transcript_path, *(conversations.get(project, each).transcript for each in both)}
     return not any(project.transcripts.edited_since(each, ended) for each in paths)
-
-
-def _has_ended_since(project: OpenProject, conversation: str, since: str) -> bool:
-    """Return whether an agent started after a UTC stamp and has ended; agents of scripts count."""
-    later = "changed_at > ? AND launched_at > ? AND state IN ('stopped', 'completed', 'failed') AND kind <> 'script'"
-    return project.ledger.table(Agent).one(later, since, since, conversation=conversation) is not None
 
 
 def _is_repeated(project: OpenProject, call: Agent, agent: Agent) -> bool:
@@ -280,8 +265,3 @@ def _teammate(context: Context, event: Call, call: Agent) -> Relaunch | None:
     )
     line = f"the teammate {who} not started: already running."
     return Relaunch(why, messages=tell_user(context, event, line), source=same[0].id)
-
-
-def _name(event: Call) -> str:
-    name = event.tool_input.get("name")
-    return name if isinstance(name, str) else ""

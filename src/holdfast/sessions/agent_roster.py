@@ -63,7 +63,7 @@ def _finished(context: Context, conversation: str) -> list[str]:
     project, days = context.project, context.config.freshness_days
     runs = scripts.list_runs(project, conversations.client_process(context), days=days)
     found = [
-        (run.row.used_at, f"{_script(run)} has finished, {run.counted}; {_results(run)}")
+        (run.row.used_at, f"{_script(run)[0]} has finished, {run.counted}; {_script(run)[1]}")
         for run in runs
         if run.row.conversation == conversation
         and run.row.used_at
@@ -77,7 +77,8 @@ def _finished(context: Context, conversation: str) -> list[str]:
     )
     for agent in newest:
         place = f"transcript: {wording.clean(agent.transcript or agent.output)}"
-        found.append((agent.changed_at, f"{_who(agent)} has finished{_task(agent)}; {place}"))
+        who = f"{one_line(agent.agent_type, 60)} ({one_line(agent.run, 60)})"
+        found.append((agent.changed_at, f"{who} has finished{session_guidance.task(agent)}; {place}"))
     return [line for _, line in sorted(found, reverse=True)[:_FINISHED]]
 
 
@@ -108,7 +109,7 @@ def unused(context: Context, conversation: str, transcript: str) -> list[ScriptR
 def _scripts(event: Event, context: Context, conversation: str) -> Iterator[str]:
     for run in unused(context, conversation, event.transcript_path):
         scripts.carry(run, event.transcript_path, run.row.run)
-        who, results = _script(run), _results(run)
+        who, results = _script(run)
         if run.status == "running":
             yield f"{who} (task {run.row.task}) is running, {run.counted}; don't start it again"
         elif not run.is_known:
@@ -121,12 +122,10 @@ def _scripts(event: Event, context: Context, conversation: str) -> Iterator[str]
             yield f"{who} {how}, {run.counted}. Resume: {wording.clean(call)}; {results}"
 
 
-def _script(run: ScriptRun) -> str:
-    return f"script {quoted(run.row.name or 'without a name', 60)}, run {run.row.run}"
-
-
-def _results(run: ScriptRun) -> str:
-    return f"results: {wording.clean(run.row.transcript)}/journal.jsonl"
+def _script(run: ScriptRun) -> tuple[str, str]:
+    """Return what names a run of a script, and what says where its results are."""
+    name = f"script {quoted(run.row.name or 'without a name', 60)}, run {run.row.run}"
+    return name, f"results: {wording.clean(run.row.transcript)}/journal.jsonl"
 
 
 def _teammate(mate: Agent) -> str:
@@ -153,12 +152,5 @@ def _agents(event: Event, context: Context, conversation: str, mates: set[str]) 
         else:
             source = conversations.get(project, agent.conversation).transcript
             if project.client.agent_runs().carry_agent(source, agent.run, event.transcript_path):
-                yield f"{_who(agent)} was interrupted{_task(agent)}; SendMessage to its id continues it"
-
-
-def _who(agent: Agent) -> str:
-    return f"{one_line(agent.agent_type, 60)} ({one_line(agent.run, 60)})"
-
-
-def _task(agent: Agent) -> str:
-    return f" (launched for {quoted(agent.description)})" if agent.description.strip() else ""
+                who = f"{one_line(agent.agent_type, 60)} ({one_line(agent.run, 60)})"
+                yield f"{who} was interrupted{session_guidance.task(agent)}; SendMessage to its id continues it"

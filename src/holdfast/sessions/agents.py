@@ -197,18 +197,10 @@ def record_report(
     used: bool = False,
     **about: Any,
 ) -> Agent:
-    """Store what a run reported (`report`), and return its agent.
+    """Store what a run reported (`report`) at an event of a conversation, and return its agent.
 
-    Args:
-        project: the project.
-        conversation: the conversation whose event it was. An agent of one that is over belongs to it from now on.
-        run: the run.
-        state: the state that the signal reports.
-        result: its last message, or the error. Of a longer one the beginning is kept, which says so.
-        agent_type: the kind of agent; empty if the signal doesn't say.
-        transcript: the path of the run's own transcript; empty if unknown.
-        used: whether the main conversation has this result, from the call's return or from a notification.
-        about: further fields of `Agent` that the signal tells.
+    An agent of a conversation that is over belongs to this one from now on. Of a long result the beginning is kept,
+    which says so. `about` are further fields of `Agent` that the signal tells.
     """
     masked = _masked_result(project, result)
     with project.ledger.transaction():

@@ -48,12 +48,12 @@ _LEFT_ALONE = "left alone"  # topic: files that a format leaves alone
 _OMITTED = "omitted"  # topic: a search for workflows left state files out
 
 
-def withheld(event: Event, context: Context, found: Found) -> list[Message]:
+def withheld(project: OpenProject, conversation: str, found: Found) -> list[Message]:
     """Tell the user at a start about an unusable ledger, files that can't be read and untrusted definitions."""
-    lacking = context.project.ledger.problem
-    told = [wording.Message(f"Holdfast: {lacking}.", to_user=True)] if lacking else []
-    told += [*unreadable(event, context, found), *omitted(event, context, found)]
-    return [*told, *left_alone(event, context), *untrusted(context)]
+    lacking = project.ledger.problem
+    told = [_to_user(f"{lacking}.")] if lacking else []
+    told += [*unreadable(project, conversation, found), *omitted(project, conversation, found)]
+    return [*told, *left_alone(project, conversation), *untrusted(project.root)]
 
 
 def pending_handovers(event: Event, context: Context) -> list[Message]:
@@ -91,15 +91,14 @@ def untrusted_ledger(context: Context) -> list[Message]:
         f"project.id in {place} doesn't count until you trust that file, so Holdfast doesn't use "
         f"{project.untrusted_ledger}. To use it, read the file, then run: {trust.config_command(project.root)}"
     )
-    return [wording.Message(f"Holdfast: {text}", to_user=True)]
+    return [_to_user(text)]
 
 
-def untrusted(context: Context) -> list[Message]:
+def untrusted(root: Path) -> list[Message]:
     """Tell the user about the project's definitions that are not used, because nobody trusts them as they are.
 
     The project's handlers that are not trusted are named by `install.upkeep`.
     """
-    root = context.project.root
     found = definitions.untrusted(root, formats.trusting())
     lines = [
         f"{quoted(path.relative_to(root).as_posix())} is not trusted as it is now, so it is not used. "
@@ -108,12 +107,11 @@ def untrusted(context: Context) -> list[Message]:
     ]
     if len(found) > _NAMED:
         lines.append(f"The next start names {len(found) - _NAMED} more, once these are trusted.")
-    return [wording.Message("Holdfast: " + "\n".join(lines), to_user=True)] if lines else []
+    return [_to_user("\n".join(lines))] if lines else []
 
 
-def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
+def unreadable(project: OpenProject, conversation: str, found: Found) -> list[Message]:
     """Tell the user about state files that could not be read, once in a session for each (I001-11)."""
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
     new = [each for each in found.problems if not was_told(project, conversation, _UNREADABLE, str(each.path))]
     if not new:
         return []
@@ -123,13 +121,11 @@ def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
         said = f"{said}. {others} could not be read; `holdfast doctor` names all"
     else:
         said = wording.with_remedy(said)
-    message = wording.Message(f"Holdfast: {said}.", to_user=True)
-    return [once(project, conversation, _UNREADABLE, [str(each.path) for each in new], message)]
+    return [once(project, conversation, _UNREADABLE, [str(each.path) for each in new], _to_user(f"{said}."))]
 
 
-def omitted(event: Event, context: Context, found: Found) -> list[Message]:
+def omitted(project: OpenProject, conversation: str, found: Found) -> list[Message]:
     """Tell the user, once in a session, how many state files an event left out, and why."""
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
     if not found.left or was_told(project, conversation, _OMITTED):
         return []
     text = f"Holdfast read only the newest state files here and left out {wording.count(found.left, 'older one')}"
@@ -140,15 +136,13 @@ def omitted(event: Event, context: Context, found: Found) -> list[Message]:
     return [once(project, conversation, _OMITTED, [""], wording.Message(text, to_user=True))]
 
 
-def left_alone(event: Event, context: Context) -> list[Message]:
+def left_alone(project: OpenProject, conversation: str) -> list[Message]:
     """Tell the user, once in a session, about other programs' files that Holdfast works on after a command."""
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
     if was_told(project, conversation, _LEFT_ALONE):
         return []
     found = registry.convertible(Workspace.of(project))
     lines = [f"{each.path} {each.meaning}. To work on one, run: {each.remedy}" for each in found]
-    message = wording.Message("Holdfast: " + "\n".join(lines), to_user=True)
-    return [once(project, conversation, _LEFT_ALONE, [""], message)] if lines else []
+    return [once(project, conversation, _LEFT_ALONE, [""], _to_user("\n".join(lines)))] if lines else []
 
 
 def problem(project: OpenProject, each: Problem) -> str:
@@ -157,19 +151,14 @@ def problem(project: OpenProject, each: Problem) -> str:
     return f"{shown} could not be read: {each.reason}"
 
 
-def vanished(event: Event, context: Context) -> list[Message]:
+def vanished(project: OpenProject, conversation: str) -> list[Message]:
     """Tell the user, once for each, about workflows that are ignored because their state file was removed.
 
     The model isn't told: removing the file is the way in which the requirements have it complete a workflow (R001-19).
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
     keys = pending_keys(project, conversation, GONE)
-    if not keys:
-        return []
     return [
-        once(project, conversation, GONE, [key], wording.Message(f"Holdfast: {line}", to_user=True))
-        for key in keys
-        if (line := _removed(project, key))
+        once(project, conversation, GONE, [key], _to_user(line)) for key in keys if (line := _removed(project, key))
     ]
 
 
@@ -210,13 +199,9 @@ def way_back(project: OpenProject, path: Path) -> str:
 
 
 def was_told(project: OpenProject, conversation: str, topic: str, key: str = "") -> bool:
-    """Return whether a conversation was told something.
+    """Return whether a conversation was told something of a topic.
 
-    Args:
-        project: the project.
-        conversation: the conversation.
-        topic: what kind of thing it is.
-        key: the key of the workflow that it is about, or what else stands in its place; empty for none.
+    `key` is that of the workflow that it is about, or what else stands in its place; empty for none.
     """
     row = _table(project).one(conversation=conversation, topic=topic, key=key)
     return row is not None and not row.due
@@ -286,6 +271,10 @@ def recipients(project: OpenProject, topic: str, key: str) -> list[Told]:
     found = _table(project).where(topic=topic, key=key, order="at DESC, conversation")
     here = project.ledger.table(Conversation).by("id", [row.conversation for row in found])
     return [row for row in found if row.conversation not in here or here[row.conversation].worktree == project.worktree]
+
+
+def _to_user(text: str) -> Message:
+    return wording.Message(f"Holdfast: {text}", to_user=True)
 
 
 def _table(project: OpenProject) -> Table[Told]:

@@ -54,7 +54,7 @@ def announce_unfinished(event: Event, context: Context) -> list[Message]:
     conversation = conversations.of(project, event.session_id)
     plans = saving.take_over(project, conversation)
     found = registry.candidates(project, conversation)
-    told = messages.withheld(event, context, found)
+    told = messages.withheld(project, conversation, found)
     waiting = _waiting(project, conversation, found.workflows)
     if waiting:
         more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""

@@ -103,27 +103,27 @@ def _restored(event: Event, context: Context, known: bool, lost: Compaction | No
     resumed = getattr(event, "source", "") == "resume" and missed is None
     verdict = arbitration.judge(project, event.session_id, found.workflows, known=known, compacted=not resumed)
     conversation = conversations.of(project, event.session_id)  # it may turn out to be an earlier one
-    told = messages.unreadable(event, context, found) + messages.omitted(event, context, found)
+    told = messages.unreadable(project, conversation, found) + messages.omitted(project, conversation, found)
     told += [
         messages.once(project, conversation, messages.UNSAVED, [line], Message(f"Holdfast: {line}", to_user=True))
         for line in messages.pending_keys(project, conversation, messages.UNSAVED)
     ]
     if verdict.full is not None:
         notes = [messages.problem(project, each) for each in found.problems]
-        notes += _skipped(context)
+        notes += _skipped(project)
         workflow = _compacted(event, context, verdict.full)
         guidance = session_guidance.restore(
             event, context, workflow, verdict, notes, compacted=not resumed, compaction=verdict.compaction or lost
         )
         told += _moved(event, context)
-        return [guidance, *told, *_blind(context), *messages.vanished(event, context)]
+        return [guidance, *told, *_blind(context), *messages.vanished(project, conversation)]
     compactions.take_summary(project, conversation)
     if event.hook_event_name == project.client.PROMPT_EVENT:
         return told  # what the compaction took is finished by now, or another session's
     told += _moved(event, context) + _refused(event, context, verdict) + _taken(event, context, verdict.taken)
     told += _mention(verdict.others)
-    told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(context)]
-    told += messages.vanished(event, context) + _waiting(event, context)
+    told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(project)]
+    told += messages.vanished(project, conversation) + _waiting(project, conversation)
     return told + _trail(event, context, verdict.compaction)
 
 
@@ -185,16 +185,13 @@ def _mention(others: tuple[Workflow, ...]) -> list[Message]:
     return [Message(wording.fenced(lead, lines))]
 
 
-def _skipped(context: Context) -> list[str]:
+def _skipped(project: Workspace) -> list[str]:
     """Say what the save before the compaction did not look at, and what to do about it."""
-    project = Workspace.of(context.project)
     return [line for lines in registry.detected(lambda detector: detector.skipped(project)) for line in lines]
 
 
-def _waiting(event: Event, context: Context) -> list[Message]:
+def _waiting(project: Workspace, conversation: str) -> list[Message]:
     """Tell the model about the plans that PreCompact skipped, a line each."""
-    project = Workspace.of(context.project)
-    conversation = conversations.of(project, event.session_id)
     places = messages.pending_keys(project, conversation, messages.WAITING)
     found = registry.detected(lambda detector: detector.waiting(project, places)) if places else ()
     lines = [line for each in found for line in each]

@@ -165,7 +165,7 @@ def agent_lines(listed: Iterable[Agent]) -> list[str]:
     """
     given = list(listed)
     told = "is running; don't start it again"
-    running = [f"{_name(each)} {told}{_task(each)}" for each in given if each.status == "running"]
+    running = [f"{_name(each)} {told}{task(each)}" for each in given if each.status == "running"]
     ended = sorted((each for each in given if each.unused), key=lambda each: each.ended_at, reverse=True)
     more = [f"{len(ended) - AGENTS} more have ended: `holdfast show` lists them"] if len(ended) > AGENTS else []
     return [*running, *(line for each in ended[:AGENTS] for line in _ended(each)), *more]
@@ -173,24 +173,22 @@ def agent_lines(listed: Iterable[Agent]) -> list[str]:
 
 def _ended(agent: Agent) -> list[str]:
     if agent.state == "missing" and agent.run:
-        return [f"{_name(agent)} was interrupted; SendMessage to its id continues it{_task(agent)}"]
+        return [f"{_name(agent)} was interrupted; SendMessage to its id continues it{task(agent)}"]
     how = "has finished" if agent.status == "finished" else "has failed"
-    said = [f"{_name(agent)} {how}; its result is still unused{_task(agent)}"]
+    said = [f"{_name(agent)} {how}; its result is still unused{task(agent)}"]
     who = wording.one_line(agent.run, 80)
-    words = (
-        [f"last words of {who}: {wording.quoted(agent.words, wording.VALUE_LIMIT_CHARS)}"]
-        if agent.words.strip()
-        else []
-    )
+    if agent.words.strip():
+        said.append(f"last words of {who}: {wording.quoted(agent.words, wording.VALUE_LIMIT_CHARS)}")
     places = [("output", agent.output), ("transcript", agent.transcript)]
-    return [*said, *words, *(f"{what} of {who}: {wording.clean(path)}" for what, path in places if path)]
+    return [*said, *(f"{what} of {who}: {wording.clean(path)}" for what, path in places if path)]
 
 
 def _name(agent: Agent) -> str:
-    known = agent.description.strip()  # which `_task` has; a phase's id says less
+    known = agent.description.strip()  # which `task` has; a phase's id says less
     phase = f" for {wording.one_line(agent.phase, 80)}" if agent.phase and not known else ""
     return f"{wording.one_line(agent.agent_type, 80)} ({wording.one_line(agent.run, 80)}){phase}"
 
 
-def _task(agent: Agent) -> str:
+def task(agent: Agent) -> str:
+    """Return what an agent was launched for, in brackets; empty if it isn't known."""
     return f" (launched for {wording.quoted(agent.description)})" if agent.description.strip() else ""
