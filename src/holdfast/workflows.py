@@ -74,7 +74,7 @@ def mine(event: Event, context: Context) -> Workflow | None:
         event: any event; a subagent's event belongs to its parent's session.
         context: its context.
     """
-    return required.own_workflow(context.project, conversations.of(context.project, event.session_id))
+    return required.own_workflow(*Workspace.at(event, context))
 
 
 def owner(context: Context, workflow: Workflow) -> str | None:

@@ -64,6 +64,9 @@ from holdfast.sessions.offers import announce_unfinished as announce_unfinished
 from holdfast.sessions.offers import received as received
 from holdfast.sessions.offers import renewed as renewed
 from holdfast.sessions.offers import restore_for_command as restore_for_command
+from holdfast.sessions.phase_report import Corrected as Corrected
+from holdfast.sessions.phase_report import correct_todos as correct_todos
+from holdfast.sessions.phase_report import note_task as note_task
 from holdfast.sessions.phase_report import report as report
 from holdfast.sessions.phase_report import report_unmoved as report_unmoved
 from holdfast.sessions.progress import Moved as Moved
@@ -86,7 +89,4 @@ from holdfast.sessions.saving import save as save
 from holdfast.sessions.scripts import carry_runs as carry_runs
 from holdfast.sessions.scripts import note_script_run as note_script_run
 from holdfast.sessions.status_line import show_status as show_status
-from holdfast.sessions.todo_lists import Corrected as Corrected
-from holdfast.sessions.todo_lists import correct_todos as correct_todos
-from holdfast.sessions.todo_lists import note_task as note_task
 from holdfast.workflow.wording import Message as Message

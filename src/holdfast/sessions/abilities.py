@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
-from holdfast.sessions import agents, conversations, progress
+from holdfast.sessions import agents, progress
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.adapter import CreditsWork, HoldsLaunches, LocksFiles, able
@@ -77,12 +77,12 @@ def _own(
 
     Where no format with files here has it, no workflow is read.
     """
-    project = context.project
+    project, conversation = Workspace.at(event, context)
     places = {place for record in RECORDS.values() if record.AGENTS for place in record.PRESENCE}
     if not any((project.root / each).exists() for each in places):
         return None, None
-    if not registry.any_able(Workspace.of(project), ability):
+    if not registry.any_able(project, ability):
         return None, None
-    workflow = progress.session_workflow(project, conversations.of(project, event.session_id))
+    workflow = progress.session_workflow(project, conversation)
     adapter = registry.of_agents(workflow.format) if workflow else None
     return (workflow, adapter) if workflow and able(adapter, ability) else (None, None)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from holdfast.clients.client import AgentResult, TaskNotification
-    from holdfast.project import OpenProject
     from holdfast.sessions.agents import State
     from holdfast.sessions.hook import Call, Context, Event, Returned
     from holdfast.workflow.model import Phase, Workflow
@@ -37,10 +36,9 @@ def start_agent(event: Event, context: Context) -> list[Message]:
 
     Return its task and the reminders of the workflow that it works for, once per agent.
     """
-    project, run = context.project, event.agent_id
+    run, (project, conversation) = event.agent_id, Workspace.at(event, context)
     if not run or not event.agent_type:
         return []
-    conversation = conversations.of(project, event.session_id)
     agent = agents.record_report(project, conversation, run, "running", agent_type=event.agent_type)
     conversation = agent.conversation
     if agent.call and agent.since != agent.launched_at and not agent.judged:
@@ -50,7 +48,7 @@ def start_agent(event: Event, context: Context) -> list[Message]:
     workflow, phase = _worked_for(project, conversation, run)
     if workflow is None:
         return []
-    brief = registry.of_agents(workflow.format).brief(Workspace.of(project), workflow, phase) if phase else None
+    brief = registry.of_agents(workflow.format).brief(project, workflow, phase) if phase else None
     text = briefs.reminders(workflow, phase, root=context.root, brief=brief)
     return [Message(text, on_delivered=lambda: agents.change(project, agent, reminded=True))] if text else []
 
@@ -140,7 +138,7 @@ def record_stop(event: Event, context: Context, listed: Collection[str] | None) 
 
     These are the ids of the background tasks that the client lists; None if the client doesn't list them.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     conversations.record_stop(project, conversation)
     # An agent that is no longer listed may have reported its end when the ledger could not be written.
     waiting = agents.waiting(project, conversation)
@@ -158,7 +156,7 @@ def start_epoch(event: Event, context: Context) -> None:
     session keeps what the one before it has at work, but no earlier result answers anything: the person starts over.
     """
     if conversations.start_epoch(event, context):
-        project, conversation = context.project, conversations.of(context.project, event.session_id)
+        project, conversation = Workspace.at(event, context)
         agents.join_duplicates(project, conversation)
         project.ledger.table(Agent).update({"prompt_id": agents.CLEARED}, conversation=conversation)
 
@@ -168,7 +166,7 @@ def end_agents(event: Event, context: Context) -> None:
 
     To be called at the `SessionStart` that resumes the session, before `join` notes the new process.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     if conversations.process_gone(project, conversation):
         if agent_relaunch.broke_off(project, conversation):  # its results answer its calls under any later prompt
             prompt = conversations.current_request(project, conversation).prompt
@@ -177,9 +175,9 @@ def end_agents(event: Event, context: Context) -> None:
         agents.mark_missing(project, conversation, ())
 
 
-def _worked_for(project: OpenProject, conversation: str, run: str) -> tuple[Workflow | None, Phase | None]:
+def _worked_for(project: Workspace, conversation: str, run: str) -> tuple[Workflow | None, Phase | None]:
     """Return the workflow an agent was launched for, with its phase; else the only one its session owns, if any."""
-    found = [each for each in registry.candidates(Workspace.of(project), conversation).workflows if each.resumable]
+    found = [each for each in registry.candidates(project, conversation).workflows if each.resumable]
     calls = agents.candidates(project, conversation, run)
     phases = {each.phase for each in calls}
     for workflow in found:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.memory.rows import Agent
 from holdfast.sessions import agent_relaunch, agents, conversations, required, scripts, session_guidance
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import wording
 from holdfast.workflow.wording import Message, one_line, quoted
 
@@ -36,12 +37,12 @@ def roster(event: Event, context: Context) -> list[Message]:
     """
     if context.config.agents == "off" or context.project.ledger.problem:
         return []
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     mates = agent_relaunch.teammates(project, conversation, conversations.client_process(context))
     finished = _finished(context, conversation) if _is_compaction(event) else []
     messages = [Message(wording.fenced(_USED, finished))] if finished else []
     lines = [*_scripts(event, context, conversation), *map(_teammate, mates)]
-    lines += _agents(event, context, conversation, {each.id for each in mates})
+    lines += _agents(event, context, {each.id for each in mates})
     if not lines:
         return messages
     shown = list[str]()
@@ -133,9 +134,9 @@ def _teammate(mate: Agent) -> str:
     return f"teammate {one_line(mate.name, 60)} ({mate.run}) is there; use SendMessage, don't start it again{last}"
 
 
-def _agents(event: Event, context: Context, conversation: str, mates: set[str]) -> Iterator[str]:
+def _agents(event: Event, context: Context, mates: set[str]) -> Iterator[str]:
     """Name the agents of sessions that are over, and this session's own where no workflow's guidance names them."""
-    project = context.project
+    project, conversation = Workspace.at(event, context)
     own = [each for each in agents.waiting(project, conversation) if each.id not in mates]
     if _is_compaction(event):  # the client itself names those that run
         own = [each for each in own if each.unused]

@@ -14,6 +14,7 @@ from holdfast.memory.log import note
 from holdfast.memory.rows import Compaction, Delivery
 from holdfast.memory.store import new_id
 from holdfast.sessions import conversations, deliveries, messages
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import facts
 from holdfast.workflow.wording import clean
 
@@ -118,7 +119,7 @@ def lost(event: Event, context: Context) -> Lost | None:
         event: a `UserPromptSubmit`.
         context: its context.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     delivery = deliveries.settle(project, conversation)
     compaction = project.ledger.table(Compaction).one(id=delivery.compaction) if delivery else None
     if delivery is None and (compaction := missed(project, conversation)) is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.clients.client import Work
 from holdfast.errors import HoldfastError
-from holdfast.sessions import conversations, messages
+from holdfast.sessions import messages
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, wording
 from holdfast.workflow.wording import Message
@@ -28,8 +28,7 @@ def take_evidence(event: Event, context: Context) -> list[Message]:
     """
     if event.in_subagent:
         return []
-    project = Workspace.of(context.project)
-    session = conversations.of(project, event.session_id)
+    project, session = Workspace.at(event, context)
     found = registry.taking_evidence(project, session)
     if not found:
         return []

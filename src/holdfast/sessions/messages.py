@@ -11,7 +11,7 @@ from holdfast import clock, formats, paths
 from holdfast.errors import HoldfastError, LedgerError, command_line
 from holdfast.files import trust
 from holdfast.memory.rows import Conversation, Told
-from holdfast.sessions import archive, contents, conversations, imports, owners
+from holdfast.sessions import archive, contents, imports, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import definitions, guidance, manyfiles, registry, wording
 from holdfast.workflow.wording import one_line, quoted
@@ -48,7 +48,7 @@ _LEFT_ALONE = "left alone"  # topic: files that a format leaves alone
 _OMITTED = "omitted"  # topic: a search for workflows left state files out
 
 
-def withheld(project: OpenProject, conversation: str, found: Found) -> list[Message]:
+def withheld(project: Workspace, conversation: str, found: Found) -> list[Message]:
     """Tell the user at a start about an unusable ledger, files that can't be read and untrusted definitions."""
     lacking = project.ledger.problem
     told = [_to_user(f"{lacking}.")] if lacking else []
@@ -61,14 +61,12 @@ def pending_handovers(event: Event, context: Context) -> list[Message]:
 
     `event` is any event of the main conversation that accepts advice.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     keys = pending_keys(project, conversation, GIVEN)
     if not keys or event.in_subagent:
         return []
     found = [
-        each
-        for each in registry.candidates(Workspace.of(project), conversation).workflows
-        if each.key in keys and not each.finished
+        each for each in registry.candidates(project, conversation).workflows if each.key in keys and not each.finished
     ]
     holders = owners.holders(project, found)
     mine = [each for each in found if holders[each.key] == conversation]
@@ -136,11 +134,11 @@ def omitted(project: OpenProject, conversation: str, found: Found) -> list[Messa
     return [once(project, conversation, _OMITTED, [""], wording.Message(text, to_user=True))]
 
 
-def left_alone(project: OpenProject, conversation: str) -> list[Message]:
+def left_alone(project: Workspace, conversation: str) -> list[Message]:
     """Tell the user, once in a session, about other programs' files that Holdfast works on after a command."""
     if was_told(project, conversation, _LEFT_ALONE):
         return []
-    found = registry.convertible(Workspace.of(project))
+    found = registry.convertible(project)
     lines = [f"{each.path} {each.meaning}. To work on one, run: {each.remedy}" for each in found]
     return [once(project, conversation, _LEFT_ALONE, [""], _to_user("\n".join(lines)))] if lines else []
 
@@ -151,7 +149,7 @@ def problem(project: OpenProject, each: Problem) -> str:
     return f"{shown} could not be read: {each.reason}"
 
 
-def vanished(project: OpenProject, conversation: str) -> list[Message]:
+def vanished(project: Workspace, conversation: str) -> list[Message]:
     """Tell the user, once for each, about workflows that are ignored because their state file was removed.
 
     The model isn't told: removing the file is the way in which the requirements have it complete a workflow (R001-19).
@@ -162,7 +160,7 @@ def vanished(project: OpenProject, conversation: str) -> list[Message]:
     ]
 
 
-def _removed(project: OpenProject, key: str) -> str:
+def _removed(project: Workspace, key: str) -> str:
     """Say that the workflow with this key is ignored, and how to bring it back; empty if there is nothing to say.
 
     There isn't if its file is there again, if it gave way to another or was completed, or if there is no version of it.
@@ -173,7 +171,7 @@ def _removed(project: OpenProject, key: str) -> str:
         raw = contents.latest(project, path)
         if path.exists() or raw is None or archive.holds(project, key):
             return ""
-        workflow = registry.get(name).parsed(Workspace.of(project), path, raw)
+        workflow = registry.get(name).parsed(project, path, raw)
         named = imports.last(project, path) is not None
     except HoldfastError:
         return ""
@@ -186,7 +184,7 @@ def _removed(project: OpenProject, key: str) -> str:
     )
 
 
-def way_back(project: OpenProject, path: Path) -> str:
+def way_back(project: Workspace, path: Path) -> str:
     """Return the command that restores the latest version of a state file, in backticks; empty if there is none."""
     try:
         versions = contents.list_versions(project, path)

@@ -50,8 +50,7 @@ def announce_unfinished(event: Event, context: Context) -> list[Message]:
 
     `event` is a `SessionStart`.
     """
-    project = Workspace.of(context.project)
-    conversation = conversations.of(project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     plans = saving.take_over(project, conversation)
     found = registry.candidates(project, conversation)
     told = messages.withheld(project, conversation, found)
@@ -77,8 +76,7 @@ def renewed(event: Event, context: Context) -> list[Message]:
 
     `event` is a `UserPromptSubmit`.
     """
-    project = Workspace.of(context.project)
-    conversation = conversations.of(project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     changed = owners.changes_since(project, conversation, messages.OFFERED)
     if not changed:
         return []
@@ -125,8 +123,7 @@ def restore_for_command(event: Event, context: Context, prompt: str) -> list[Mes
     match = _COMMAND.match(prompt)
     if match is None:
         return []
-    project = Workspace.of(context.project)
-    conversation = conversations.of(project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     found = registry.asked(project, match[1], match[2].strip().strip("\"'"))
     if len(found) > 1:
         lines = [f"{quoted(each.title)} ({each.id}): {each.progress_text}" for each in found[:LISTED]]

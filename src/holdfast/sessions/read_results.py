@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.sessions import conversations, file_contents, reads
+from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,7 +49,7 @@ def note_read(event: Returned, context: Context) -> None:
 
     `event` is the `PostToolUse` of a Read in the main conversation. The main model doesn't see what a subagent reads.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     place = event.tool_input.get("file_path")
     look = file_contents.look(project, place) if isinstance(place, str) else None
     if look is None or look.data is None:

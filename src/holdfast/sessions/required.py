@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from holdfast.memory.rows import Read
-    from holdfast.project import OpenProject
     from holdfast.sessions.file_contents import Look
     from holdfast.sessions.hook import Context, Event
     from holdfast.workflow.model import Workflow
@@ -62,18 +61,18 @@ class RequiredFile(NamedTuple):
         return self.due and not self.refused and self.inside
 
 
-def own_workflow(project: OpenProject, conversation: str) -> Workflow | None:
+def own_workflow(project: Workspace, conversation: str) -> Workflow | None:
     """Return the unfinished workflow that a conversation owns, of several the newest; its reading concerns it.
 
     It owns what it started or wrote, and what was restored into it. Another one's workflow asks nothing of it.
     """
-    found = registry.owned(Workspace.of(project), conversation)
+    found = registry.owned(project, conversation)
     resumable = [each for each in found if each.resumable]
     holders = owners.holders(project, resumable)
     return next(iter(owners.by_rank(each for each in resumable if holders[each.key] == conversation)), None)
 
 
-def states(project: OpenProject, conversation: str, workflow: Workflow) -> dict[str, RequiredFile]:
+def states(project: Workspace, conversation: str, workflow: Workflow) -> dict[str, RequiredFile]:
     """Return, for each entry of a workflow's required reading, what a session has read of it.
 
     The session's transcript is searched too. With `reading = "off"`, or without a usable ledger, every file that exists
@@ -101,7 +100,7 @@ def files(known: Mapping[str, RequiredFile]) -> Callable[[str], str | None]:
     return word
 
 
-def contents(project: OpenProject, known: Mapping[str, RequiredFile]) -> list[tuple[str, str]]:
+def contents(project: Workspace, known: Mapping[str, RequiredFile]) -> list[tuple[str, str]]:
     """Return the entries whose files guidance may hold whole, each with its text.
 
     A file counts if it is small, is text, is inside the project with no link out of it, has the very content that this
@@ -118,7 +117,7 @@ def contents(project: OpenProject, known: Mapping[str, RequiredFile]) -> list[tu
     return found
 
 
-def inlined(project: OpenProject, conversation: str, known: Mapping[str, RequiredFile], entries: Iterable[str]) -> None:
+def inlined(project: Workspace, conversation: str, known: Mapping[str, RequiredFile], entries: Iterable[str]) -> None:
     """Note that the model was given guidance that holds the files of these entries."""
     rows = reads.rows(project, conversation)
     for path in [known[entry].path for entry in entries]:
@@ -138,7 +137,7 @@ def unread(event: Event, context: Context, workflow: Workflow) -> list[RequiredF
         The files, in the workflow's order; None while that is unknown, because the transcript doesn't show yet what the
         client attached again.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     if not read_results.settle(project, conversation, ()):
         return None
     return [each for each in states(project, conversation, workflow).values() if each.due]
@@ -155,9 +154,9 @@ def reading_that_holds(event: Event, context: Context, workflow: Workflow, place
         workflow: the workflow.
         place: the file to edit, empty if unknown. Edits of the required files themselves never wait.
     """
-    conversation = conversations.of(context.project, event.session_id)
-    required = states(context.project, conversation, workflow).values()
-    edited = file_contents.name(context.project, place) if place else None
+    project, conversation = Workspace.at(event, context)
+    required = states(project, conversation, workflow).values()
+    edited = file_contents.name(project, place) if place else None
     return [] if edited in {each.path for each in required} else [each for each in required if each.holds]
 
 

@@ -85,18 +85,17 @@ def report_losses(event: Event, context: Context, text: str) -> None:
         context: its context.
         text: the summary.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     last = next(iter(deliveries.recent(project, 1, conversation)), None)
     if last is None or not last.compaction or compacts_agent(event, context):
         return  # of an agent's own summary the main conversation's guidance says nothing
-    for workflow in registry.candidates(Workspace.of(project), conversation).workflows:
+    for workflow in registry.candidates(project, conversation).workflows:
         if workflow.key == last.workflow:
             compactions.count_facts(project, last.compaction, workflow, text)
 
 
 def _restored(event: Event, context: Context, known: bool, lost: Compaction | None) -> list[Message]:
-    project = Workspace.of(context.project)
-    conversation = conversations.of(project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     found = registry.candidates(project, conversation)
     phases.observe_all(project, found.workflows)
     missed = compactions.missed(project, conversation)
@@ -145,7 +144,7 @@ def _trail(event: Event, context: Context, compaction: Compaction | None = None)
     """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off."""
     if not context.config.trail:
         return []
-    project = context.project
+    project = Workspace.of(context.project)
     found = session_guidance.trail(project, event, compaction)
     text = trail.text(found, branch=project.branch, root=context.root)
     if not text:
@@ -230,7 +229,7 @@ def _refused(event: Event, context: Context, verdict: Verdict) -> list[Message]:
 
 def _taken(event: Event, context: Context, taken: tuple[Workflow, ...]) -> list[Message]:
     """Tell the user, once for each, that another live session has a workflow, and how to move it; not what it is."""
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     new = [each for each in taken if not messages.was_told(project, conversation, _TAKEN, each.key)]
     if not new:
         return []

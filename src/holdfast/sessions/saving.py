@@ -37,12 +37,12 @@ def save(event: Event, context: Context, trigger: str) -> str:
     Returns:
         What the summariser should keep of the session's workflows, for `instruct_summary`; empty if it has none.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     if trigger == "manual":  # started by a person, so no foreground agent runs any more
         agents.abandon_calls(project, conversation)
     compactions.take_summary(project, conversation)  # drop the summary of an earlier compaction that was never used
     detected = _detect(context, conversation)
-    found = registry.candidates(Workspace.of(project), conversation)
+    found = registry.candidates(project, conversation)
     gone = set(owners.keys_without_file(project, conversation)) - {each.key for each in found.workflows}
     messages.owe_once(project, conversation, messages.GONE, *sorted(gone))
     for problem in found.problems:
@@ -129,8 +129,7 @@ def _followed(context: Context, workflow: Workflow, saved: Path, why: str) -> Wo
 def _merged(event: Call, context: Context, written: Path) -> Path | None:
     """Merge a memory file or plan that was just written, and return the state file that it was merged into, if any."""
     saved = None
-    project = Workspace.of(context.project)
-    session = conversations.of(project, event.session_id)
+    project, session = Workspace.at(event, context)
     text = "\n".join(str(value) for name, value in event.tool_input.items() if name != "file_path")
     for found in registry.detected(lambda detector: detector.save(project, session, written=written, text=text)):
         if found.report:

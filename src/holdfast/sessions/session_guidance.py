@@ -17,6 +17,7 @@ from holdfast.sessions import (
     required,
 )
 from holdfast.sessions import agents as launched
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance, wording
 from holdfast.workflow.todos import digest
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from holdfast.clients.client import Todo, Trail
     from holdfast.memory.rows import Agent, Compaction
-    from holdfast.project import OpenProject
     from holdfast.sessions.arbitration import Verdict
     from holdfast.sessions.hook import Context, Event
     from holdfast.sessions.required import RequiredFile
@@ -38,7 +38,7 @@ AGENTS = 10  # ended agents that are described, the latest first
 
 
 def compile(
-    project: OpenProject,
+    project: Workspace,
     conversation: str,
     workflow: Workflow,
     *,
@@ -80,7 +80,7 @@ def compile(
     return made, known
 
 
-def trail(project: OpenProject, event: Event, compaction: Compaction | None) -> Trail:
+def trail(project: Workspace, event: Event, compaction: Compaction | None) -> Trail:
     """Return what a session did, by its transcript, without what the user excludes from capture.
 
     Where the compaction changed the session's id or its transcript, or the event names none, it is the one that was
@@ -114,7 +114,7 @@ def restore(
         compacted: whether a compaction is the reason.
         compaction: that compaction, if it is known.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     branch = owners.branch(project, workflow)
     owners.own(project, workflow, conversation)
     recap = compactions.take_summary(project, conversation)

@@ -11,6 +11,7 @@ from holdfast.files import status_file
 from holdfast.files.redact import redact
 from holdfast.process.terminal_text import printable
 from holdfast.sessions import agents, compactions, contents, conversations, owners, required
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count, one_line
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def show_status(event: Event, context: Context, *, begins: bool = False, over: b
         return
     if begins:
         status_file.sweep()
-    update(context.project, event.session_id, over=over)
+    update(Workspace.of(context.project), event.session_id, over=over)
 
 
 def wanted() -> bool:
@@ -45,7 +46,7 @@ def wanted() -> bool:
     return (paths.state_dir() / "status").is_dir()
 
 
-def sessions_shown(project: OpenProject) -> set[str]:
+def sessions_shown(project: Workspace) -> set[str]:
     """Return the sessions of a project that are live, or whose status line shows something. Never raises."""
     with suppress(HoldfastError, OSError):
         if project.ledger_file.exists():
@@ -58,13 +59,13 @@ def sessions_shown(project: OpenProject) -> set[str]:
     return set()
 
 
-def update_all(project: OpenProject, before: Iterable[str] = ()) -> None:
+def update_all(project: Workspace, before: Iterable[str] = ()) -> None:
     """Write what a project's sessions show, and those that had a line before. Never raises."""
     for session in {*sessions_shown(project), *before}:
         update(project, session)
 
 
-def update(project: OpenProject, session: str, *, over: bool = False) -> None:
+def update(project: Workspace, session: str, *, over: bool = False) -> None:
     """Write what one session's status line shows. A failure is logged, because nothing depends on the line."""
     try:
         conversation = conversations.of(project, session)

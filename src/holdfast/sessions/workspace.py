@@ -11,6 +11,7 @@ from holdfast.sessions import archive, contents, conversations, imports, owners,
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from holdfast.sessions.hook import Context, Event
     from holdfast.workflow.records import Records
 
 
@@ -28,6 +29,12 @@ class Workspace(OpenProject):
         if not isinstance(project, cls):
             object.__setattr__(project, "__class__", cls)
         return cast("Workspace", project)._described()
+
+    @classmethod
+    def at(cls, event: Event, context: Context) -> tuple[Workspace, str]:
+        """Return the project that an event is of, and the id of its conversation."""
+        project = cls.of(context.project)
+        return project, conversations.of(project, event.session_id)
 
     def _described(self) -> Self:
         """Make the formats known that TOML files describe for this project."""
