@@ -71,6 +71,8 @@ class Record(Protocol):
     """
     COMMANDS: str
     """The line of help for `holdfast NAME`, the `command` of `formats/NAME/commands`; empty without one."""
+    FORMER: tuple[str, ...]
+    """What replaces its commands that are gone: `"wfs pause = `holdfast cancel` pauses a session"`."""
     MODEL_VERBS: tuple[str, ...]
     """Its own commands that a model may run, without those meant for people."""
     CHECK: str

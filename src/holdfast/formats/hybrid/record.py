@@ -21,5 +21,6 @@ SHARED = ".claude/workflow_state_system.md"
 REOPENING = "`holdfast reopen`"
 DEFINITIONS = ""
 COMMANDS = "Set and reopen phases, and print the to-do list."
+FORMER: tuple[str, ...] = ()
 MODEL_VERBS: tuple[str, ...] = ("hybrid phase", "hybrid todos")
 CHECK = "states"
