@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.errors import TransitionError
-from holdfast.formats.hybrid.adapter import generate_markdown
+from holdfast.formats.hybrid.markdown_view import generate_markdown
 from tests import processes
 from tests.handmade import ME, OTHER
 from tests.requirements.document_000 import (
@@ -277,7 +277,7 @@ def test_workflow_completed_by_hand_stays_completed(calculator: Calculator) -> N
     calculator.project.write({STATE: calculator.state | {"status": "completed"}})
     before = calculator.read(STATE)
 
-    with pytest.raises(TransitionError, match="`holdfast hybrid reopen 1` makes it active again"):
+    with pytest.raises(TransitionError, match="`holdfast reopen 1` makes it active again"):
         calculator.update("phase_0", "active")
     agent = Agent(calculator.project, CREATE)
     agent.about_to()
