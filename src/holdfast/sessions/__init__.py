@@ -36,6 +36,7 @@ from __future__ import annotations
 from holdfast.sessions.abilities import held_launch as held_launch
 from holdfast.sessions.abilities import lock_file as lock_file
 from holdfast.sessions.abilities import note_runs as note_runs
+from holdfast.sessions.abilities import take_evidence as take_evidence
 from holdfast.sessions.abilities import unlock_files as unlock_files
 from holdfast.sessions.agent_events import compacts_agent as compacts_agent
 from holdfast.sessions.agent_events import end_agents as end_agents
@@ -57,7 +58,6 @@ from holdfast.sessions.conversations import join as join
 from holdfast.sessions.conversations import leave as leave
 from holdfast.sessions.conversations import record_prompt as record_prompt
 from holdfast.sessions.conversations import touch as touch
-from holdfast.sessions.evidence import take_evidence as take_evidence
 from holdfast.sessions.messages import pending_handovers as pending_handovers
 from holdfast.sessions.messages import untrusted_ledger as untrusted_ledger
 from holdfast.sessions.offers import announce_unfinished as announce_unfinished

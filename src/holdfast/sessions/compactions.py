@@ -113,11 +113,7 @@ def lost(event: Event, context: Context) -> Lost | None:
     """Return, once, what never reached a session after its compaction; pass it to `restore` to make up for it.
 
     This happens if the reply to SessionStart(compact) was lost, or if that event never fired after a PreCompact
-    ([ISS 28305], [ISS 15174]).
-
-    Args:
-        event: a `UserPromptSubmit`.
-        context: its context.
+    ([ISS 28305], [ISS 15174]). `event` is a `UserPromptSubmit`.
     """
     project, conversation = Workspace.at(event, context)
     delivery = deliveries.settle(project, conversation)
@@ -188,14 +184,9 @@ def _note(project: OpenProject, compaction: Compaction, what: str) -> None:
 def claim(project: OpenProject, conversation: str, *, known: bool) -> Compaction | None:
     """Claim the announced compaction that a conversation comes back from.
 
-    A known conversation claims only its own. One that the ledger had not seen claims another's of the same worktree,
-    and only if just one other announced any. Each claim is one conditional update, so one of two claimants wins. The
-    newest one claimed is the one that came.
-
-    Args:
-        project: the project.
-        conversation: the conversation that claims.
-        known: whether the ledger had seen it before this compaction.
+    A conversation that is `known`, because the ledger had seen it before, claims only its own. One that isn't claims
+    another's of the same worktree, and only if just one other announced any. Each claim is one conditional update, so one
+    of two claimants wins. The newest one claimed is the one that came.
     """
     table, now, since = project.ledger.table(Compaction), clock.stamp(), clock.stamp(clock.now() - LASTING)
     where, value = ("conversation = ?", conversation) if known else ("announced_at >= ?", since)
@@ -283,10 +274,8 @@ def count_facts(project: OpenProject, compaction: str, workflow: Workflow, summa
 def keep_summary(event: Event, context: Context, text: str) -> None:
     """Keep the summary that the client's compaction wrote, without secrets, until `restore` says what it left out.
 
-    Args:
-        event: the `SubagentStop` of the compaction's own agent (`is_compaction`).
-        context: its context.
-        text: the summary, which replaces an earlier one that nobody took.
+    `event` is the `SubagentStop` of the compaction's own agent (`is_compaction`). The `text` replaces an earlier summary
+    that nobody took.
     """
     conversation = conversations.of(context.project, event.session_id)
     conversations.change(context.project, conversation, summary=beginning(text, SUMMARY_LIMIT_CHARS))

@@ -207,13 +207,7 @@ def adopt(project: OpenProject, conversation: str, session: str, *, cleared: boo
     """Let a conversation go on under another session id.
 
     What the new id has by now, such as its first event, becomes the conversation's; where both have something, the
-    later counts.
-
-    Args:
-        project: the project.
-        conversation: the conversation.
-        session: the id that it has from now on.
-        cleared: whether `/clear` changed the id: then the model knows nothing of before, but agents go on.
+    later counts. If `/clear` changed the id (`cleared`), the model knows nothing of before, but agents go on.
     """
     ledger, table, aliases = project.ledger, _table(project), project.ledger.table(SessionId)
     with ledger.transaction():

@@ -97,10 +97,7 @@ def renewed(event: Event, context: Context) -> list[Message]:
 def received(event: Event, context: Context, prompt: str) -> None:
     """Make a session the owner of the workflow whose printed guidance its prompt contains, whichever session owned it.
 
-    Args:
-        event: a `UserPromptSubmit`.
-        context: its context.
-        prompt: the prompt.
+    `event` is a `UserPromptSubmit`.
     """
     marks = dict.fromkeys(_MARK.findall(prompt))
     keys = messages.printed(context.project, marks) if marks else []
@@ -113,12 +110,8 @@ def received(event: Event, context: Context, prompt: str) -> None:
 def restore_for_command(event: Event, context: Context, prompt: str) -> list[Message]:
     """Give a session the unfinished workflow that a slash command such as `/dev features/login.md` is about, once.
 
-    Several are listed. One that another live session owns is only named, with the command that moves it here.
-
-    Args:
-        event: a `UserPromptSubmit`.
-        context: its context.
-        prompt: the prompt.
+    Several are listed. One that another live session owns is only named, with the command that moves it here. `event` is
+    a `UserPromptSubmit`.
     """
     match = _COMMAND.match(prompt)
     if match is None:

@@ -130,10 +130,7 @@ class Overview:
 def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
     """Return the overview of a workflow; only what its file says if the ledger can't be read. Never writes.
 
-    Args:
-        project: the project.
-        workflow: one of the workflows found, or one of the archive.
-        found: the project's workflows and problems.
+    The workflow is one of those that were found in the project, or one of the archive.
     """
     plain = Overview(
         workflow=workflow,

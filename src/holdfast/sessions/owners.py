@@ -111,13 +111,8 @@ def branch(project: OpenProject, workflow: Workflow) -> str:
 def changes_since(project: OpenProject, conversation: str, topic: str) -> dict[str, bool]:
     """Return the workflows that lately lost their owner, or were this conversation's, and were not told since.
 
-    Args:
-        project: the project.
-        conversation: the conversation to tell.
-        topic: the topic under which it is told (`messages`).
-
-    Returns:
-        Whether the workflow was this conversation's, by the workflow's key. Lately means within `freshness_days`.
+    They count as told under a topic of `messages`. The values say whether a workflow was this conversation's, by its key.
+    Lately means within `freshness_days`.
     """
     table, since, found = _table(project), _cutoff(project), dict[str, bool]()
     released = table.where("released_at >= ?", since, worktree=project.worktree)

@@ -68,13 +68,8 @@ class History:
 def observe(project: OpenProject, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
     """Store what moved in a workflow since it was last observed. A workflow that is over goes into the archive.
 
-    A ledger error is only logged.
-
-    Args:
-        project: the project.
-        workflow: the workflow as its file is now.
-        error: the error of the phase that failed or is blocked.
-        at: when it moved (UTC stamp). The default is when the file changed, because it may have been edited by hand.
+    A ledger error is only logged. `error` is that of the phase that failed or is blocked. `at` is when it moved (UTC
+    stamp), by default when the file changed, because it may have been edited by hand.
     """
     if workflow.recovered:
         return

@@ -77,14 +77,9 @@ def reminded(event: Event, context: Context) -> None:
 
 
 def note(project: OpenProject, conversation: str, path: str, content_hash: str, how: How = "read") -> None:
-    """Note that the model has the whole content of a file in its context now.
+    """Note that the model has the whole content of a file, with this SHA-256, in its context now.
 
-    Args:
-        project: the project.
-        conversation: the conversation.
-        path: the file's name in the ledger (`file_contents.name`).
-        content_hash: the content's SHA-256 in hexadecimal.
-        how: whether a Read, an attachment by the client or Holdfast's guidance brought it.
+    `path` is the file's name in the ledger (`file_contents.name`).
     """
     compaction = conversations.get(project, conversation).compactions
     put(project, conversation, path, content=content_hash, how=how, compaction=compaction, parts="")

@@ -126,16 +126,10 @@ def inlined(project: Workspace, conversation: str, known: Mapping[str, RequiredF
 
 
 def unread(event: Event, context: Context, workflow: Workflow) -> list[RequiredFile] | None:
-    """Return the required reading of a workflow that the model has not read since the last compaction.
+    """Return the required reading of a workflow that the model has not read since the last compaction, in its order.
 
-    Args:
-        event: any event of the main conversation.
-        context: its context.
-        workflow: the workflow.
-
-    Returns:
-        The files, in the workflow's order; None while that is unknown, because the transcript doesn't show yet what the
-        client attached again.
+    None while that is unknown, because the transcript doesn't show yet what the client attached again. `event` is any
+    event of the main conversation.
     """
     project, conversation = Workspace.at(event, context)
     if not read_results.settle(project, conversation, ()):
@@ -144,15 +138,10 @@ def unread(event: Event, context: Context, workflow: Workflow) -> list[RequiredF
 
 
 def reading_that_holds(event: Event, context: Context, workflow: Workflow, place: str = "") -> list[RequiredFile]:
-    """Return the required reading that an edit must wait for.
+    """Return the required reading that an edit of the file at `place` must wait for, empty if that is unknown.
 
-    Edits don't wait for a file that is missing, outside the project, or whose Read failed.
-
-    Args:
-        event: any event of the main conversation.
-        context: its context.
-        workflow: the workflow.
-        place: the file to edit, empty if unknown. Edits of the required files themselves never wait.
+    Edits don't wait for a file that is missing, outside the project, or whose Read failed. Edits of the required files
+    themselves never wait. `event` is any event of the main conversation.
     """
     project, conversation = Workspace.at(event, context)
     required = states(project, conversation, workflow).values()

@@ -80,10 +80,7 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
 def report_losses(event: Event, context: Context, text: str) -> None:
     """Count what a summary kept of the workflow that a compaction's session was given last, unless that is known.
 
-    Args:
-        event: a `PostCompact`.
-        context: its context.
-        text: the summary.
+    `event` is a `PostCompact`.
     """
     project, conversation = Workspace.at(event, context)
     last = next(iter(deliveries.recent(project, 1, conversation)), None)

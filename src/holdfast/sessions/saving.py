@@ -29,13 +29,8 @@ if TYPE_CHECKING:
 def save(event: Event, context: Context, trigger: str) -> str:
     """Save what a session works on, so that `restore` finds it after the compaction (R001-13, R001-14).
 
-    Args:
-        event: a `PreCompact`.
-        context: its context.
-        trigger: what caused the compaction: `manual` or `auto`.
-
-    Returns:
-        What the summariser should keep of the session's workflows, for `instruct_summary`; empty if it has none.
+    `event` is a `PreCompact`; `trigger` is what caused the compaction: `manual` or `auto`. Return what the summariser
+    should keep of the session's workflows, for `instruct_summary`; empty if it has none.
     """
     project, conversation = Workspace.at(event, context)
     if trigger == "manual":  # started by a person, so no foreground agent runs any more
@@ -83,12 +78,8 @@ def save_written(event: Call, context: Context, path: Path, why: str) -> list[wo
 def take_over(project: Workspace, conversation: str) -> list[str]:
     """Save what `CLAUDE.local.md` describes, as `save` does, so that a start or a command sees it before a compaction.
 
-    Args:
-        project: the project.
-        conversation: the one that starts or runs the command; empty for a person.
-
-    Returns:
-        The fresh plans in progress that no save took over, relative to the root.
+    `conversation` is the one that starts or runs the command; empty for a person. Return the fresh plans in progress that
+    no save took over, relative to the root.
     """
     found = list(registry.detected(lambda detector: detector.save(project, conversation, starting=True)))
     for each in found:

@@ -28,11 +28,7 @@ _BETWEEN = " · "
 def show_status(event: Event, context: Context, *, begins: bool = False, over: bool = False) -> None:
     """Write what the status line of an event's session shows from now on; nothing while nobody has one.
 
-    Args:
-        event: any event.
-        context: its context.
-        begins: whether the session begins. What sessions of long ago left is removed then.
-        over: whether the session is over. Nothing is shown then.
+    Where a session `begins`, what sessions of long ago left is removed. Where it is `over`, nothing is shown.
     """
     if not wanted():
         return

@@ -185,9 +185,7 @@ PhaseNames = dict[tuple[str, str], PhaseName]  # by workflow key and phase id
 def sentence(happening: TimelineEvent, names: PhaseNames) -> str:
     """Describe an event in one line, secrets masked: what happened, to which workflow and phase, and the details.
 
-    Args:
-        happening: the event.
-        names: what people call the phases (`phase_names`). A phase that isn't in it is called by its id.
+    `names` has what people call the phases (`phase_names`). A phase that isn't in it is called by its id.
     """
     what, about = happening.what, quoted(redact(happening.title)) if happening.title else ""
     if happening.phase:
