@@ -68,8 +68,8 @@ def compacts_agent(event: Event, context: Context) -> bool:
 def note_agent(event: Event, context: Context, state: State, words: str, *, transcript: str = "") -> None:
     """Note how an agent ended, as an event reports that names it; whether it succeeded is judged later.
 
-    `state` is `stopped` or `failed`, `words` its last message, or the error. `transcript` is the path of its own, empty if
-    unknown.
+    `state` is `stopped` or `failed`, `words` its last message, or the error. `transcript` is the path of its own, empty
+    if unknown.
     """
     if event.agent_id:
         script = context.project.client.agent_runs().run_of(transcript)

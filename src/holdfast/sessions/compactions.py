@@ -185,8 +185,8 @@ def claim(project: OpenProject, conversation: str, *, known: bool) -> Compaction
     """Claim the announced compaction that a conversation comes back from.
 
     A conversation that is `known`, because the ledger had seen it before, claims only its own. One that isn't claims
-    another's of the same worktree, and only if just one other announced any. Each claim is one conditional update, so one
-    of two claimants wins. The newest one claimed is the one that came.
+    another's of the same worktree, and only if just one other announced any. Each claim is one conditional update, so
+    one of two claimants wins. The newest one claimed is the one that came.
     """
     table, now, since = project.ledger.table(Compaction), clock.stamp(), clock.stamp(clock.now() - LASTING)
     where, value = ("conversation = ?", conversation) if known else ("announced_at >= ?", since)
@@ -274,8 +274,8 @@ def count_facts(project: OpenProject, compaction: str, workflow: Workflow, summa
 def keep_summary(event: Event, context: Context, text: str) -> None:
     """Keep the summary that the client's compaction wrote, without secrets, until `restore` says what it left out.
 
-    `event` is the `SubagentStop` of the compaction's own agent (`is_compaction`). The `text` replaces an earlier summary
-    that nobody took.
+    `event` is the `SubagentStop` of the compaction's own agent (`is_compaction`). The `text` replaces an earlier
+    summary that nobody took.
     """
     conversation = conversations.of(context.project, event.session_id)
     conversations.change(context.project, conversation, summary=beginning(text, SUMMARY_LIMIT_CHARS))

@@ -111,8 +111,8 @@ def branch(project: OpenProject, workflow: Workflow) -> str:
 def changes_since(project: OpenProject, conversation: str, topic: str) -> dict[str, bool]:
     """Return the workflows that lately lost their owner, or were this conversation's, and were not told since.
 
-    They count as told under a topic of `messages`. The values say whether a workflow was this conversation's, by its key.
-    Lately means within `freshness_days`.
+    They count as told under a topic of `messages`. The values say whether a workflow was this conversation's, by its
+    key. Lately means within `freshness_days`.
     """
     table, since, found = _table(project), _cutoff(project), dict[str, bool]()
     released = table.where("released_at >= ?", since, worktree=project.worktree)

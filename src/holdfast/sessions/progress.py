@@ -79,8 +79,8 @@ def finish_agent(event: Call, context: Context, result: AgentResult | None) -> l
     """Note which agent a call launched, and move the phases whose agents have ended.
 
     `event` is the `PostToolUse` or `PostToolUseFailure` of the Agent tool; `result` is what the call returned
-    (`holdfast.events.agent_result`), None if it failed. Return the phases that moved, or the one that was started. What a
-    launch inside an agent finished is settled at the next event of the main conversation.
+    (`holdfast.events.agent_result`), None if it failed. Return the phases that moved, or the one that was started. What
+    a launch inside an agent finished is settled at the next event of the main conversation.
     """
     started = launch_agent(event, context)  # if the hook before the call didn't fire, the phase still starts (I000-6)
     call, (project, conversation) = agents.call_id(event.tool_use_id, event.tool_input), Workspace.at(event, context)

@@ -78,8 +78,8 @@ def save_written(event: Call, context: Context, path: Path, why: str) -> list[wo
 def take_over(project: Workspace, conversation: str) -> list[str]:
     """Save what `CLAUDE.local.md` describes, as `save` does, so that a start or a command sees it before a compaction.
 
-    `conversation` is the one that starts or runs the command; empty for a person. Return the fresh plans in progress that
-    no save took over, relative to the root.
+    `conversation` is the one that starts or runs the command; empty for a person. Return the fresh plans in progress
+    that no save took over, relative to the root.
     """
     found = list(registry.detected(lambda detector: detector.save(project, conversation, starting=True)))
     for each in found:
