@@ -146,10 +146,7 @@ def announce(
     size = project.transcripts.size(transcript)
     place = new_id(), project.worktree, conversation, trigger
     compaction = Compaction(*place, json.dumps(workflows), clock.stamp(), transcript, size)
-    with project.ledger.transaction():
-        _add(project, compaction)
-        _note(project, compaction, "announced")
-    return compaction
+    return _add(project, compaction, "announced")
 
 
 def note_unannounced(project: OpenProject, conversation: str, workflow: Workflow) -> Compaction:
@@ -157,16 +154,16 @@ def note_unannounced(project: OpenProject, conversation: str, workflow: Workflow
     now = clock.stamp()
     place = new_id(), project.worktree, conversation, UNANNOUNCED
     compaction = Compaction(*place, json.dumps([of(workflow)]), now, restored_in=conversation, restored_at=now)
+    return _add(project, compaction, "completed")
+
+
+def _add(project: OpenProject, compaction: Compaction, what: str) -> Compaction:
     with project.ledger.transaction():
-        _add(project, compaction)
-        _note(project, compaction, "completed")
+        table = project.ledger.table(Compaction)
+        table.put(compaction)
+        table.prune("announced_at", MOST)
+        _note(project, compaction, what)
     return compaction
-
-
-def _add(project: OpenProject, compaction: Compaction) -> None:
-    table = project.ledger.table(Compaction)
-    table.put(compaction)
-    table.prune("announced_at", MOST)
 
 
 def _note(project: OpenProject, compaction: Compaction, what: str) -> None:

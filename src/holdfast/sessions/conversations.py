@@ -79,17 +79,10 @@ def note_event(
     transcript: str = "",
     attended: bool | None = None,
 ) -> bool:
-    """Note that a conversation has just had an event; one that had ended lives again.
+    """Note that a conversation has just had an event, and return whether it was known before.
 
-    Args:
-        project: where.
-        session: the client's session id.
-        process: the client's process id; None if unknown, so that it goes on in the process that is noted already.
-        transcript: the path of its transcript; empty if the event doesn't say.
-        attended: whether a person sits at it; None if unknown.
-
-    Returns:
-        Whether Holdfast knew the conversation before.
+    One that had ended lives again. Without a number of the client's `process`, it goes on in the process that is noted
+    already. The path of the transcript is empty, and `attended` is None, where the event doesn't say.
     """
     now, number = clock.stamp(), _number(process)
     with project.ledger.transaction():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from holdfast.errors import StateError
+from holdfast.files import document
 from holdfast.workflow import outside_reading
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ def look(project: OpenProject, place: str, most: int = FILE_LIMIT_BYTES) -> Look
     if outside_reading.outside(project.root, place):
         return Look(path, None, "outside the project")
     try:
-        return Look(path, fetch(project.root / path, min(most, FILE_LIMIT_BYTES)))
-    except OSError as error:
-        absent = error.errno in _ABSENT and not _PATTERN & set(place)
+        return Look(path, document.read(project.root / path, min(most, FILE_LIMIT_BYTES))[0])
+    except StateError as error:
+        absent = getattr(error.__cause__, "errno", None) in _ABSENT and not _PATTERN & set(place)
         return Look(path, None, "missing" if absent else "not checked")
 
 
@@ -91,20 +92,3 @@ def looks(project: OpenProject, places: Iterable[str]) -> Iterator[tuple[str, Lo
         found = look(project, place, left)
         left -= len(found.data or b"")
         yield place, found
-
-
-def fetch(path: Path, most: int) -> bytes | None:
-    """Return a regular file's bytes; None for anything else and for a file of more than `most` bytes. Raises OSError.
-
-    A link at the end of the path is not followed: the caller has resolved links.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > most:
-            return None
-        with os.fdopen(descriptor, "rb", closefd=False) as stream:
-            data = stream.read(most + 1)
-    finally:
-        os.close(descriptor)
-    return data if len(data) <= most else None

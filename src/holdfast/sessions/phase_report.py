@@ -52,7 +52,7 @@ def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wordi
     workflow = None
     if not event.agent_id:
         lines += [_doubt(project, each) for each in progress.contradicted(project, conversation)]
-        workflow = progress.session_workflow(project, conversation, moved)
+        workflow = progress.session_workflow(project, conversation)
     if workflow is not None:
         listed = _wanted_list(conversation, context, workflow, bool(moved))
         # Not after a launch: the launched phase is what comes next. A changed list without a move means that an agent

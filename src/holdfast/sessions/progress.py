@@ -96,19 +96,12 @@ def abandon_calls(event: Event, context: Context) -> None:
     agents.abandon_calls(*Workspace.at(event, context))
 
 
-def session_workflow(project: Workspace, conversation: str, moved: Sequence[Moved] = ()) -> Workflow | None:
+def session_workflow(project: Workspace, conversation: str) -> Workflow | None:
     """Return the workflow whose phases this session's agents work on; None if it may touch none.
 
-    Of several, the session's own comes first, then unfinished before finished, then the last changed. If it owns no
-    other workflow than the same event has moved, no file is read again.
+    Of several, the session's own comes first, then unfinished before finished, then the last changed.
     """
-    workspace = project
-    known = {each.workflow.key: each.workflow for each in moved}
-    keys = workspace.owned(conversation) if known else []
-    if keys and known.keys() >= set(keys):
-        found = [known[key] for key in keys]
-    else:
-        found = registry.agents_work_on(workspace, conversation, own=True)
+    found = registry.agents_work_on(project, conversation, own=True)
     own = _usable(project, conversation, found)
     return next(iter(own or _all_mine(project, conversation)), None)
 
@@ -242,8 +235,7 @@ def _meant(
 ) -> tuple[Workflow, Phase] | tuple[None, None]:
     """Return the phase an agent is launched for, with its workflow. A phase the text names beats the agent's name."""
     if len(workflows) > 1:
-        unnamed = [assignments.named(each, text, agent) is None for each in workflows]
-        workflows = [each for _, each in sorted(zip(unnamed, workflows, strict=True), key=lambda pair: pair[0])]
+        workflows = sorted(workflows, key=lambda each: assignments.named(each, text, agent) is None)
     for workflow in workflows:
         if phase := _meant_of(project, conversation, workflow, text, agent, begun):
             return workflow, phase

@@ -174,12 +174,11 @@ def _choice(
         wanted: the name that was given.
         among: all workflows, from which a name must tell one; the candidates by default.
     """
-    choices = [(short(each, among or candidates), _label(each)) for each in candidates[:LISTED]]
+    choices = [
+        (short(each, among or candidates), f"{quoted(each.title, 60)}, {each.word}, {each.progress_text}")
+        for each in candidates[:LISTED]
+    ]
     return ChoiceError(reason, choices, more=max(len(candidates) - LISTED, 0), wanted=wanted)
-
-
-def _label(workflow: Workflow) -> str:
-    return f"{quoted(workflow.title, 60)}, {workflow.word}, {workflow.progress_text}"
 
 
 def _taken(count: int) -> str:

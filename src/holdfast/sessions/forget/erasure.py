@@ -55,13 +55,8 @@ class Forgotten:
         return not (any(self.rows.values()) or self.recorded or self.logged or self.files)
 
 
-def plan(project: Workspace, scope: Scope) -> Forgotten:
-    """Return what `forget` would erase; nothing is changed. Raises HoldfastError, OSError."""
-    return _go(project, scope, dry=True)
-
-
-def forget(project: Workspace, scope: Scope) -> Forgotten:
-    """Erase what is in scope from all of Holdfast's files.
+def forget(project: Workspace, scope: Scope, *, dry: bool = False) -> Forgotten:
+    """Erase what is in scope from all of Holdfast's files; `dry` only tells what would be.
 
     The user's own files stay: state files, their copies that were set aside, and the client's transcripts.
 
@@ -69,33 +64,6 @@ def forget(project: Workspace, scope: Scope) -> Forgotten:
         HoldfastError: the ledger can't be used.
         OSError: a file can't be written.
     """
-    return _go(project, scope, dry=False)
-
-
-def scrub(project: Workspace) -> bool:
-    """Remove the traces of earlier erasures from the ledger's file and the files beside it.
-
-    Returns whether they are certainly gone. Raises HoldfastError if the ledger can't be used.
-    """
-    cache.clear()
-    clean = not project.ledger_file.exists() or project.ledger.scrub()
-    insist_on_ledger(project)
-    return clean
-
-
-def unclean(project: Workspace, then: str) -> HoldfastError:
-    """Return an error about a ledger that another process kept from being cleaned; `then` says what cleans it."""
-    text = f"forgotten, but another process is reading {project.ledger_file}, so text may be left in the file beside it"
-    return HoldfastError(f"{text}; {then}")
-
-
-def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> None:
-    """Raise HoldfastError if the ledger's file is not what was read and written: never claim "forgotten" then."""
-    if project.ledger_file.exists() and project.ledger.problem:
-        raise HoldfastError(f"{so}; `holdfast doctor` says what is wrong with the ledger")
-
-
-def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
     known = project.ledger_file.exists()
     insist_on_ledger(project)
     if known and (scope.workflow or scope.agents):
@@ -119,6 +87,29 @@ def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
     clean = dry or not known or project.ledger.scrub()
     insist_on_ledger(project, "forgotten, but words may still stand in its file; run this again")
     return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
+
+
+def scrub(project: Workspace) -> bool:
+    """Remove the traces of earlier erasures from the ledger's file and the files beside it.
+
+    Returns whether they are certainly gone. Raises HoldfastError if the ledger can't be used.
+    """
+    cache.clear()
+    clean = not project.ledger_file.exists() or project.ledger.scrub()
+    insist_on_ledger(project)
+    return clean
+
+
+def unclean(project: Workspace, then: str) -> HoldfastError:
+    """Return an error about a ledger that another process kept from being cleaned; `then` says what cleans it."""
+    text = f"forgotten, but another process is reading {project.ledger_file}, so text may be left in the file beside it"
+    return HoldfastError(f"{text}; {then}")
+
+
+def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> None:
+    """Raise HoldfastError if the ledger's file is not what was read and written: never claim "forgotten" then."""
+    if project.ledger_file.exists() and project.ledger.problem:
+        raise HoldfastError(f"{so}; `holdfast doctor` says what is wrong with the ledger")
 
 
 def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
