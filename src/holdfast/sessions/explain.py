@@ -133,8 +133,9 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
         "Workflows": [f"{_title(explanation, each['ref'])}: {each['reason']}" for each in explanation["prospects"]],
         "Saved first": _saying(explanation["would_save"], explanation["detected"], root),
         "State files": [
-            f"{each['line']}\n    {each['path']}, {_created(each['created_at'])}"
-            f"changed {clock.minute(each['updated_at'])}"
+            f"{each['line']}\n    {each['path']}, "
+            + (f"created {clock.minute(each['created_at'])}, " if each["created_at"] else "")
+            + f"changed {clock.minute(each['updated_at'])}"
             + "".join(f"\n    warning: {warning}" for warning in each["warnings"])
             for each in explanation["state_files"]
         ],
@@ -187,11 +188,6 @@ def _saying(save: Mapping[str, Any], detected: Mapping[str, Any] | None, root: s
     if save["action"] == "buried" and save["path"]:
         return [f"{_MEANINGS['gone']} {save['remedy'] or 'change it there'}"]
     return [" ".join(filter(None, (meaning, save["path"])))]
-
-
-def _created(at: str) -> str:
-    """Say when a state file was created; empty if the file doesn't tell."""
-    return f"created {clock.minute(at)}, " if at else ""
 
 
 def _detected(extract: Mapping[str, Any] | None, root: str) -> list[str]:

@@ -151,7 +151,9 @@ def _next(project: Workspace, conversation: str, workflow: Workflow, step: Step)
     running = {agent.phase: agent for agent in at_work if agent.workflow == workflow.key}
     phase = next((each for each in workflow.phases if each.number == step.number), None)
     if phase and phase.id in running:
-        lines = [f"Next: {workflow.named(phase)}; {_running(running[phase.id])}."]
+        agent = running[phase.id]
+        name = ", ".join(filter(None, (wording.one_line(agent.agent_type), agent.run)))
+        lines = [f"Next: {workflow.named(phase)}; its agent ({name}) is already running."]
     else:
         lines = [f"Next: {wording.one_line(step.text, 300)}."]
         if phase is not None and step.prompt != step.text:  # else there is nothing to begin
@@ -167,11 +169,6 @@ def _next(project: Workspace, conversation: str, workflow: Workflow, step: Step)
         more = f" and {len(beside) - NAMED} more" if len(beside) > NAMED else ""
         lines.append(f"Also ready, to work on in parallel: {', '.join(named)}{more}.")
     return lines
-
-
-def _running(agent: Agent) -> str:
-    name = ", ".join(filter(None, (wording.one_line(agent.agent_type), agent.run)))
-    return f"its agent ({name}) is already running"
 
 
 def _doubt(project: Workspace, launch: Agent) -> str:

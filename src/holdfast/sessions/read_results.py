@@ -78,7 +78,9 @@ def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bo
     wanted = {look.path: look for look in looks if look.data is not None}
     if not size or (not wanted and row.boundary is not None):
         return True
-    sought = _sought(row.transcript, wanted.values())
+    # A new question must search the transcript from its beginning.
+    question = json.dumps([row.transcript, *sorted([look.path, look.digest] for look in wanted.values())])
+    sought = hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()
     if not wanted:  # the only question is whether the boundary is there
         since = max(row.size - 1, 0)
     else:
@@ -133,12 +135,6 @@ def _search(project: OpenProject, row: Conversation, since: int, *, files: bool)
         return _Found(every, [], None, 0, end) if row.boundary is None else _Found([], every, None, 0, end)
     last = places[-1]
     return _Found([*before, *after[:last]], after[last + 1 :], str(after[last].value), len(places), end)
-
-
-def _sought(path: str, wanted: Iterable[Look]) -> str:
-    """Return a digest of what a transcript is searched for: a new question must search it from the beginning."""
-    told = json.dumps([path, *sorted([look.path, look.digest] for look in wanted)])
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
 
 
 def _take_over_gone(

@@ -61,11 +61,12 @@ def select(
     if ended and not unfinished and (over := _archive(project)):
         raise _choice(f"no workflow is unfinished{unread}; name one that is over", [each.workflow for each in over])
     taken = len(unfinished) - len(free)
+    theirs = "1 belongs to another live session" if taken == 1 else f"{taken} belong to other live sessions"
     if not taken or (anyway and not free):
         return _only(unfinished, "unfinished", workflows, unread)
     if not free:
-        raise _choice(f"no workflow is free for this session; {_taken(taken)}", unfinished)
-    return _only(free, f"free for this session ({_taken(taken)})", unfinished, unread)
+        raise _choice(f"no workflow is free for this session; {theirs}", unfinished)
+    return _only(free, f"free for this session ({theirs})", unfinished, unread)
 
 
 def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archived | None:
@@ -179,7 +180,3 @@ def _choice(
         for each in candidates[:LISTED]
     ]
     return ChoiceError(reason, choices, more=max(len(candidates) - LISTED, 0), wanted=wanted)
-
-
-def _taken(count: int) -> str:
-    return "1 belongs to another live session" if count == 1 else f"{count} belong to other live sessions"
