@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from holdfast.sessions import conversations, file_contents, owners, read_results, reads, required
+from holdfast.sessions import conversations, owners, read_results, reads, required
 from holdfast.workflow import registry
 from tests.handmade import ME, OTHER, together, workflow, workspace
 from tests.tables import each_row
@@ -83,7 +83,7 @@ def response(text: str, first: int = 1, count: int | None = None, **more: Any) -
 def read(project: Workspace, place: str = "docs/a.md", first: int = 1, count: int | None = None, **more: Any) -> None:
     """Read a file, or lines of it, as the model does."""
     path = project.root / place
-    text = file_contents.as_shown(path.read_bytes().decode("utf-8", "replace"))
+    text = reads.as_shown(path.read_bytes().decode("utf-8", "replace"))
     session = more.pop("session", ME)
     asked: dict[str, Any] = {"file_path": str(path)}
     asked |= {"offset": first} if first > 1 else {}
@@ -422,7 +422,7 @@ def test_only_small_texts_are_inlined(tmp_path: Path, content: bytes, given: boo
     """1,500 UTF-16 units, whole; no binary, nothing empty."""
     project = made(tmp_path)
     put(project, "docs/s.md", content)
-    reads.note(project, ME, "docs/s.md", file_contents.look(project, "docs/s.md").digest)
+    reads.note(project, ME, "docs/s.md", reads.look(project, "docs/s.md").digest)
     compacted(project, ME)
     text = content.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
     assert inlinable(project, "@docs/s.md") == ([text] if given else [])

@@ -10,7 +10,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.sessions import conversations, file_contents, reads
+from holdfast.sessions import conversations, reads
 from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from holdfast.clients.client import Noted
     from holdfast.memory.rows import Conversation
     from holdfast.project import OpenProject
-    from holdfast.sessions.file_contents import Look
     from holdfast.sessions.hook import Context, Returned
-    from holdfast.sessions.reads import How
+    from holdfast.sessions.reads import How, Look
 
 _TEXT = "text"
 _OVERLAP_BYTES = 1 << 16  # bytes at the end of a search that the next one repeats: a Read's failure follows its call
@@ -51,7 +50,7 @@ def note_read(event: Returned, context: Context) -> None:
     """
     project, conversation = Workspace.at(event, context)
     place = event.tool_input.get("file_path")
-    look = file_contents.look(project, place) if isinstance(place, str) else None
+    look = reads.look(project, place) if isinstance(place, str) else None
     if look is None or look.data is None:
         return
     kind, shown = _shown(event.tool_response)
@@ -212,7 +211,7 @@ def _texts(project: OpenProject, noted: Iterable[Noted]) -> Iterator[tuple[str, 
     for each in noted:
         _, shown = _shown(each.value) if each.kind == "shown" else ("", None)
         place = each.value["file"].get("filePath") if shown else None
-        path = file_contents.name(project, place) if isinstance(place, str) else None
+        path = reads.name(project, place) if isinstance(place, str) else None
         if shown and path:
             yield path, shown._replace(how="attached" if each.attached else "read", cut=shown.cut or each.cut)
 
@@ -225,7 +224,7 @@ def _shown(response: Any) -> tuple[str, _Shown | None]:
         return kind, None
     first, count, total = (_number(file.get(each)) for each in ("startLine", "numLines", "totalLines"))
     cut = file.get("truncatedByTokenCap") is True
-    return kind, _Shown(file_contents.as_shown(file["content"]), first, count, total, cut)
+    return kind, _Shown(reads.as_shown(file["content"]), first, count, total, cut)
 
 
 def _number(value: Any) -> int:
@@ -235,6 +234,6 @@ def _number(value: Any) -> int:
 def _refused(project: OpenProject, noted: Iterable[Noted]) -> Iterator[str]:
     """Yield the names of files whose Read failed or was not permitted, which no PostToolUse reports."""
     for each in noted:
-        path = file_contents.name(project, each.value) if each.kind == "refused" else None
+        path = reads.name(project, each.value) if each.kind == "refused" else None
         if path:
             yield path

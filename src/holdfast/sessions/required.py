@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast import capture
 from holdfast.errors import LedgerError
-from holdfast.sessions import conversations, file_contents, owners, read_results, reads
+from holdfast.sessions import conversations, owners, read_results, reads
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import facts, registry, wording
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from holdfast.memory.rows import Read
-    from holdfast.sessions.file_contents import Look
     from holdfast.sessions.hook import Context, Event
+    from holdfast.sessions.reads import Look
     from holdfast.workflow.model import Workflow
 
 Change = Literal["unchanged", "changed", "missing", "never read", "not checked", "outside the project"]
@@ -78,7 +78,7 @@ def states(project: Workspace, conversation: str, workflow: Workflow) -> dict[st
     The session's transcript is searched too. With `reading = "off"`, or without a usable ledger, every file that exists
     counts as never read. Never raises.
     """
-    looks = dict(file_contents.looks(project, workflow.reading[: facts.ENTRIES]))
+    looks = dict(reads.looks(project, workflow.reading[: facts.ENTRIES]))
     rows: Mapping[str, Read] = {}
     now = 0
     if project.config.reading != "off" and looks:
@@ -110,7 +110,7 @@ def contents(project: Workspace, known: Mapping[str, RequiredFile]) -> list[tupl
     for entry, state in known.items():
         wanted = state.change == "unchanged" and state.inside and capture.allowed(project.config, state.path)
         if wanted and (state.inlined or not state.in_context):
-            look = file_contents.look(project, state.path, 4 * INLINE_LIMIT_UNITS)
+            look = reads.look(project, state.path, 4 * INLINE_LIMIT_UNITS)
             text = _small_text(look)
             if text:
                 found.append((entry, text))
@@ -145,7 +145,7 @@ def reading_that_holds(event: Event, context: Context, workflow: Workflow, place
     """
     project, conversation = Workspace.at(event, context)
     required = states(project, conversation, workflow).values()
-    edited = file_contents.name(project, place) if place else None
+    edited = reads.name(project, place) if place else None
     return [] if edited in {each.path for each in required} else [each for each in required if each.holds]
 
 
