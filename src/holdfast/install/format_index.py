@@ -114,8 +114,7 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
     for asked, module, functions in (
         (True, record.ADAPTER, _FUNCTIONS),
         (record.AGENTS, record.ADAPTER, _OF_AGENTS),
-        (record.SOURCES, f"{package}.detector", ("save", "skipped", "waiting")),
-        (record.SOURCES, f"{package}.outlook", ("outlook", "looked_at")),
+        (record.SOURCES, f"{package}.detector", ("save", "skipped", "waiting", "report")),
         (record.COMMANDS, f"{package}.commands", ("command",)),
         (record.CHECK, f"{package}.checks", ("look",)),
     ):

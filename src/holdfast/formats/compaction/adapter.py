@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import MissingError, StateError, TransitionError
 from holdfast.files.lock import locked
-from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction import file as files
+from holdfast.formats.compaction import schema
 from holdfast.formats.compaction.completion import complete
 from holdfast.formats.compaction.file import parsed, restore
-from holdfast.formats.compaction.save import Saved, intend, may_save, save
-from holdfast.formats.compaction.spot import WORDS, Spot, changed_phase, spot
+from holdfast.formats.compaction.merge import intend, may_save, save
+from holdfast.formats.compaction.schema import WORDS, Position, read_position
 from holdfast.workflow import names, statefile, values, views
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.model import Changes, Foreign, Found, Phase, Problem, Start, Workflow
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CLEARS_FINISHED",
     "NAME",
-    "Saved",
     "candidates",
     "change",
     "find",
@@ -45,7 +44,7 @@ __all__ = [
     "written",
 ]
 
-NAME = files.NAME
+NAME = schema.NAME
 CLEARS_FINISHED = True
 
 
@@ -59,7 +58,7 @@ def find(project: Records) -> Found:
 
 def candidates(project: Records, keys: Collection[str]) -> Found:
     """Return, as `find` does, the workflows whose files changed last, and those with these keys."""
-    paths, left = compaction_near.places(files.folder(project), _places(project, keys))
+    paths, left = files.newest(project, _places(project, keys))
     return replace(_found(*files.scan(project, paths)), left=left)
 
 
@@ -71,7 +70,7 @@ def with_keys(project: Records, keys: Collection[str]) -> Found:
 def _places(project: Records, keys: Collection[str]) -> list[Path]:
     """Return the paths of the state files with some keys, those included that are gone."""
     places = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
-    return [project.root / place for place in places if place.startswith(f"{files.FOLDER}/")]
+    return [project.root / place for place in places if place.startswith(f"{schema.FOLDER}/")]
 
 
 def foreign(project: Records) -> Iterator[Foreign]:
@@ -98,7 +97,7 @@ def start(project: Records, start: Start) -> Workflow:
     With `replace`, unfinished workflows of the same name are archived and their files removed. Raises TransitionError
     if a workflow of this name is unfinished.
     """
-    start = replace(start, kind=next((each for each in files.TYPES if each == start.kind.casefold()), start.kind))
+    start = replace(start, kind=next((each for each in schema.TYPES if each == start.kind.casefold()), start.kind))
     statefile.guard(project.root, files.folder(project))
     with locked(files.folder(project)):
         same = [each for each in find(project).workflows if names.key(each.title) == names.key(start.title)]
@@ -114,7 +113,7 @@ def start(project: Records, start: Start) -> Workflow:
             statefile.discard(project, workflow.path, why="replaced")
         if start.kind and created.kind != start.kind:
             told = (
-                f"{quoted(start.kind)} is stored as custom; the {NAME} format knows the types {', '.join(files.TYPES)}"
+                f"{quoted(start.kind)} is stored as custom; the {NAME} format knows the types {', '.join(schema.TYPES)}"
             )
             created = replace(created, warnings=(*created.warnings, told))
         return created
@@ -183,11 +182,11 @@ class _Draft(Draft):
 
     def __init__(self, data: dict[str, Any], place: str) -> None:
         self.data, self.place = data, place
-        self.sure = spot(data, []).sure  # a move writes what was missing
+        self.sure = read_position(data, []).sure  # a move writes what was missing
         self.ended = self.cancelled = False
 
     def units(self) -> Sequence[Phase]:
-        return files.read_phases(self.data)
+        return schema.read_phases(self.data)
 
     def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
         if status not in WORDS:
@@ -204,21 +203,21 @@ class _Draft(Draft):
                 "there are, `holdfast done --all` ends the workflow"
             )
         if not (self.sure and self.all_completed()):
-            self._context({files.ENDED_EARLY: True})
+            self._context({schema.ENDED_EARLY: True})
         self.ended = True
 
     def cancel(self, reason: str) -> None:
         self.cancelled = True
 
     def resize(self, total: int) -> None:
-        if total < spot(self.data, []).current:
-            self.refuse(f"the workflow is at phase {spot(self.data, []).current}; go back first with --phase")
+        if total < read_position(self.data, []).current:
+            self.refuse(f"the workflow is at phase {read_position(self.data, []).current}; go back first with --phase")
         self._touch()
         self._place(total=total)
         self.sure = True
 
     def numbered(self, number: int) -> Phase:
-        where = spot(self.data, [])
+        where = read_position(self.data, [])
         if where.counted or number <= where.total:
             return super().numbered(number)
         return Phase(f"phase_{number}", number, f"Phase {number}", "pending")
@@ -226,10 +225,10 @@ class _Draft(Draft):
     def rename(self, id: str, title: str) -> None:
         number = int(id.rpartition("_")[2])
         self._touch()
-        if number == spot(self.data, []).current:
+        if number == read_position(self.data, []).current:
             self._place(name=title)
         else:
-            self.data = files.titled(self.data, number, title)
+            self.data = schema.titled(self.data, number, title)
 
     def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
         if deliverables:
@@ -256,43 +255,43 @@ class _Draft(Draft):
         status: str | None = None,
     ) -> None:
         """Change the phase. If the workflow moves, the title of the phase that it leaves is kept in a list."""
-        where = spot(self.data, [])
+        where = read_position(self.data, [])
         if current is not None and current != where.current:
             titles = {each.number: each.title for each in self.units()}
-            self.data = files.titled(self.data, where.current, where.name)
+            self.data = schema.titled(self.data, where.current, where.name)
             name = name or titles.get(current, f"Phase {current}")
         changes = {"current": current, "total": total, "name": name, "status": status}
-        self.data["phase"] = changed_phase(self.data.get("phase"), where, **changes)
+        self.data["phase"] = schema.with_phase(self.data, where, **changes)
 
     def _touch(self) -> None:
         """Make the state an agent's own: a plan's workflow that somebody changes is no longer derived (I001-9).
 
         One that was ended early, and put back since, goes on.
         """
-        context = values.mapping(self.data.get("context"), "context", [])
-        gone = {files.DERIVED, files.ENDED_EARLY} & set(context)
+        context = schema.read_context(self.data)
+        gone = {schema.DERIVED, schema.ENDED_EARLY} & set(context)
         if gone:
             self.data["context"] = {key: value for key, value in context.items() if key not in gone}
 
     def _note(self, number: int, note: str) -> None:
         """Keep what a phase hands over in the free context (R001-05)."""
         if note.strip():
-            context = values.mapping(self.data.get("context"), "context", [])
-            kept = values.mapping(context.get(files.NOTES), files.NOTES, [])
-            self._context({files.NOTES: {**kept, str(number): note.strip()}})
+            context = schema.read_context(self.data)
+            kept = values.mapping(context.get(schema.NOTES), schema.NOTES, [])
+            self._context({schema.NOTES: {**kept, str(number): note.strip()}})
 
     def _context(self, new: Mapping[str, Any]) -> None:
         if new:
-            self.data["context"] = {**values.mapping(self.data.get("context"), "context", []), **new}
+            self.data["context"] = {**schema.read_context(self.data), **new}
 
 
 def _fresh(start: Start) -> dict[str, Any]:
     total = max(start.total or 0, len(start.phases), 1)
     first = start.phases[0][0] if start.phases else "Phase 1"
     listed = [{"title": title, "agent": agent} if agent else title for title, agent in start.phases]
-    context = {**start.context, **({files.PHASES: listed} if listed else {})}
+    context = {**start.context, **({schema.PHASES: listed} if listed else {})}
     content = {"reading": start.reading, "reminders": start.reminders, "context": context}
-    return files.fresh(start.title, start.kind, Spot(1, total, first, "in_progress"), content)
+    return schema.fresh(start.title, start.kind, Position(1, total, first, "in_progress"), content)
 
 
 def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from holdfast.checks import notice, states
 from holdfast.errors import command_line
 from holdfast.formats.compaction import adapter, file
-from holdfast.formats.compaction.detection import memory
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.workflow.wording import quoted
 
@@ -44,8 +43,7 @@ def _piled_up(project: Workspace, kept: Iterable[Workflow]) -> Iterator[Finding]
 
 
 def _said(project: Workspace) -> Iterator[Finding]:
-    """Yield the warnings of `holdfast explain` about the memory file and the accepted plan."""
+    """Yield the warnings of `holdfast explain` about the memory file and the plans."""
     for candidate in detect(project, everything=True).candidates:
-        if candidate.accepted or candidate.method == memory.FILE:
-            for warning in candidate.warnings:
-                yield notice(f"{candidate.path}: {warning}", f"correct {candidate.path}")
+        for warning in candidate.warnings:
+            yield notice(f"{candidate.path}: {warning}", f"correct {candidate.path}")
