@@ -116,7 +116,7 @@ def _looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything
         lines.append(f"{mark} {each['path'].removeprefix(root)}: {'; '.join(each['reasons'])}")
         lines += [f"    warning: {warning}" for warning in each["warnings"]]
     left = len(candidates) - len(shown)
-    return [*lines, f"- {left:,} older ones: `holdfast explain --all` gives each reason"] if left else lines
+    return [*lines, f"- {left:,} others: `holdfast explain --all` gives each reason"] if left else lines
 
 
 def _verdict(explanation: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock, paths
 from holdfast.errors import HoldfastError, command_line
 from holdfast.files.document import Document
-from holdfast.formats.compaction import file, merge, schema
+from holdfast.formats.compaction import merge, schema
 from holdfast.formats.compaction.detection import memory_file, plan_file
 from holdfast.formats.compaction.detection.detect import detect
+from holdfast.formats.compaction.format import FORMAT
 from holdfast.workflow import manyfiles, markdown, prose, scanner, statuses
+from holdfast.workflow.findings import notice
 from holdfast.workflow.model import Detected, DetectionReport
 from holdfast.workflow.statefile import StateFile
-from holdfast.workflow.wording import clean, one_line
+from holdfast.workflow.wording import clean, one_line, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from holdfast.formats.compaction.detection.extract import Candidate, Extract
     from holdfast.formats.compaction.merge import Intent
+    from holdfast.workflow.findings import Finding
     from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
 
@@ -36,7 +40,7 @@ _MOST_NEAR_MISSES = 10
 def save(
     project: Records, session: str, *, written: Path | None = None, text: str = "", starting: bool = False
 ) -> Detected:
-    """Merge what CLAUDE.local.md or an active plan says into the state file; see `workflow.adapter.Detector`.
+    """Merge what CLAUDE.local.md or an active plan says into the state file; see `workflow.format.Detector`.
 
     When a session starts, nothing shows yet that it works on a plan, so a plan without a state file only waits.
     """
@@ -56,7 +60,7 @@ def save(
 
 
 def skipped(project: Records) -> list[str]:
-    """Say how many plans were not looked at; see `workflow.adapter.Detector`."""
+    """Say how many plans were not looked at; see `workflow.format.Detector`."""
     left = manyfiles.omitted_count(paths.plans_dir(project.root))
     if not left:
         return []
@@ -67,17 +71,17 @@ def skipped(project: Records) -> list[str]:
 
 
 def waiting(project: Records, places: Sequence[str]) -> list[str]:
-    """Name the plans that aren't loaded; see `workflow.adapter.Detector`."""
+    """Name the plans that aren't loaded; see `workflow.format.Detector`."""
     return [line for place in places if (line := plan_file.hint(project.root, place))]
 
 
 def report(project: Records, session: str) -> DetectionReport:
-    """Look at the memory file, every plan and every state file; see `workflow.adapter.Detector`."""
+    """Look at the memory file, every plan and every state file; see `workflow.format.Detector`."""
     detection = detect(project, session, everything=True)
-    entries, _ = file.scan(project)
-    workflows = tuple(entry.workflow for entry in entries)
+    candidates = sorted(detection.candidates[1:], key=lambda each: each.extract is None)  # of many, few are shown
+    workflows = tuple(FORMAT.each_file(project))
     seen = DetectionReport(
-        candidates=tuple(_candidate(candidate) for candidate in detection.candidates),
+        candidates=tuple(_candidate(candidate) for candidate in (detection.candidates[0], *candidates)),
         detected=_extract(detection.extract) if detection.extract else None,
         files=workflows,
         near_misses=tuple(_near_misses(project, workflows)),
@@ -86,6 +90,26 @@ def report(project: Records, session: str) -> DetectionReport:
     if isinstance(intent, str):
         return seen._replace(action=f"PreCompact can't save what the files say: {intent}")
     return seen._replace(action=intent.action, path=intent.path, saved=_as_saved(project, intent))
+
+
+def findings(project: Records) -> Iterator[Finding]:
+    """Yield the files that pile up: older ones of a workflow and those that are over; and warnings about sources."""
+    current = {each.path for each in FORMAT.find(project).workflows}
+    for workflow in FORMAT.each_file(project):
+        path = workflow.path
+        if path not in current:
+            text = f"{path} is an older state of {quoted(workflow.title)}, which has a newer file"
+            yield notice(text, f"rm {shlex.quote(str(path))}", path=path, code="older")
+        elif workflow.finished or workflow.ended:
+            over = f"over: {workflow.ended}" if workflow.ended else "finished"
+            text = f"{path}: {quoted(workflow.title)} is {over}, but its file is still there"
+            more = f"; `{command_line('update', workflow.id, '--note', 'TEXT')}` continues it" if workflow.ended else ""
+            yield notice(f"{text}{more}", command_line("done", "--all", workflow.id), path=path, code="over")
+    for candidate in detect(project, everything=True).candidates:
+        for warning in candidate.warnings:
+            yield notice(
+                f"{candidate.path}: {warning}", f"correct {candidate.path}", path=candidate.path, code="source"
+            )
 
 
 def _saved(project: Records, session: str, extract: Extract, written: Path | None) -> Detected:
@@ -101,7 +125,7 @@ def _saved(project: Records, session: str, extract: Extract, written: Path | Non
     if saved.action == "buried" and saved.path is not None:
         place = saved.path.relative_to(project.root).as_posix()
         return Detected(saved.path, report, removed=f"{schema.NAME}:{place}#{saved.path.stem}")
-    return Detected(saved.path, report, unread=saved.workflow.key if saved.workflow and extract.unread else "")
+    return Detected(saved.path, report, unread=saved.saved.key if saved.saved and extract.unread else "")
 
 
 def _left_alone(project: Records, plan: Extract) -> str:
@@ -116,7 +140,7 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
     return {
         "path": clean(str(candidate.path)),
         "method": memory_file.FILE if candidate.path.name == memory_file.FILE else "plan",
-        "accepted": candidate.extract is not None,
+        "accepted": candidate.accepted,
         "reasons": [clean(candidate.reason)],
         "warnings": [clean(warning) for warning in candidate.warnings],
     }
@@ -147,7 +171,7 @@ def _next_save(project: Records, extract: Extract | None, session: str) -> Inten
     """Return what the next PreCompact would do, or why it can't do anything."""
     try:
         intent = merge.intend(project, extract)
-        owner = session or (project.owner(intent.entry.workflow) if intent.entry else None) or ""
+        owner = session or (project.owner(intent.before) if intent.before else None) or ""
         if extract is None or merge.may_save(project, owner, extract, written=False):
             return intent
     except HoldfastError as error:

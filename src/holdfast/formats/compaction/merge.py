@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from holdfast import log
+from holdfast import clock, log
 from holdfast.errors import LedgerError
 from holdfast.files.lock import locked
-from holdfast.formats.compaction import file as files
 from holdfast.formats.compaction import schema, source
+from holdfast.formats.compaction.format import FORMAT
 from holdfast.formats.compaction.schema import Position, read_position
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.model import UNKNOWN
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.compaction.detection.extract import Extract
-    from holdfast.formats.compaction.file import Entry
     from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
+    from holdfast.workflow.statefile import StateFile
 
-SEARCHED = 512  # last changed files that are searched for a workflow whose file isn't among the first
 _PHASE = ("current", "total", "phase", "status")
 
 Action = Literal["created", "updated", "unchanged", "buried", "none"]
@@ -32,17 +31,21 @@ Action = Literal["created", "updated", "unchanged", "buried", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a save would do, or did: write `data` to `path`, over `entry` if the file exists.
+    """What a save would do, or did.
 
-    If the action is `buried`, `path` is the state file that was removed without completing the workflow; None if it was
-    completed. `workflow` is the workflow as it is after a save; None for none.
+    Attributes:
+        path: the state file. If the action is `buried`, the one that was removed without completing the workflow; None
+            if it was completed.
+        before: the workflow as it is in that file; None if the file is a new one.
+        data: what to write.
+        saved: the workflow after a save; None if nothing was saved.
     """
 
     action: Action
     path: Path | None = None
-    entry: Entry | None = None
+    before: Workflow | None = None
     data: Mapping[str, Any] | None = None
-    workflow: Workflow | None = None
+    saved: Workflow | None = None
 
 
 def save(project: Records, extract: Extract | None) -> Intent:
@@ -56,8 +59,8 @@ def save(project: Records, extract: Extract | None) -> Intent:
     first = intend(project, extract)
     if extract is None or first.action in ("buried", "none"):
         return first
-    with locked(files.folder(project)):
-        return statefile.insist(lambda: _carry_out(project, extract, intend(project, extract)))
+    with locked(FORMAT.folder(project)):
+        return statefile.insist(lambda: _carry_out(project, extract))
 
 
 def may_save(project: Records, session: str, extract: Extract, *, written: bool) -> bool:
@@ -66,55 +69,60 @@ def may_save(project: Records, session: str, extract: Extract, *, written: bool)
     Its own always. If no other session is live, or the session has just `written` the file that says so, also another
     one; but not one that is too old, unless the memory file names it, which every session is told.
     """
-    entry = existing(project, extract)
-    if entry is None or (owner := project.owner(entry.workflow)) == session:
+    workflow = existing(project, extract)
+    if workflow is None or (owner := project.owner(workflow)) == session:
         return True
     others = project.live_others(session)
     if written:
         return owner not in others
-    return not others and (extract.origin != "plan" or project.fresh(entry.workflow))
+    return not others and (extract.origin != "plan" or project.fresh(workflow))
 
 
 def intend(project: Records, extract: Extract | None) -> Intent:
     """Return what `save` would do now, without writing any file. Raises StateError if nothing can be saved."""
+    return _intended(project, extract)[0]
+
+
+def _intended(project: Records, extract: Extract | None) -> tuple[Intent, StateFile | None]:
+    """Return what `save` would do, and the state file as it is now."""
     if extract is None:
-        return Intent("none")
-    statefile.guard(project.root, files.folder(project) / "any")
-    entry = existing(project, extract)
-    if entry is None:
-        return _intend_new(project, extract)
-    data = _merged(entry, _news(extract, _last_seen(project, entry.workflow.path), entry))
-    action: Action = "unchanged" if data == entry.file.data else "updated"
-    return Intent(action, entry.workflow.path, entry, data)
+        return Intent("none"), None
+    statefile.guard(project.root, FORMAT.folder(project) / "any")
+    workflow = existing(project, extract)
+    if workflow is None:
+        return _intend_new(project, extract), None
+    file = FORMAT.load(project, workflow.path)
+    data = _merged(file, workflow, _news(extract, _last_seen(project, workflow.path), file, workflow))
+    return Intent("unchanged" if data == file.data else "updated", workflow.path, workflow, data), file
 
 
-def existing(project: Records, extract: Extract) -> Entry | None:
-    """Return the newest readable state file of the extract's workflow (I001-4, I001-7).
+def existing(project: Records, extract: Extract) -> Workflow | None:
+    """Return the workflow of an extract from its newest readable state file (I001-4, I001-7).
 
-    It is found by its `workflow` field, else by its folder's name, else by the ledger. Of many files, the last changed
-    ones are searched.
+    It is found by its `workflow` field, else by its folder's name, else by the ledger. All files are read only if it is
+    neither in its own folder nor among the last changed.
     """
     key, slug = names.key(extract.name), names.slug(extract.name)
-    saved_to = _saved_to(project, extract)
-    wanted = [*([saved_to] if saved_to else []), *(files.folder(project) / slug).glob("state-*.json")]
-    entries: list[Entry] = []
-    for most in (files.MOST, SEARCHED):
-        paths, left = files.newest(project, wanted, most=most)
-        entries, _ = files.scan(project, paths)
-        named = [entry for entry in entries if names.key(entry.workflow.title) == key]
-        if named or not left:
-            break
+    near, left = FORMAT.newest(project, (FORMAT.folder(project) / slug).glob("state-*.json"))
+    workflows = FORMAT.each_file(project, near)
+    named = [each for each in workflows if names.key(each.title) == key]
+    if not named and left:
+        workflows = FORMAT.each_file(project)
+        named = [each for each in workflows if names.key(each.title) == key]
     if not named and names.faithful(extract.name):
-        named = _of_folder([entry for entry in entries if entry.workflow.path.parent.name == slug], key)
-    return next(iter(named or [entry for entry in entries if entry.workflow.path == saved_to]), None)
+        named = _of_folder([each for each in workflows if each.path.parent.name == slug], key)
+    if not named:
+        saved_to = _saved_to(project, extract)
+        named = [each for each in workflows if each.path == saved_to]
+    return next(iter(named), None)
 
 
-def _of_folder(entries: list[Entry], key: str) -> list[Entry]:
-    """Return the files in a folder that may be a workflow's: all if they are one workflow's, else those named alike."""
-    keys = [names.key(entry.workflow.title) for entry in entries]
+def _of_folder(workflows: list[Workflow], key: str) -> list[Workflow]:
+    """Return those in a folder that may be a workflow: all if they are one workflow, else those named alike."""
+    keys = [names.key(each.title) for each in workflows]
     if len(set(keys)) < 2:
-        return entries
-    return [entry for entry, each in zip(entries, keys, strict=True) if each.startswith(key) or key.startswith(each)]
+        return workflows
+    return [each for each, own in zip(workflows, keys, strict=True) if own.startswith(key) or key.startswith(own)]
 
 
 def _intend_new(project: Records, extract: Extract) -> Intent:
@@ -131,20 +139,23 @@ def _intend_new(project: Records, extract: Extract) -> Intent:
     data = schema.fresh(extract.name, extract.kind or "custom", where, extract.content)
     if extract.origin == "plan":
         data["context"][schema.DERIVED] = extract.source.relative_to(project.root).as_posix()
-    return Intent("created", files.new_path(project, extract.name), None, data)
+    return Intent("created", FORMAT.new_path(project, extract.name), None, data)
 
 
-def _carry_out(project: Records, extract: Extract, intent: Intent) -> Intent:
+def _carry_out(project: Records, extract: Extract) -> Intent:
+    intent, before = _intended(project, extract)
     if intent.path is None or intent.data is None:
         return intent
-    before = intent.entry.file if intent.entry else None
     derived = before is None or source.of(project, before).derived
-    if intent.entry and intent.action == "unchanged":
-        workflow = intent.entry.workflow
-    else:
-        workflow = files.write(project, intent.path, dict(intent.data), before, why="save").workflow
+    workflow = intent.before
+    if workflow is None or intent.action != "unchanged":
+        if intent.before is not None:
+            project.observe(intent.before)  # what was moved by hand before keeps its own time
+        file = statefile.write(project, intent.path, dict(intent.data), before, why="save")
+        workflow = FORMAT.view(project, file)
+        project.observe(workflow, at=clock.stamp())
     _remember(project, workflow, extract, derived=derived)
-    return replace(intent, workflow=workflow)
+    return replace(intent, saved=workflow)
 
 
 def _remember(project: Records, workflow: Workflow, extract: Extract, *, derived: bool) -> None:
@@ -170,15 +181,15 @@ def _remember(project: Records, workflow: Workflow, extract: Extract, *, derived
         log.write("warning", f"what other files say about {workflow.path} wasn't remembered: {error}")
 
 
-def _news(extract: Extract, last: Mapping[str, Any] | None, entry: Entry) -> dict[str, Any]:
+def _news(extract: Extract, last: Mapping[str, Any] | None, file: StateFile, workflow: Workflow) -> dict[str, Any]:
     """Return the values of an extract to take over; an empty mapping for none.
 
     `last` is the extract last seen. The later of state and memory file knows the phase.
     """
     content = extract.content
-    is_newer = extract.mtime > entry.file.document.mtime
+    is_newer = extract.mtime > file.document.mtime
     if last is None:
-        return content if is_newer and not entry.workflow.finished else {}
+        return content if is_newer and not workflow.finished else {}
     news = {
         field: value
         for field, value in content.items()
@@ -191,11 +202,11 @@ def _news(extract: Extract, last: Mapping[str, Any] | None, entry: Entry) -> dic
     return news
 
 
-def _merged(entry: Entry, news: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(file: StateFile, workflow: Workflow, news: Mapping[str, Any]) -> dict[str, Any]:
     """Return the state file's content with new values; lists only grow, and nothing is cleared (R001-15)."""
-    data = dict(entry.file.data)
+    data = dict(file.data)
     if any(news.get(field) is not None for field in _PHASE):
-        data["phase"] = _moved(entry, news)
+        data["phase"] = _moved(data, workflow, news)
     if news.get("kind"):
         data["workflow_type"] = news["kind"] if news["kind"] in schema.TYPES else data.get("workflow_type", "custom")
     for field, key in (("reading", "required_reading"), ("reminders", "key_reminders")):
@@ -206,9 +217,9 @@ def _merged(entry: Entry, news: Mapping[str, Any]) -> dict[str, Any]:
     return data
 
 
-def _moved(entry: Entry, news: Mapping[str, Any]) -> dict[str, Any]:
+def _moved(data: Mapping[str, Any], workflow: Workflow, news: Mapping[str, Any]) -> dict[str, Any]:
     """Return the phase object with new values. If no total was found, a higher number raises it (I001-17)."""
-    now = read_position(entry.file.data, [])
+    now = read_position(data, [])
     total: int | None = news.get("total")
     current: int | None = news.get("current")
     if current is not None:
@@ -218,10 +229,10 @@ def _moved(entry: Entry, news: Mapping[str, Any]) -> dict[str, Any]:
     elif current is not None and now.counted and current > now.total:
         total = current
     moves = current is not None and current != now.current
-    titles = {phase.number: phase.title for phase in entry.workflow.phases}
+    titles = {phase.number: phase.title for phase in workflow.phases}
     name = news.get("phase") or (titles.get(current or 0) or f"Phase {current}" if moves else None)
     status = news.get("status") or ("in_progress" if moves else None)
-    return schema.with_phase(entry.file.data, now, current=current, total=total, name=name, status=status)
+    return schema.with_phase(data, now, current=current, total=total, name=name, status=status)
 
 
 def _last_seen(project: Records, path: Path) -> dict[str, Any] | None:

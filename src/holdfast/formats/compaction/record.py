@@ -2,7 +2,7 @@
 
 NAME = "compaction"
 RANK = 1
-ADAPTER = "holdfast.formats.compaction.adapter"
+ADAPTER = "holdfast.formats.compaction.format"
 AGENTS = False
 UNIT = "phase"
 IN_ORDER = True
@@ -20,5 +20,6 @@ SHARED = ""
 REOPENING = "`holdfast log` shows what its file held, and `holdfast log restore N --workflow {id}` puts that back"
 DEFINITIONS = ""
 COMMANDS = ""
+FORMER: tuple[str, ...] = ()
 MODEL_VERBS: tuple[str, ...] = ()
 CHECK = "states"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, StrictInt, StrictStr, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, StrictInt
 
 from holdfast.clock import from_mtime, parse, stamp
 from holdfast.formats.compaction import source
 from holdfast.formats.compaction.detection import memory_file, plan_phases
 from holdfast.formats.compaction.detection.extract import NEXT_STEP
 from holdfast.workflow import lenient, statuses, values
-from holdfast.workflow.lenient import Lenient
 from holdfast.workflow.model import UNKNOWN, Phase, Status, Workflow, changed
 
 if TYPE_CHECKING:
@@ -42,18 +41,8 @@ _OTHER_KEYS = ("workflow_type", "phase", "required_reading", "key_reminders", "c
 
 def _time(text: str) -> str:
     if parse(text) is None:
-        raise ValueError("isn't a time")
+        raise ValueError("it isn't a time")
     return text
-
-
-def _trimmed(value: Any) -> str:
-    return values.text(value).strip()
-
-
-def _number(value: Any) -> int | None:
-    """Return the number in `2`, "2", 2.0 or "2/5 - Build"; None without one."""
-    number = values.number(value)
-    return plan_phases.position(_trimmed(value))[0] if number is None else number
 
 
 def _status_word(value: Any) -> Any:
@@ -61,34 +50,42 @@ def _status_word(value: Any) -> Any:
     return memory_file.WORDS.get(statuses.pure(value) or "", value) if isinstance(value, str) else value
 
 
-_Text = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1)]
-
-
 class _PhaseObject(BaseModel):
     """The phase object of a state file."""
 
-    current: Annotated[StrictInt, Lenient("phase.current", "a whole number", lambda value: _number(value) or 1)]
-    total: Annotated[StrictInt, Lenient("phase.total", "a whole number", values.number)]
-    name: Annotated[_Text, Lenient("phase.name", "a text", _trimmed)]
-    status: Annotated[
-        Literal["not_started", "in_progress", "completed", "blocked"],
-        BeforeValidator(_status_word),
-        Lenient("phase.status", f"one of {', '.join(STATUS)}", lambda _: "in_progress"),
-    ]
+    current: StrictInt = 1
+    total: StrictInt = 1
+    name: str = ""
+    status: Annotated[Literal["not_started", "in_progress", "completed", "blocked"], BeforeValidator(_status_word)] = (
+        "in_progress"
+    )
 
 
 class _State(BaseModel):
-    """A state file without its phase object. Its lists and its context are as written if they don't fit."""
+    """The other fields of a state file. Only lists and context may be missing."""
 
-    workflow: Annotated[_Text, Lenient("workflow", "a text", _trimmed)]
-    workflow_type: Annotated[
-        Literal["planning", "qa-loop", "implementation", "custom"],
-        Lenient("workflow_type", f"one of {', '.join(TYPES)}", _trimmed),
-    ]
-    required_reading: Annotated[list[StrictStr], Lenient("required_reading", "a list of texts")]
-    key_reminders: Annotated[list[StrictStr] | None, Lenient("key_reminders", "a list of texts")]
-    context: Annotated[dict[str, Any] | None, Lenient("context", "an object")]
-    created_at: Annotated[str, AfterValidator(_time), Lenient("created_at", "a time", values.text)]
+    workflow: str = ""
+    workflow_type: Literal["", "planning", "qa-loop", "implementation", "custom"] = ""
+    required_reading: list[str] = []
+    key_reminders: list[str] | None = None
+    context: dict[str, Any] | None = None
+    created_at: Annotated[str, AfterValidator(_time)] = ""
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def _read(model: type[_Model], data: Mapping[str, Any], prefix: str, warnings: list[str]) -> _Model:
+    """Return a model of a file's data, with a warning for each value that doesn't fit or is missing or blank.
+
+    `prefix` comes before a field's name in the warnings.
+    """
+    written = {name: data[name] for name in model.model_fields if values.text(data.get(name)).strip()}
+    missing = [name for name, field in model.model_fields.items() if field.default is not None and name not in written]
+    own = [f'"{name}" is missing or empty' for name in missing]
+    read = lenient.read(model, written, own)
+    warnings += [f'"{prefix}{each[1:]}' for each in own]
+    return read
 
 
 class Position(NamedTuple):
@@ -127,21 +124,23 @@ def read_position(data: Mapping[str, Any], warnings: list[str]) -> Position:
     """
     written = data.get("phase")
     phase = dict(written) if isinstance(written, dict) else {"current": written}
-    total = values.number(phase.get("total"))
-    if values.number(phase["current"] if "current" in phase else 1) is None:
-        _, of, name = plan_phases.position(_trimmed(phase["current"]))
-        total = of if total is None else total
-        phase = {**phase, "total": phase.get("total") if of is None else total, "name": phase.get("name") or name}
+    number, total = values.number(phase.get("current")), values.number(phase.get("total"))
+    if number is None:
+        number, of, name = plan_phases.position(values.text(phase.get("current")).strip())
+        if total is None and of is not None:
+            total = phase["total"] = of
+        phase["name"] = phase.get("name") or name
+    first = 1 if number is None else number
+    last = max(first, 1) if total is None else total
     if not isinstance(written, dict):
-        first = _number(written) or 1
-        warnings.append(f'"phase" is not an object; phase {first} of {total or first} is taken')
-        phase |= {"current": first, "total": total or first}
-    read = lenient.read(_PhaseObject, phase, warnings)
-    first, last = read.current, max(read.current, 1) if total is None else total
+        warnings.append(f'"phase" is not an object; phase {first} of {last} is taken')
+        phase |= {"current": first, "total": last}
+    read = _read(_PhaseObject, phase, "phase.", warnings)
     bounded = min(max(first, 1), max(last, 1)), max(last, 1)
     if bounded != (first, last):
         warnings.append(f"phase {first} of {last} is not possible; {bounded[0]}/{bounded[1]} is taken")
-    return Position(*bounded, read.name, read.status, total is not None and read.name != UNKNOWN, first > last)
+    name = read.name.strip()
+    return Position(*bounded, name, read.status, total is not None and name != UNKNOWN, first > last)
 
 
 def with_phase(data: Mapping[str, Any], now: Position, **changes: Any) -> dict[str, Any]:
@@ -165,13 +164,13 @@ def view(project: Records, file: StateFile) -> Workflow:
     (R001-10).
     """
     warnings, remarks = list[str](), list[str]()
-    state = lenient.read(_State, file.data, remarks)
+    state = _read(_State, file.data, "", remarks)
     where = read_position(file.data, warnings)
-    title = state.workflow or file.path.parent.name
+    title = state.workflow.strip() or file.path.parent.name
     if where.total not in _COUNTS.get(state.workflow_type, (where.total,)):
         usual = " or ".join(map(str, _COUNTS[state.workflow_type]))
         remarks.append(f"a {state.workflow_type} workflow usually has {usual} phases, not {where.total}")
-    context = dict(values.mapping(state.context, "context", []))
+    context = dict(read_context(file.data))
     steps = context.pop(NEXT_STEP) if isinstance(context.get(NEXT_STEP), dict) else {}
     titles, notes = _titles(context), _notes(context)
     status, ended = "completed" if context.get(ENDED_EARLY) is True else _status(where), ""
@@ -184,15 +183,15 @@ def view(project: Records, file: StateFile) -> Workflow:
         format=NAME,
         id=file.path.stem,
         title=title,
-        kind=state.workflow_type,
+        kind=values.text(file.data.get("workflow_type")).strip(),
         status=status,
         phases=_phases(where, titles, notes),
         current=where.current,
         total=where.total,
         phase=where.name,
         phase_status=STATUS[where.word],
-        reading=values.entries(state.required_reading, "required_reading", []),
-        reminders=values.texts(state.key_reminders, "key_reminders", []),
+        reading=values.entries(file.data.get("required_reading"), "required_reading", []),
+        reminders=values.texts(file.data.get("key_reminders"), "key_reminders", []),
         context={key: value for key, value in context.items() if key not in shown_elsewhere},
         created_at=state.created_at,
         updated_at=changed(file.data, file.document.mtime),

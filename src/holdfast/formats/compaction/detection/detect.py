@@ -56,7 +56,7 @@ def _chosen(
     clear = [plan for plan in fresh if len(fresh) == 1 or plan.source == written]
     if clear or not fresh:
         return next(iter(clear), None)
-    own = [plan for plan in fresh if (entry := existing(project, plan)) and project.owner(entry.workflow) == session]
+    own = [plan for plan in fresh if (state := existing(project, plan)) and project.owner(state) == session]
     if len(own) == 1:
         return own[0]
     named = (*(remembered.reading if remembered else ()), *project.mentions(session))
@@ -80,7 +80,7 @@ def _judged(plan: Candidate, chosen: Extract | None, fresh: Sequence[Extract], *
     if extract in fresh:
         works = "the session works on another one" if chosen else "nothing shows which one the session works on"
         why = f"but so are others, and {works}"
-    return replace(plan, extract=None, reason=f"{plan_file.aged(extract)}, {why}. {plan_file.way(extract)}")
+    return replace(plan, refused=True, reason=f"{plan_file.aged(extract)}, {why}. {plan_file.way(extract)}")
 
 
 def _combined(remembered: Extract | None, planned: Extract | None) -> Extract | None:

@@ -79,8 +79,9 @@ class Candidate:
     """A file that was looked at, and why it names a workflow that counts, or why not (R001-27).
 
     Attributes:
-        extract: the workflow that counts; None if there is none.
+        extract: the workflow in progress that the file names; None if there is none.
         warnings: what is odd in the file, or is left out of what is taken from it.
+        refused: whether that workflow doesn't count all the same.
     """
 
     path: Path
@@ -88,6 +89,12 @@ class Candidate:
     mtime: float = 0.0
     extract: Extract | None = None
     warnings: tuple[str, ...] = ()
+    refused: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the file names a workflow that counts."""
+        return self.extract is not None and not self.refused
 
 
 @dataclass(frozen=True, slots=True)
