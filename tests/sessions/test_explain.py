@@ -114,7 +114,7 @@ def test_of_very_many_plans_the_text_names_the_newest_and_the_one_that_counts(pr
 
     named = [line.partition("CLAUDE/Plan/")[2][:3] for line in lines[:-1]]
     assert named == ["", "300", "400", *(f"{number:03}" for number in range(47))]
-    assert lines[-1] == "  - 451 others ones: `holdfast explain --all` gives each reason"
+    assert lines[-1] == "  - 451 others: `holdfast explain --all` gives each reason"
     told = explain.explain(project)["candidates"]
     assert len(told) == 501
     assert all(each["reasons"] for each in told), "for programs nothing is left out"
