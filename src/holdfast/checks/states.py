@@ -17,7 +17,7 @@ from holdfast.formats import RECORDS
 from holdfast.sessions import conversations, owners, rewind
 from holdfast.workflow import places, registry, statefile
 from holdfast.workflow.findings import aside
-from holdfast.workflow.wording import count, quoted, without_remedy
+from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -58,7 +58,12 @@ def of_format(project: Workspace, name: str, workflows: Iterable[Workflow]) -> I
     if RECORDS[name].CHECK not in ("", formats.STATES_CHECK):
         return
     yield from (misplaced(each) for each in in_the_way(project, registry.foreign(project, name)))
-    form = registry.get(name)
+    try:
+        form = registry.get(name)
+    except HoldfastError:
+        if name in formats.OURS:
+            raise
+        return  # another package's format that can't be used: it is reported where its files are read
     yield from unsound(workflows, problem if form.deviations == "problem" else notice)
     yield from form.findings(project)
 
@@ -71,10 +76,13 @@ def in_the_way(project: Workspace, foreign: Iterable[Foreign]) -> Iterator[Forei
 
 
 def misplaced(each: Foreign) -> Finding:
-    """Return a notice about another program's file in a format's place."""
+    """Return the finding about a file in a format's place that isn't the format's."""
     if closed := access.remedy(each.path):
         return notice(f"{each.path}: {each.meaning.partition(';')[0]}", closed)
-    return notice(f"{each.path}: {each.meaning}", each.remedy or aside(each.path))
+    if each.field:
+        remedy = f'correct "{each.field}" in {each.path}'
+        return problem(f"{each.path}: {each.meaning}", remedy, path=each.path, field=each.field)
+    return notice(f"{each.path}: {each.meaning}", each.remedy or aside(each.path), path=each.path)
 
 
 def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding]) -> Iterator[Finding]:
@@ -100,11 +108,10 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
     if unlinking := access.unlinking(path):
         return problem(f"{path}: {trouble.reason}", unlinking)
     if closed := access.remedy(path):
-        return problem(f"{path}: {trouble.reason.split(statefile.KEPT_IS_USED)[0]}", closed, access.opener(path))
+        return problem(f"{path}: {trouble.fault}", closed, access.opener(path))
     brought = (project.root / record.TOP for name, record in RECORDS.items() if name not in formats.OURS)
     if path in brought and access.is_folder(path):  # the package is at fault, not the folder
-        said = f"{path}: {without_remedy(trouble.reason)}"
-        return problem(said, "upgrade the package that brings the format, or install it again")
+        return problem(f"{path}: {trouble.fault}", "upgrade the package that brings the format, or install it again")
     if path.suffix != ".json":  # only its format could repair it
         return problem(f"{path}: {trouble.reason}", putting_back(project, path) or aside(path))
     try:
@@ -115,10 +122,10 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
         broken = isinstance(error, BrokenError)
     if not broken:  # a file that can't be read needs a person
         return problem(
-            f"{path}: {trouble.reason.split(statefile.KEPT_IS_USED)[0]}",
+            f"{path}: {trouble.fault}",
             putting_back(project, path, replace=True) or aside(path),
         )
-    said = trouble.reason.removesuffix(statefile.FIX_PUTS_IT_BACK)
+    said = "; ".join(filter(None, (trouble.fault, trouble.fallback)))
     return problem(f"{path}: {said}", "holdfast doctor --fix", partial(_mend, project, path))
 
 

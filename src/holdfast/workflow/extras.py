@@ -58,7 +58,7 @@ def merged(project: Records, workflow: Workflow) -> tuple[Workflow, tuple[Proble
     )
     if whole.status == "failed" and CANCELLED in _notes(file.data):
         whole = whole.cancelled()
-    return whole, ((Problem(file.path, file.trouble),) if file.broken else ())
+    return whole, ((file.problem,) if file.broken else ())
 
 
 def held(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def write_notes(project: Records, state: Path, workflow_id: str, notes: Mapping[
     def attempt() -> None:
         path = places.extras(project.root, state)
         before, data = _opened(project, path, workflow_id)
-        if before is not None or notes:
+        if dict(notes) != _notes(data):
             statefile.write(project, path, {**data, NOTES: dict(notes)}, before, why="notes")
 
     statefile.insist(attempt)

@@ -319,10 +319,24 @@ def ordinal(number: int) -> str:
 
 
 class Problem(NamedTuple):
-    """A file that could not be read as the workflow it should be."""
+    """A file that could not be read as the workflow it should be.
+
+    Attributes:
+        path: the file.
+        fault: what is wrong with it.
+        fallback: what is used instead; empty for nothing.
+        remedy: what puts it right, with the command; empty if that isn't known.
+    """
 
     path: Path
-    reason: str
+    fault: str
+    fallback: str = ""
+    remedy: str = ""
+
+    @property
+    def reason(self) -> str:
+        """All of it in one sentence."""
+        return "; ".join(filter(None, (self.fault, self.fallback, self.remedy)))
 
 
 class Foreign(NamedTuple):
@@ -333,12 +347,14 @@ class Foreign(NamedTuple):
         meaning: what this means for you, as the rest of a sentence that begins with the path.
         in_the_way: whether you can't use the format while the file is there.
         remedy: the command that makes use of the file; empty if you can only move it away.
+        field: the field to correct if the file would be the format's own but for that; empty otherwise.
     """
 
     path: Path
     meaning: str
     in_the_way: bool = False
     remedy: str = ""
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,20 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
+class UnusableFormat(HoldfastError):
+    """Another package's format can't be used.
+
+    Attributes:
+        fault: why, with the package and its module.
+    """
+
+    def __init__(self, name: str, error: BaseException) -> None:
+        words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        whose = f"{formats.package(name)}, module {RECORDS[name].ADAPTER or 'without a name'}"
+        self.fault = f"the format {name!r} ({whose}) can't be used: {words}"
+        super().__init__(wording.with_remedy(self.fault))
+
+
 def get(name: str) -> Format:
     """Return a format.
 
@@ -38,10 +52,11 @@ def get(name: str) -> Format:
     if name not in RECORDS:
         raise HoldfastError(f"there is no format {name!r}; the formats are {', '.join(sorted(RECORDS))}")
     if name in formats.OURS:
-        return _format(import_module(RECORDS[name].ADAPTER))
+        module = import_module(RECORDS[name].ADAPTER)
+        return cast("Format", module.FORMAT) if hasattr(module, "FORMAT") else _Functions(module)
     if name in formats.DESCRIBED:
         return cast("Format", formats.DESCRIBED[name])
-    return cast("Format", _Brought(name, _format(_called(name, import_module, RECORDS[name].ADAPTER))))
+    return cast("Format", _Brought(name, _called(name, _format, RECORDS[name].ADAPTER)))
 
 
 def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
@@ -200,20 +215,21 @@ def _asked(project: Records, name: str, ask: Callable[[Format], Found]) -> Found
     try:
         found = ask(get(name))
         if not isinstance(found, Found):
-            raise HoldfastError(_unusable(name, TypeError(f"it finds {found!r}")))
+            raise UnusableFormat(name, TypeError(f"it finds {found!r}"))
     except HoldfastError as error:
         if name in formats.OURS:
             raise
-        return Found(problems=(Problem(project.root / RECORDS[name].TOP, str(error)),))
+        fault = error.fault if isinstance(error, UnusableFormat) else str(error)
+        return Found(problems=(Problem(project.root / RECORDS[name].TOP, fault, remedy=wording.REMEDY),))
     return found
 
 
-def _format(module: ModuleType) -> Format:
-    """Return the format of a module."""
-    found = getattr(module, "FORMAT", None)
-    if isinstance(found, Format):
-        return found
-    return _Functions(module)
+def _format(module: str) -> Format:
+    """Return the format of another package's module."""
+    found = getattr(import_module(module), "FORMAT", None)
+    if not isinstance(found, Format):
+        raise TypeError(f"{module} has no FORMAT")
+    return found
 
 
 class _Functions(Format):
@@ -248,7 +264,7 @@ class _Brought:
         try:
             value = getattr(self._part, attribute)
         except AttributeError as error:
-            raise HoldfastError(_unusable(self._name, error)) from error
+            raise UnusableFormat(self._name, error) from error
         return partial(_called, self._name, value) if callable(value) else value
 
 
@@ -260,13 +276,7 @@ def _called(name: str, function: Callable[..., Any], *arguments: Any, **options:
     except HoldfastError:
         raise
     except (Exception, SystemExit) as error:
-        raise HoldfastError(_unusable(name, error)) from error
-
-
-def _unusable(name: str, error: BaseException) -> str:
-    said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-    whose = f"{formats.package(name)}, module {RECORDS[name].ADAPTER or 'without a name'}"
-    return wording.with_remedy(f"the format {name!r} ({whose}) can't be used: {said}")
+        raise UnusableFormat(name, error) from error
 
 
 def _there(path: str) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, paths
@@ -15,10 +15,9 @@ from holdfast.formats.compaction.detection import memory_file, plan_file
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.compaction.format import FORMAT
 from holdfast.workflow import manyfiles, markdown, prose, scanner, statuses
-from holdfast.workflow.findings import notice
 from holdfast.workflow.model import Detected, DetectionReport
 from holdfast.workflow.statefile import StateFile
-from holdfast.workflow.wording import clean, one_line, quoted
+from holdfast.workflow.wording import clean, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     from holdfast.formats.compaction.detection.extract import Candidate, Extract
     from holdfast.formats.compaction.merge import Intent
-    from holdfast.workflow.findings import Finding
     from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
 
@@ -46,7 +44,7 @@ def save(
     """
     if starting and not any(each.exists() for each in (project.root / memory_file.FILE, paths.plans_dir(project.root))):
         return Detected()  # as nearly everywhere
-    found = detect(project, session, written=written)
+    found = detect(project, session, written=written, owns=partial(_owns, project, session))
     idle: Iterable[Extract] = () if written else found.waiting
     if starting:
         since = clock.now().timestamp() - project.config.freshness_days * 24 * 3600
@@ -77,7 +75,7 @@ def waiting(project: Records, places: Sequence[str]) -> list[str]:
 
 def report(project: Records, session: str) -> DetectionReport:
     """Look at the memory file, every plan and every state file; see `workflow.format.Detector`."""
-    detection = detect(project, session, everything=True)
+    detection = detect(project, session, everything=True, owns=partial(_owns, project, session))
     candidates = sorted(detection.candidates[1:], key=lambda each: each.extract is None)  # of many, few are shown
     workflows = tuple(FORMAT.each_file(project))
     seen = DetectionReport(
@@ -90,26 +88,6 @@ def report(project: Records, session: str) -> DetectionReport:
     if isinstance(intent, str):
         return seen._replace(action=f"PreCompact can't save what the files say: {intent}")
     return seen._replace(action=intent.action, path=intent.path, saved=_as_saved(project, intent))
-
-
-def findings(project: Records) -> Iterator[Finding]:
-    """Yield the files that pile up: older ones of a workflow and those that are over; and warnings about sources."""
-    current = {each.path for each in FORMAT.find(project).workflows}
-    for workflow in FORMAT.each_file(project):
-        path = workflow.path
-        if path not in current:
-            text = f"{path} is an older state of {quoted(workflow.title)}, which has a newer file"
-            yield notice(text, f"rm {shlex.quote(str(path))}", path=path, code="older")
-        elif workflow.finished or workflow.ended:
-            over = f"over: {workflow.ended}" if workflow.ended else "finished"
-            text = f"{path}: {quoted(workflow.title)} is {over}, but its file is still there"
-            more = f"; `{command_line('update', workflow.id, '--note', 'TEXT')}` continues it" if workflow.ended else ""
-            yield notice(f"{text}{more}", command_line("done", "--all", workflow.id), path=path, code="over")
-    for candidate in detect(project, everything=True).candidates:
-        for warning in candidate.warnings:
-            yield notice(
-                f"{candidate.path}: {warning}", f"correct {candidate.path}", path=candidate.path, code="source"
-            )
 
 
 def _saved(project: Records, session: str, extract: Extract, written: Path | None) -> Detected:
@@ -126,6 +104,11 @@ def _saved(project: Records, session: str, extract: Extract, written: Path | Non
         place = saved.path.relative_to(project.root).as_posix()
         return Detected(saved.path, report, removed=f"{schema.NAME}:{place}#{saved.path.stem}")
     return Detected(saved.path, report, unread=saved.saved.key if saved.saved and extract.unread else "")
+
+
+def _owns(project: Records, session: str, plan: Extract) -> bool:
+    workflow = merge.existing(project, plan)
+    return workflow is not None and project.owner(workflow) == session
 
 
 def _left_alone(project: Records, plan: Extract) -> str:

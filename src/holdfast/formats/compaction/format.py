@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+import shlex
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.errors import LedgerError, SchemaMismatch, StateError, TransitionError
+from holdfast.errors import LedgerError, SchemaMismatch, StateError, TransitionError, command_line
 from holdfast.files.lock import locked
 from holdfast.formats.compaction import record, schema
+from holdfast.formats.compaction.completion import complete
+from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.compaction.schema import WORDS, Position, read_position
 from holdfast.workflow import names, statefile, values, views
+from holdfast.workflow.findings import notice
 from holdfast.workflow.model import Changes, Foreign, Found, Phase, Start, Status, Workflow
 from holdfast.workflow.store import FileDraft, FileFormat
 from holdfast.workflow.wording import quoted
@@ -88,10 +92,27 @@ class CompactionFormat(FileFormat):
                 yield Foreign(path, why)
 
     def findings(self, project: Records) -> Iterator[Finding]:
-        """Yield the files that pile up, and what is odd in memory files and plans."""
-        from holdfast.formats.compaction import detector
-
-        return detector.findings(project)
+        """Yield older files of a workflow, files of workflows that are over, and what is odd in memory files and plans."""
+        current = {each.path for each in self.find(project).workflows}
+        for workflow in self.each_file(project):
+            path = workflow.path
+            if path not in current:
+                text = f"{path} is an older state of {quoted(workflow.title)}, which has a newer file"
+                yield notice(text, f"rm {shlex.quote(str(path))}", path=path, code="older")
+            elif workflow.finished or workflow.ended:
+                over = f"over: {workflow.ended}" if workflow.ended else "finished"
+                text = f"{path}: {quoted(workflow.title)} is {over}, but its file is still there"
+                more = (
+                    f"; `{command_line('update', workflow.id, '--note', 'TEXT')}` continues it"
+                    if workflow.ended
+                    else ""
+                )
+                yield notice(f"{text}{more}", command_line("done", "--all", workflow.id), path=path, code="over")
+        for candidate in detect(project, everything=True).candidates:
+            for warning in candidate.warnings:
+                yield notice(
+                    f"{candidate.path}: {warning}", f"correct {candidate.path}", path=candidate.path, code="source"
+                )
 
     def start(self, project: Records, start: Start) -> Workflow:
         """Create the state file of a workflow at its first phase (R001-11).
@@ -147,15 +168,18 @@ class CompactionFormat(FileFormat):
         return schema.fresh(start.title, start.kind, Position(1, total, first, "in_progress"), content)
 
     def close(self, project: Records, draft: FileDraft, workflow: Workflow) -> Workflow:
-        """Leave a tombstone for a workflow that is over, and remove its files (I001-3, R001-19, R001-20)."""
+        """Leave a tombstone for a workflow that is over, and remove its files (I001-3, R001-19, R001-20).
+
+        Only `state-*.json` files that name it are removed.
+        """
         if not isinstance(draft, CompactionDraft) or not (draft.ended or draft.cancelled):
             return workflow
-        from holdfast.formats.compaction import completion
-
         if draft.cancelled:
             workflow = workflow.cancelled()
             project.shelve(workflow)
-        return completion.complete(project, workflow)
+        return complete(
+            project, workflow, [each.path for each in self.each_file(project) if self.is_same(each, workflow)]
+        )
 
     def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
         """Return changes with a note added to what the current phase leaves for the next."""

@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.formats.compaction.detection import memory_file, plan_file
 from holdfast.formats.compaction.detection.extract import Candidate, Detection, Extract
-from holdfast.formats.compaction.merge import existing
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from holdfast.workflow.records import Records
 
 
-def detect(project: Records, session: str = "", *, everything: bool = False, written: Path | None = None) -> Detection:
+def detect(
+    project: Records,
+    session: str = "",
+    *,
+    everything: bool = False,
+    written: Path | None = None,
+    owns: Callable[[Extract], bool] = lambda plan: False,
+) -> Detection:
     """Return the extract of the project's memory file and the plan that a session works on.
 
     A workflow of any name and type counts (R001-23). The memory file (R001-21) names workflow and phase. The plan
@@ -29,6 +35,13 @@ def detect(project: Records, session: str = "", *, everything: bool = False, wri
     among the candidates with its reasons, and the extracts are those of all plans in progress.
 
     Contents of files never raise.
+
+    Args:
+        project: the project.
+        session: the session.
+        everything: examine all files.
+        written: a file that the session has just written.
+        owns: whether the session owns the state file that a plan was saved to.
     """
     memory = memory_file.look(project.root / memory_file.FILE)
     since = clock.now().timestamp() - project.config.freshness_days * 24 * 3600
@@ -36,7 +49,8 @@ def detect(project: Records, session: str = "", *, everything: bool = False, wri
     plans = (each.extract for each in candidates) if everything else plan_file.active(project.root, since, written)
     planned = [plan for plan in plans if plan]
     fresh = [plan for plan in planned if plan.mtime >= since]
-    chosen = _chosen(project, session, fresh, memory.extract, written)
+    clear = [plan for plan in fresh if len(fresh) == 1 or plan.source == written]
+    chosen = clear[0] if clear else _chosen(project, session, fresh, memory.extract, owns)
     return Detection(
         _combined(memory.extract, chosen),
         (memory, *(_judged(each, chosen, fresh, named=memory.extract is not None) for each in candidates)),
@@ -46,17 +60,18 @@ def detect(project: Records, session: str = "", *, everything: bool = False, wri
 
 
 def _chosen(
-    project: Records, session: str, fresh: Sequence[Extract], remembered: Extract | None, written: Path | None
+    project: Records,
+    session: str,
+    fresh: Sequence[Extract],
+    remembered: Extract | None,
+    owns: Callable[[Extract], bool],
 ) -> Extract | None:
-    """Return the plan that a session works on: the only one, else the one that speaks for itself.
+    """Return which of several plans a session works on; None if nothing shows that.
 
-    That is the one just written, else one whose state the session owns, else the one named in the memory file's reading
-    or, last, by the session's work (`Records.mentions`).
+    That is one whose state the session owns, else the one named in the memory file's reading or, last, by the session's
+    work (`Records.mentions`).
     """
-    clear = [plan for plan in fresh if len(fresh) == 1 or plan.source == written]
-    if clear or not fresh:
-        return next(iter(clear), None)
-    own = [plan for plan in fresh if (state := existing(project, plan)) and project.owner(state) == session]
+    own = [plan for plan in fresh if owns(plan)]
     if len(own) == 1:
         return own[0]
     named = (*(remembered.reading if remembered else ()), *project.mentions(session))
