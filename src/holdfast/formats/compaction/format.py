@@ -92,7 +92,7 @@ class CompactionFormat(FileFormat):
                 yield Foreign(path, why)
 
     def findings(self, project: Records) -> Iterator[Finding]:
-        """Yield older files of a workflow, files of workflows that are over, and what is odd in memory files and plans."""
+        """Yield older files of a workflow, files of those that are over, and what is odd in memory files and plans."""
         current = {each.path for each in self.find(project).workflows}
         for workflow in self.each_file(project):
             path = workflow.path
@@ -102,12 +102,9 @@ class CompactionFormat(FileFormat):
             elif workflow.finished or workflow.ended:
                 over = f"over: {workflow.ended}" if workflow.ended else "finished"
                 text = f"{path}: {quoted(workflow.title)} is {over}, but its file is still there"
-                more = (
-                    f"; `{command_line('update', workflow.id, '--note', 'TEXT')}` continues it"
-                    if workflow.ended
-                    else ""
-                )
-                yield notice(f"{text}{more}", command_line("done", "--all", workflow.id), path=path, code="over")
+                if workflow.ended:
+                    text += f"; `{command_line('update', workflow.id, '--note', 'TEXT')}` continues it"
+                yield notice(text, command_line("done", "--all", workflow.id), path=path, code="over")
         for candidate in detect(project, everything=True).candidates:
             for warning in candidate.warnings:
                 yield notice(
