@@ -125,8 +125,8 @@ def changes_since(project: OpenProject, conversation: str, topic: str) -> dict[s
         topic: the topic under which it is told (`messages`).
 
     Returns:
-        Whether the workflow was this conversation's, by the workflow's key. Lately means within `freshness_days`, and of
-            many the last `NAMED`.
+        Whether the workflow was this conversation's, by the workflow's key. Lately means within `freshness_days`.
+            Of many, these are the last `NAMED` of each kind.
     """
     table, since, found = _table(project), _cutoff(project), dict[str, bool]()
     here = {"worktree": project.worktree}
