@@ -371,13 +371,10 @@ def of_workflow(project: OpenProject, workflow: str, free: Callable[[str], bool]
     found = [each for each in list_open(project) if each.call and each.kind != "script"]
     here = [each for each in found if each.worktree == project.worktree]
     found = [each for each in here if each.workflow == workflow or (not each.workflow and free(each.conversation))]
-    awaited = [(each.conversation, each.agent_type) for each in found if each.status == "running" and not each.named]
-    return [
-        _with_run(project, each)
-        if awaited.count((each.conversation, each.agent_type)) == 1 and not each.named
-        else each
-        for each in found
-    ]
+    awaited = [each for each in found if each.status == "running" and not each.named]
+    kinds = [(each.conversation, each.agent_type) for each in awaited]
+    alone = {each.id for each, kind in zip(awaited, kinds, strict=True) if kinds.count(kind) == 1}
+    return [_with_run(project, each) if each.id in alone else each for each in found]
 
 
 def as_json(agent: Agent, *names: str) -> dict[str, Any]:
