@@ -7,7 +7,7 @@ but no rule demands, such as an unknown task type. `schema` has the rules about 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.formats.wfs import ids, paths, schema
 from holdfast.formats.wfs.schema import Fault
@@ -31,18 +31,6 @@ RULES = {
 _SHOWN_CHARS = 80  # characters of a value that are shown
 
 
-class Violation(NamedTuple):
-    """A value in a task's file that breaks a rule, or a remark about one."""
-
-    task: Task
-    fault: Fault
-
-    @property
-    def text(self) -> str:
-        """What is wrong, in a sentence."""
-        return described(f"{paths.TASKS}/{self.task.name}.json", self.fault)
-
-
 def described(file: str, fault: Fault) -> str:
     """Return a fault of a file in a sentence: its field and value, what is wrong, and the rule that it breaks."""
     value = json.dumps(fault.value, ensure_ascii=False) if fault.value is not None else "missing"
@@ -51,8 +39,8 @@ def described(file: str, fault: Fault) -> str:
     return f"{file}: {fault.field} is {shown}: {fault.problem} ({rule})"
 
 
-def check(tree: Tree, exists: Callable[[str], bool]) -> Iterator[Violation]:
-    """Yield all that is wrong with the task files of a session, however much (I002-27), in the order of their ids.
+def check(tree: Tree, exists: Callable[[str], bool]) -> Iterator[tuple[Task, Fault]]:
+    """Yield all that is wrong with the task files of a session (I002-27), each with its task, in their order.
 
     Args:
         tree: the session's tasks.
@@ -61,7 +49,7 @@ def check(tree: Tree, exists: Callable[[str], bool]) -> Iterator[Violation]:
     for task in tree.tasks:
         alone = schema.faults(schema.TaskFile, task.data, schema.Strict(exists))
         for fault in (*alone, *_among_others(task, tree)):
-            yield Violation(task, fault)
+            yield task, fault
 
 
 def _among_others(task: Task, tree: Tree) -> Iterator[Fault]:
@@ -88,16 +76,14 @@ def _among_others(task: Task, tree: Tree) -> Iterator[Fault]:
 
 def _parent(task: Task, tree: Tree) -> Iterator[Fault]:
     written, own, field = task.parent, tree.parent_id(task), "context.parent"
+    differs = ids.key(written) != ids.key(own)
     if own and not written:
         yield Fault(0, field, None, f"the id says {own}", f"write {own}")
-    elif written and tree.get(written) is None:
+    elif written and differs and tree.get(written) is None:
         remedy = f"write {own}" if own else "write null: a task of its own has no parent"
         yield Fault(3, field, written, f"there is no {paths.TASKS}/{written}.json", remedy)
-        return
-    elif written and own and ids.key(written) != ids.key(own):
-        yield Fault(
-            3, field, written, f"the id says it is a subtask of {own}", f"write {own}, or renumber the task"
-        )
+    elif own and differs:
+        yield Fault(3, field, written, f"the id says it is a subtask of {own}", f"write {own}, or renumber the task")
     elif written and not own and task.key:
         remedy = f"leave it out, or number it {written}.M"
         yield Fault(3, field, written, "the id is that of a task of its own", remedy)

@@ -1,15 +1,14 @@
 """The files of a `wfs` session as pydantic models: one schema to read them and to check them.
 
-`read` is lenient: of a value that doesn't fit, it takes what people mean by it, or nothing. `faults` is strict and
-names each value that the document doesn't allow (R002-08, R002-19 to R002-28). Unknown keys are allowed everywhere.
-Files are changed as plain JSON objects, so such keys stay in them.
+`read` is lenient (`workflow.lenient`). `faults` is strict and names each value that the document doesn't allow
+(R002-08, R002-19 to R002-28). Unknown keys are allowed everywhere. Files are changed as plain JSON objects, so such
+keys stay in them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -23,7 +22,10 @@ from pydantic import (
 )
 
 from holdfast.formats.wfs import choice, ids
-from holdfast.workflow import values
+from holdfast.workflow import lenient, values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
 
 STATUSES = ("pending", "active", "completed", "blocked", "container")
 """The statuses a task can have (R002-16)."""
@@ -40,7 +42,6 @@ PHASES = ("PLAN", "IMPLEMENT", "REVIEW")
 """The phases a session goes through, in their order (R002-46)."""
 
 _TARGET = re.compile(r"[^:\s][^:]*(?::[^:\s]+(?::\d+(?:-\d+)?)?)?")
-_CORE = ("id", "title", "status", "meta", "context", "flow_control")
 _RULES = {
     "context.parent": 3,
     "context.focus_paths": 6,
@@ -49,10 +50,8 @@ _RULES = {
     "context.artifacts": 9,
 }
 """The rules of R002-33 about one field each; the core fields have rule 5."""
+_CORE = ("id", "title", "status", "meta", "context", "flow_control")
 _TYPES = {"string_type": "a text", "list_type": "a list", "dict_type": "an object", "model_type": "an object"}
-
-MISSING: Any = None
-"""The default of what a file must have: a lenient reading makes a value of it, a strict one reports it."""
 
 Model = TypeVar("Model", bound="Part")
 
@@ -84,27 +83,20 @@ class _Wrong(ValueError):
 
 
 class Strict(NamedTuple):
-    """The context of a strict validation.
+    """What a strict validation knows besides the file.
 
     Attributes:
         exists: returns whether a path, relative to the project, exists.
-        name: the name of the session's folder.
+        session: the name of the session's folder.
     """
 
     exists: Callable[[str], bool]
-    name: str = ""
+    session: str = ""
 
 
-def _lenient(reading: Callable[[Any], Any], *, required: bool = False) -> BeforeValidator:
-    """Return a validator that reads any value; a strict validation does so only for a missing one that may be missing.
-
-    A required value that is missing is None, which no type accepts.
-    """
-
-    def validate(value: Any, info: ValidationInfo) -> Any:
-        return value if info.context and (value is not None or required) else reading(value)
-
-    return BeforeValidator(validate)
+def _reading(understand: Callable[[Any], Any]) -> BeforeValidator:
+    """Return a validator that understands other forms of a value, when a file is read and not checked."""
+    return BeforeValidator(lambda value, info: value if info.context else understand(value))
 
 
 def _rule(check: Callable[[Any, ValidationInfo], object]) -> AfterValidator:
@@ -118,23 +110,15 @@ def _rule(check: Callable[[Any, ValidationInfo], object]) -> AfterValidator:
     return AfterValidator(validate)
 
 
-def _one_of(known: tuple[str, ...], remedy: str = "write one of them", rule: int | None = None) -> AfterValidator:
+def _one_of(known: tuple[str, ...], remedy: str = "write one of them") -> AfterValidator:
     def check(value: Any, info: ValidationInfo) -> None:
         if value not in known:
-            raise _Wrong(f"it is not one of {', '.join(known)}", remedy, rule)
+            raise _Wrong(f"it is not one of {', '.join(known)}", remedy)
 
     return _rule(check)
 
 
-def _texts(value: Any) -> list[str]:
-    return list(values.texts(value, "", []))
-
-
-def _objects(value: Any) -> list[Any]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _says_something(value: Any, info: ValidationInfo) -> None:
+def _not_empty(value: Any, info: ValidationInfo) -> None:
     if not isinstance(value, str):
         raise _Wrong("it is not a text", "write a text")
     if not value.strip():
@@ -142,28 +126,28 @@ def _says_something(value: Any, info: ValidationInfo) -> None:
 
 
 def _id(value: str, info: ValidationInfo) -> None:
-    _says_something(value, info)
+    _not_empty(value, info)
     if ids.key(value) is None:
         raise _Wrong("it is not IMPL-N or IMPL-N.M, two levels at most", "write it as IMPL-1 or IMPL-1.2", 2)
 
 
 def _status(value: str, info: ValidationInfo) -> None:
-    _says_something(value, info)
+    _not_empty(value, info)
     if value not in STATUSES:
         raise _Wrong(f"it is not one of {', '.join(STATUSES)}", "write one of them", 4)
 
 
-def _focus(path: Any, info: ValidationInfo) -> None:
+def _focus(path: str, info: ValidationInfo) -> None:
     """Check a focus path: concrete, and relative to the project's root (R002-23, I002-26)."""
-    if not isinstance(path, str) or not path.strip():
+    if not path.strip():
         raise _Wrong("it isn't a path", "write a path relative to the project's root")
-    exists: Callable[[str], bool] = info.context.exists
     if path.startswith("./") and not any(sign in path for sign in "*?"):
         raise _Wrong("it begins with ./", f"write {path.removeprefix('./') or 'the folder'}")
     if _is_absolute(path):
         raise _Wrong("it is absolute", "write it relative to the project's root")
     if _leaves_a_folder(path):
         raise _Wrong("it leads out of a folder with ..", "write where it leads to, relative to the project's root")
+    exists: Callable[[str], bool] = info.context.exists
     if any(sign in path for sign in "*?") or (any(sign in path for sign in "[{") and not exists(path)):
         raise _Wrong("it has wildcards", "name the files or folders themselves")
 
@@ -210,10 +194,15 @@ def _target(value: str, info: ValidationInfo) -> None:
         raise _Wrong("it is not file, file:function or file:function:lines", "it is taken as it is")
 
 
-Text = Annotated[str, _lenient(values.text)]
-Words = Annotated[str, _lenient(values.text, required=True), _rule(_says_something)]
-Texts = Annotated[list[str], _lenient(_texts)]
-Members = Annotated[dict[str, Any], _lenient(values.members)]
+def _session_name(value: str, info: ValidationInfo) -> None:
+    if value != info.context.session:  # type: ignore[union-attr] # a strict validation has one
+        raise _Wrong("its folder says another name", "correct it")
+
+
+Words = Annotated[str, _rule(_not_empty)]
+Texts = Annotated[
+    list[str], AfterValidator(lambda texts, info: texts if info.context else [each for each in texts if each.strip()])
+]
 
 
 class Part(BaseModel):
@@ -225,19 +214,17 @@ class Part(BaseModel):
 class Meta(Part):
     """What kind of task it is, and who works on it (R002-20, R002-21)."""
 
-    type: Annotated[str, _lenient(values.text, required=True), _one_of(choice.TYPES, "it is taken as it is")] = ""
-    agent: Annotated[str, _lenient(values.text, required=True), _one_of(choice.AGENTS, "it is taken as it is")] = ""
+    type: Annotated[str, _one_of(choice.TYPES, "it is taken as it is")] = ""
+    agent: Annotated[str, _one_of(choice.AGENTS, "it is taken as it is")] = ""
 
 
 class Artifact(Part):
     """A document that a task builds on (R002-24). It may have more keys (I002-8)."""
 
-    type: Annotated[str, _lenient(values.text, required=True), _one_of(tuple(ARTIFACTS))] = MISSING
-    source: Annotated[
-        str, _lenient(values.text), _usual(0, ("", *(source for source, _ in ARTIFACTS.values())))
-    ] = ""
-    path: Annotated[str, _lenient(values.text, required=True), _rule(_inside)] = MISSING
-    priority: Annotated[str, _lenient(values.text, required=True), _usual(1, PRIORITIES)] = MISSING
+    type: Annotated[str, _one_of(tuple(ARTIFACTS))] = ""
+    source: Annotated[str, _usual(0, ("", *(source for source, _ in ARTIFACTS.values())))] = ""
+    path: Annotated[str, _rule(_inside)] = ""
+    priority: Annotated[str, _usual(1, PRIORITIES)] = ""
 
 
 class Step(Part):
@@ -251,47 +238,45 @@ class Step(Part):
         on_error: what happens when it fails.
     """
 
-    step: Words = MISSING
-    action: Words = MISSING
-    command: Annotated[Any, _rule(_says_something)] = Field(
-        default=MISSING, validation_alias=AliasChoices("command", "commands")
-    )
-    output_to: Annotated[str, _lenient(values.text), _rule(_variable)] = ""
-    on_error: Annotated[str, _lenient(lambda value: values.text(value) or "fail"), _one_of(ON_ERROR)] = "fail"
+    step: Words = ""
+    action: Words = ""
+    command: Annotated[Any, _rule(_not_empty)] = Field(default="", validation_alias=AliasChoices("command", "commands"))
+    output_to: Annotated[str, _rule(_variable)] = ""
+    on_error: Annotated[str, _one_of(ON_ERROR)] = "fail"
 
     @property
-    def commands(self) -> list[str]:
+    def commands(self) -> tuple[str, ...]:
         """Its commands, in order."""
-        return _texts([self.command] if isinstance(self.command, str) else self.command)
+        return values.texts([self.command] if isinstance(self.command, str) else self.command, "", [])
 
 
 class Approach(Part):
     """How to do the work (R002-27)."""
 
-    task_description: Text = ""
+    task_description: str = ""
     modification_points: Texts = []
     logic_flow: Texts = []
 
 
-def _approach(value: Any) -> dict[str, Any]:
+def _approach(value: Any) -> Any:
     """Return an approach, which may also be a text, or a list of steps as in later versions of the document."""
-    if isinstance(value, dict):
-        return value
-    return {"modification_points": value} if isinstance(value, list) else {"task_description": value}
+    if isinstance(value, list):
+        return {"modification_points": value}
+    return {"task_description": value} if isinstance(value, str) else value
 
 
 class FlowControl(Part):
     """The steps before the work, how to do it, and the files that it changes (R002-28, I002-5)."""
 
-    pre_analysis: Annotated[list[Step], _lenient(_objects, required=True), _rule(_steps_differ)] = MISSING
-    implementation_approach: Annotated[Approach, _lenient(_approach)] = MISSING
-    target_files: Annotated[list[Annotated[str, _rule(_target)]], _lenient(_texts)] = []
+    pre_analysis: Annotated[list[Step], _rule(_steps_differ)] = []
+    implementation_approach: Annotated[Approach, _reading(_approach)] = Approach()
+    target_files: list[Annotated[str, _rule(_target)]] = []
 
 
 class Links(Part):
     """The tasks that a task belongs to and waits for."""
 
-    parent: Text = ""
+    parent: Annotated[str, BeforeValidator(lambda value: "" if value is None else value)] = ""
     depends_on: Texts = []
 
 
@@ -299,84 +284,94 @@ class Context(Links):
     """What a task needs to know (R002-22)."""
 
     requirements: Texts = []
-    focus_paths: Annotated[list[Annotated[Any, _rule(_focus)]], _lenient(_texts)] = []
+    focus_paths: list[Annotated[str, _rule(_focus)]] = []
     acceptance: Texts = []
     inherited: Annotated[
-        dict[str, Any], _lenient(lambda value: value if isinstance(value, dict) else {"context": value})
+        dict[str, Any], _reading(lambda value: value if isinstance(value, dict) else {"context": value})
     ] = {}
-    shared_context: Members = {}
-    artifacts: Annotated[list[Artifact], _lenient(_objects)] = []
+    shared_context: dict[str, Any] = {}
+    artifacts: list[Artifact] = []
 
     @property
-    def handed_down(self) -> list[str]:
+    def handed_down(self) -> tuple[str, ...]:
         """What the task itself inherits, as texts."""
-        return _texts(self.inherited.get("context"))
+        return values.texts(self.inherited.get("context"), "", [])
 
 
 class Head(Part):
     """What other tasks, lists and sessions need of a task file: cheaper to read than the whole (`TaskFile`)."""
 
-    id: Annotated[str, _lenient(values.text, required=True), _rule(_id)] = MISSING
-    title: Words = MISSING
-    status: Annotated[str, _lenient(values.text, required=True), _rule(_status)] = MISSING
-    meta: Annotated[Meta, _lenient(values.members, required=True)] = MISSING
-    context: Annotated[Links, _lenient(values.members, required=True)] = MISSING
+    id: Annotated[str, _rule(_id)] = ""
+    title: Words = ""
+    status: Annotated[str, _rule(_status)] = ""
+    meta: Meta = Meta()
+    context: Links = Links()
 
 
 class TaskFile(Head):
     """A task file: the six core fields (R002-19, I002-1)."""
 
-    context: Annotated[Context, _lenient(values.members, required=True)] = MISSING
-    flow_control: Annotated[
-        FlowControl,
-        BeforeValidator(lambda value: {"pre_analysis": []} if value == {} else value),  # it says that there are none
-        _lenient(values.members, required=True),
-    ] = MISSING
+    context: Context = Context()
+    flow_control: FlowControl = FlowControl()
 
 
 class Progress(Part):
     """Which phases a session has passed, and which tasks are worked on or come next (I002-24)."""
 
-    completed_phases: Annotated[list[str], _lenient(_texts, required=True)] = MISSING
-    current_tasks: Annotated[list[Any], _lenient(_texts, required=True)] = MISSING
-
-
-def _own_name(value: str, info: ValidationInfo) -> None:
-    if value != info.context.name:
-        raise _Wrong("its folder says another name", "correct it")
+    completed_phases: Texts = []
+    current_tasks: Texts = []
 
 
 class SessionFile(Part):
     """The state of a session (R002-08)."""
 
-    session_id: Annotated[str, _lenient(values.text, required=True), _rule(_own_name)] = MISSING
-    project: Text = ""
-    type: Annotated[str, _lenient(values.text, required=True), _one_of(choice.COMPLEXITIES, "correct it")] = MISSING
-    current_phase: Annotated[str, _lenient(values.text, required=True), _one_of(PHASES, "correct it")] = MISSING
-    status: Text = ""
-    progress: Annotated[Progress, _lenient(values.members, required=True)] = MISSING
+    session_id: Annotated[str, _rule(_session_name)] = ""
+    project: str = ""
+    type: Annotated[str, _one_of(choice.COMPLEXITIES, "correct it")] = ""
+    current_phase: Annotated[str, _one_of(PHASES, "correct it")] = ""
+    status: str = ""
+    progress: Progress = Progress()
+
+
+_REQUIRED: dict[type[Part], tuple[str, ...]] = {
+    TaskFile: (*_CORE, "flow_control.pre_analysis"),
+    SessionFile: ("progress.completed_phases", "progress.current_tasks"),
+}
+"""The fields whose absence the models don't report. An empty `flow_control` says that there are no steps."""
 
 
 def read(model: type[Model], data: Mapping[str, Any]) -> Model:
-    """Return what a file says, whatever it holds."""
-    return model.model_validate(data)
+    """Return what a file says, whatever it holds: a value that doesn't fit is converted or left out."""
+    return lenient.read(model, data, [])
 
 
 def faults(model: type[Part], data: Mapping[str, Any], strict: Strict) -> Iterator[Fault]:
-    """Yield everything in a file that the document doesn't allow, and remarks, in the order of its fields."""
+    """Yield everything in a file that the document doesn't allow, and remarks."""
+    missing = [field for field in _REQUIRED[model] if _is_missing(data, field)]
+    for field in missing:
+        yield Fault(_rule_of(field), field, None, "a file has to have it", f"add {field.rpartition('.')[2]}")
     try:
         model.model_validate(data, context=strict)
     except ValidationError as error:
         for each in error.errors(include_url=False):
-            field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in each["loc"])[1:]
-            rule = 5 if field in _CORE else next((_RULES[name] for name in _RULES if field.startswith(name)), 0)
-            wrong = each.get("ctx", {}).get("error")
-            if each["input"] is None:
-                yield Fault(rule, field, None, "it is missing", f"add {_TYPES.get(each['type'], 'it')}")
-            elif isinstance(wrong, _Wrong):
-                yield Fault(
-                    rule if wrong.rule is None else wrong.rule, field, each["input"], wrong.problem, wrong.remedy
-                )
+            field, wrong = lenient.name(each["loc"]), each.get("ctx", {}).get("error")
+            if field in missing:
+                continue
+            if isinstance(wrong, _Wrong):
+                rule = _rule_of(field) if wrong.rule is None else wrong.rule
+                yield Fault(rule, field, each["input"], wrong.problem, wrong.remedy)
             else:
                 kind = _TYPES.get(each["type"], each["msg"])
-                yield Fault(rule, field, each["input"], f"it is not {kind}", f"write {kind}")
+                yield Fault(_rule_of(field), field, each["input"], f"it is not {kind}", f"write {kind}")
+
+
+def _is_missing(data: Mapping[str, Any], field: str) -> bool:
+    outer, _, last = field.rpartition(".")
+    holder = data.get(outer) if outer else data
+    if not isinstance(holder, dict):
+        return holder is not data and outer == "progress"
+    return holder.get(last) is None and (bool(holder) or outer != "flow_control")
+
+
+def _rule_of(field: str) -> int:
+    return 5 if field in _CORE else next((_RULES[name] for name in _RULES if field.startswith(name)), 0)

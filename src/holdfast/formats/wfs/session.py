@@ -206,9 +206,7 @@ def marked(project: Records) -> list[str]:
 def active(project: Records) -> list[str]:
     """Return the marked names whose sessions aren't completed, including those without a folder."""
     top = paths.top(project)
-    return [
-        each for each in marked(project) if not (paths.exists(project, each) and is_completed(project, top / each))
-    ]
+    return [each for each in marked(project) if not (paths.exists(project, each) and is_completed(project, top / each))]
 
 
 def newest_first(project: Records, names: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EMPTY = "# Tasks\n"
 """The content of a list without tasks (R002-09)."""
-OWN_LINES = "has lines of somebody's own, so it stays as it is; remove it, and `holdfast doctor --fix` writes a new one"
+STAYS = "it stays as it is; remove it, and `holdfast doctor --fix` writes a new one"
 _HEADING = "# Tasks"
 _SECTION = "## Task Progress"
 _LEGEND = (
@@ -73,14 +73,28 @@ def write(project: Records, session: Session, tree: Tree, before: bytes | None =
     """
     path, wanted = session.folder / paths.LIST, generate(session, tree)
     statefile.guard(project.root, path)
-    present = _read(session)
-    message = ""
-    if present is not None and present not in (wanted, before, EMPTY.encode()):
-        message = "" if project.holds(path, present) else edited(session, tree, present)
-        project.keep(path, present, why="as somebody edited it")
-    if present != wanted and not is_left_alone(tree, present):
+    message = seen(project, session, tree, before)
+    if _read(session) != wanted and not is_left_alone(session, tree):
         atomic.write(path, wanted, durable=False)
     return message
+
+
+def seen(project: Records, session: Session, tree: Tree, before: bytes | None = None) -> str:
+    """Keep a list that somebody edited; return what to tell about it, empty for what was told before.
+
+    Arguments and exceptions are those of `write`.
+    """
+    path, present = session.folder / paths.LIST, _read(session)
+    if present is None or present in (generate(session, tree), before, EMPTY.encode()):
+        return ""
+    text, messages = _text(present), list[str]()
+    if not project.holds(path, present):
+        lines = _contradictions(session, tree, text)
+        named = "; ".join(lines[:_NAMED]) + (f"; +{len(lines) - _NAMED} more" if len(lines) > _NAMED else "")
+        messages += [] if _is_generated(text) else [f"{paths.LIST} has lines of somebody's own, so {STAYS}"]
+        messages += [f"{paths.LIST} was edited by hand ({named}); it is never read back"] if named else []
+    project.keep(path, present, why="as somebody edited it")
+    return "; ".join(messages)
 
 
 def write_or_log(project: Records, session: Session, tree: Tree, before: bytes | None = None) -> str:
@@ -92,8 +106,9 @@ def write_or_log(project: Records, session: Session, tree: Tree, before: bytes |
         return str(error)
 
 
-def is_left_alone(tree: Tree, present: bytes | None) -> bool:
+def is_left_alone(session: Session, tree: Tree) -> bool:
     """Return whether a list isn't regenerated unasked: it has lines of somebody's own, or ticks an unfinished task."""
+    present = _read(session)
     return present is not None and (tree.ticked_early or not _is_generated(_text(present)))
 
 
@@ -104,16 +119,6 @@ def differences(session: Session, tree: Tree) -> list[str]:
     except StateError as error:
         return [error.reason]
     return ["it is missing"] if present is None else _differences(session, tree, present)
-
-
-def edited(session: Session, tree: Tree, present: bytes) -> str:
-    """Return what to tell about a list that somebody edited; empty if it doesn't contradict the tasks."""
-    lines = _contradictions(session, tree, _text(present))
-    named = "; ".join(lines[:_NAMED]) + (f"; +{len(lines) - _NAMED} more" if len(lines) > _NAMED else "")
-    messages = [] if _is_generated(_text(present)) else [f"{paths.LIST} {OWN_LINES}"]
-    if named:
-        messages.append(f"{paths.LIST} was edited by hand ({named}); it is never read back, and the log keeps it")
-    return "; ".join(messages)
 
 
 def ticks(text: str) -> dict[ids.Key | None, tuple[str, bool | None]]:

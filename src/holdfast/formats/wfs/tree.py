@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, LargeError, MissingError, StateError
 from holdfast.files import document
 from holdfast.formats.wfs import ids, paths, schema, todo_list
-from holdfast.formats.wfs.ids import Key
 from holdfast.workflow import names, statefile, statuses
 from holdfast.workflow.model import Problem, Status
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
+    from holdfast.formats.wfs.ids import Key
     from holdfast.formats.wfs.schema import Context, FlowControl
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import Room
