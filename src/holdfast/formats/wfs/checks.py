@@ -6,6 +6,7 @@ import copy
 import os
 import re
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import BrokenError, ChangedError, MissingError, SchemaMismatch, StateError, command_line
@@ -15,6 +16,7 @@ from holdfast.formats.wfs import choice, ids, moves, paths, rules, schema, sessi
 from holdfast.formats.wfs.moves import NewTask
 from holdfast.workflow import statefile
 from holdfast.workflow.findings import Finding, notice, ok, problem
+from holdfast.workflow.model import Foreign
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
@@ -54,9 +56,18 @@ def _places(project: Records) -> Iterator[Finding]:
     for each in paths.links(project):
         text = f"{paths.TOP}/{each.name} is a symbolic link, which is not followed, so it isn't a session"
         yield notice(text, "put the folder itself there", code="link", path=each)
-    for each in paths.elsewhere(project):
-        text = f"{paths.shown(project, each)} isn't read: Holdfast works on sessions directly in {paths.TOP}/"
-        yield notice(text, paths.moving(each), code="elsewhere", path=each)
+    for other in foreign(project):
+        text = f"{paths.shown(project, other.path)} {other.meaning}"
+        yield notice(text, other.remedy, code="elsewhere", path=other.path)
+
+
+def foreign(project: Records) -> Iterator[Foreign]:
+    """Yield the folders with sessions one level too deep, each with a command that moves one; none is read."""
+    for folder, sessions in groupby(paths.elsewhere(project), key=lambda each: each.parent):
+        first, *others = sessions
+        number = count(1 + len(others), "session")
+        text = f"has {number}, which Holdfast doesn't read: it works on sessions directly in {paths.TOP}/"
+        yield Foreign(folder, text, remedy=paths.moving(first))
 
 
 def _markers(project: Records) -> Iterator[Finding]:
@@ -89,7 +100,7 @@ def _session(project: Records, folder: Path) -> Iterator[Finding]:
     path, marked = paths.state(folder), folder.name in session.marked(project)
     tasks = tree.read(project, folder)
     try:
-        now = session.load(project, folder, marked=marked)
+        now = session.view(statefile.read(project, path), folder, marked=marked)
     except StateError as error:
         yield from _state(project, folder, error)
         yield from _tasks(project, folder, tasks, fixable=True)
@@ -138,12 +149,12 @@ def _tasks(project: Records, folder: Path, tasks: Tree, *, fixable: bool) -> Ite
     for task, fault in rules.check(tasks, lambda path: (project.root / path).exists()):
         text = rules.described(f"{folder.name}/{paths.TASKS}/{task.name}.json", fault)
         own, right = tasks.parent_id(task), _corrections(task, tasks)
+        needs_parent = (fault.rule, fault.field) == (3, "id") and task.id == task.name and ids.key(own) not in unread
         fix = None
         if fixable and fault.field in right:
             text, fix = f"{text}: it becomes {right[fault.field]}", partial(_correct, project, folder, task)
-        elif fixable and fault.rule == 3 and fault.field == "id" and task.id == task.name:
-            if ids.key(own) not in unread:
-                text, fix = f"{text}: {own} is made as a container", partial(_create_parent, project, folder, own)
+        elif fixable and needs_parent:
+            text, fix = f"{text}: {own} is made as a container", partial(_create_parent, project, folder, own)
         code, path = f"rule-{fault.rule}" if fault.rule else "remark", paths.task(folder, task.name)
         yield notice(text, FIX if fix else fault.remedy, fix, code=code, path=path, field=fault.field)
 

@@ -208,7 +208,7 @@ def _filled(value: Any, field: str, known: Mapping[str, str], declared: Mapping[
 
 def _declared(task: Task) -> dict[str, str]:
     """Return the step that sets each variable, by variable name."""
-    steps = {}
+    steps = dict[str, str]()
     for number, each in enumerate(task.flow.pre_analysis, 1):
         if each.output_to:
             steps.setdefault(each.output_to, each.step or str(number))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from holdfast import clock
@@ -31,9 +30,9 @@ from holdfast.workflow import extras, statefile, store
 from holdfast.workflow import views as outlines
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.format import Format
-from holdfast.workflow.model import Brief, Foreign, Found, Judged, Problem, Restored, Start, Workflow
+from holdfast.workflow.model import Brief, Found, Judged, Problem, Restored, Start, Workflow
 from holdfast.workflow.statefile import StateFile
-from holdfast.workflow.wording import count, quoted
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.session import Session
     from holdfast.formats.wfs.tree import Tree
     from holdfast.workflow.findings import Finding
-    from holdfast.workflow.model import Changes, Phase, Status, Step
+    from holdfast.workflow.model import Changes, Foreign, Phase, Status, Step
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import Room
 
@@ -54,6 +53,7 @@ class WfsFormat(Format):
     """Sessions are folders, and their leaf tasks are the phases. One session is active at a time; others are paused."""
 
     name = record.NAME
+    reports_all = True
 
     # Find and read.
 
@@ -93,12 +93,8 @@ class WfsFormat(Format):
         return replace(now, path=path, raw=raw)
 
     def foreign(self, project: Records) -> Iterator[Foreign]:
-        """Yield the folders with sessions one level too deep, each with a command that moves one; none is read."""
-        for folder, sessions in groupby(paths.elsewhere(project), key=lambda each: each.parent):
-            first, *others = sessions
-            number = count(1 + len(others), "session")
-            text = f"has {number}, which Holdfast doesn't read: it works on sessions directly in {paths.TOP}/"
-            yield Foreign(folder, text, remedy=paths.moving(first))
+        """Yield the folders with sessions that Holdfast doesn't read."""
+        return checks.foreign(project)
 
     def findings(self, project: Records) -> Iterator[Finding]:
         """Yield what is wrong with markers, states, tasks and lists."""
@@ -185,13 +181,15 @@ class WfsFormat(Format):
             return True, statefile.restore(project, path, raw, before, why=why)
 
         with locked(folder):
+            before: bytes | None = None
+            with suppress(StateError):  # it may be the state that has to be restored
+                before = todo_list.generate(session.load(project, folder, marked=False), tree.read(project, folder))
             changed, aside = statefile.insist(attempt)
-            now = session.get(project, folder.name)
+            now, tasks = session.get(project, folder.name), tree.read(project, folder)
             if now.standing != "completed":
-                with moves.changing(project, now, why=why) as change:
-                    pass  # state and list follow from the tasks at the end
-                now = change.session
-            return Restored(view.workflow(project, now), changed, aside)
+                now = moves.follow(project, now, tasks, why=why)
+                todo_list.write_or_log(project, now, tasks, before)
+            return Restored(view.workflow(project, now, tasks), changed, aside)
 
     def written(self, project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
         """Return the session that a written file belongs to, None for none; after a task file, update state and list.

@@ -47,8 +47,9 @@ def check(tree: Tree, exists: Callable[[str], bool]) -> Iterator[tuple[Task, Fau
         exists: returns whether a path, relative to the project, exists.
     """
     for task in tree.tasks:
-        alone = schema.faults(schema.TaskFile, task.data, schema.Strict(exists))
-        for fault in (*alone, *_among_others(task, tree)):
+        alone = list(schema.faults(schema.TaskFile, task.data, schema.Strict(exists)))
+        wrong = [each.field for each in alone]
+        for fault in (*alone, *(each for each in _among_others(task, tree) if each.field not in wrong)):
             yield task, fault
 
 

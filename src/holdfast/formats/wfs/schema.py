@@ -8,7 +8,7 @@ keys stay in them.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, cast
 
 from pydantic import (
     AfterValidator,
@@ -147,7 +147,7 @@ def _focus(path: str, info: ValidationInfo) -> None:
         raise _Wrong("it is absolute", "write it relative to the project's root")
     if _leaves_a_folder(path):
         raise _Wrong("it leads out of a folder with ..", "write where it leads to, relative to the project's root")
-    exists: Callable[[str], bool] = info.context.exists
+    exists = cast("Strict", info.context).exists
     if any(sign in path for sign in "*?") or (any(sign in path for sign in "[{") and not exists(path)):
         raise _Wrong("it has wildcards", "name the files or folders themselves")
 
@@ -195,7 +195,7 @@ def _target(value: str, info: ValidationInfo) -> None:
 
 
 def _session_name(value: str, info: ValidationInfo) -> None:
-    if value != info.context.session:  # type: ignore[union-attr] # a strict validation has one
+    if value != cast("Strict", info.context).session:
         raise _Wrong("its folder says another name", "correct it")
 
 

@@ -74,7 +74,8 @@ def write(project: Records, session: Session, tree: Tree, before: bytes | None =
     path, wanted = session.folder / paths.LIST, generate(session, tree)
     statefile.guard(project.root, path)
     message = seen(project, session, tree, before)
-    if _read(session) != wanted and not is_left_alone(session, tree):
+    present = _read(session)
+    if present != wanted and (present == before or not is_left_alone(session, tree)):
         atomic.write(path, wanted, durable=False)
     return message
 

@@ -23,6 +23,7 @@ from holdfast.formats.wfs.format import at
 from holdfast.formats.wfs.moves import Moved, NewTask
 from holdfast.workflow import views
 from holdfast.workflow.format import Answer
+from holdfast.workflow.records import Records  # noqa: TC001 - the annotations of a verb are evaluated
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.session import Session
     from holdfast.formats.wfs.steps import StepState
     from holdfast.formats.wfs.tree import Task, Tree
-    from holdfast.workflow.records import Outcome, Records
+    from holdfast.workflow.records import Outcome
 
 Id = Annotated[str, {"metavar": "ID"}]
 SessionName = Annotated[str, "--session", {"metavar": "NAME"}, "The session. Default: the active one."]

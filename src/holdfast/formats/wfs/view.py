@@ -95,9 +95,8 @@ def _phases(session: Session, tasks: Tree, due: Task | None) -> tuple[Phase, ...
     wanted = list(dict.fromkeys(each.name for each in (*required, *completed[-_SUMMARIES:])))[:_SUMMARIES]
     phases = []
     for number, each in enumerate(tasks.leaves, 1):
-        deliverables, handover = (), ""
-        if each.name in wanted:
-            deliverables, handover = assignments.extract_result(contexts.summary(session, each.id), short=False)
+        summary = contexts.summary(session, each.id) if each.name in wanted else ""
+        deliverables, handover = assignments.extract_result(summary, short=False)
         place = f"{paths.TOP}/{session.name}/{paths.TASKS}/{each.name}.json"
         agent = each.agent.removeprefix("@")
         phases.append(Phase(each.id, number, each.title, each.status, agent, deliverables, handover, place))
