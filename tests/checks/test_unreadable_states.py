@@ -90,7 +90,7 @@ def try_everything(root: Path, name: str) -> list[str]:
         ["update", "--remind", "Again", "--context", "a=1", "user-auth"],
         ["done", "--all", "user-auth"],
     ]
-    for command in [*commands, ["wfs", "repair"]]:
+    for command in [*commands, ["doctor", "wfs", "--fix"]]:
         try:
             holdfast(*command, root=root)
         except AssertionError as refused:  # with any exit code

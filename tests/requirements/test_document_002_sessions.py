@@ -299,7 +299,7 @@ def test_a_marker_of_a_completed_session_makes_it_no_active_one(workflows: Workf
 
 
 def test_a_check_names_what_keeps_the_format_from_working(workflows: Workflows) -> None:
-    """R002-10: several markers, one of no session or of a completed one, a broken state, a file in the folder's place."""
+    """R002-10: several markers, one of no or of a completed session, a broken state, a file in place of the folder."""
     folder = workflows.start("One")
     assert workflows.findings() == []
     (workflows.top / ".active-WFS-gone").touch()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths
 from tests.commandline import holdfast
 from tests.requirements.document_002 import CONTEXT, CORE, alone, changed, example, rule
 
@@ -46,7 +45,7 @@ def test_a_new_task_has_exactly_the_schemas_fields(workflows: Workflows, folder:
 
 
 def test_tasks_are_the_only_authority(workflows: Workflows, folder: Path) -> None:
-    """R002-01, I002-30: a hand-edited list changes no task; the difference is told; a list that is missing is written."""
+    """R002-01, I002-30: a hand-edited list changes no task; the difference is told. A missing list is written."""
     workflows.add("Build it")
     edited = workflows.todo(folder).replace("- [ ] **IMPL-1**", "- [x] **IMPL-1**")
     (folder / "TODO_LIST.md").write_text(edited)
