@@ -376,7 +376,7 @@ def _read(project: Records, folders: Iterable[Path], room: Room | None = None) -
             problems.append(Problem(error.path, error.reason))
             continue
         if now.file.broken:
-            problems.append(Problem(now.file.path, now.file.trouble))
+            problems.append(now.file.problem)
         problems += tasks.problems
         workflow = view.workflow(project, now, tasks)
         if len(active) > 1 and now.standing == "active":

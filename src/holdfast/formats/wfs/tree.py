@@ -336,7 +336,7 @@ def read(project: Records, folder: Path, room: Room | None = None) -> Tree:
         tasks.append(Task.read(path.stem, file.data))
         changed = max(changed, file.document.mtime)
         if file.broken:
-            problems.append(Problem(path, f"{file.broken}{statefile.KEPT_IS_USED}{statefile.DOCTOR_SAYS_HOW}"))
+            problems.append(file.problem)
     ticked = frozenset(ids.key(id_) for id_, done in _ticks(folder) if done)
     return Tree(_in_order(tasks), tuple(sorted(problems)), changed, ticked, paths.summarized(folder))
 
