@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import HoldfastError, command_line
 from holdfast.sessions import contents, conversations, messages, owners, saving
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import guidance, registry, typed_names, verbs, wording
+from holdfast.workflow import guidance, names, registry, verbs, wording
 from holdfast.workflow.wording import Message
 
 if TYPE_CHECKING:
@@ -143,4 +143,4 @@ def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message
 
 def _command(verb: str, workflow: Workflow, among: Sequence[Workflow]) -> str:
     """Return a command about one workflow, which holds while there are others."""
-    return command_line(verb, min(typed_names.short(workflow, among), workflow.id, key=len))
+    return command_line(verb, min(names.short(workflow, among), workflow.id, key=len))

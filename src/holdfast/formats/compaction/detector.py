@@ -14,7 +14,7 @@ from holdfast.formats.compaction import merge, schema
 from holdfast.formats.compaction.detection import memory_file, plan_file
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.compaction.format import FORMAT
-from holdfast.workflow import manyfiles, markdown, prose, scanner, statuses
+from holdfast.workflow import manyfiles, markdown, statuses, text_file
 from holdfast.workflow.model import Detected, DetectionReport
 from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import clean, one_line
@@ -141,8 +141,8 @@ def _near_misses(project: Records, workflows: Iterable[Workflow]) -> Iterator[di
     for place in [each for each in places if f"@{each}" not in known][:_MOST_NEAR_MISSES]:
         path = project.root / place
         with suppress(OSError):  # as for a link out of the project
-            text = prose.read(path, project.root)
-            headings = (line.text for line in scanner.lines(text.text if text else "") if line.kind == "heading")
+            text = text_file.read(path, project.root)
+            headings = (line.text for line in markdown.lines(text.text if text else "") if line.kind == "heading")
             title = one_line(statuses.split_mark(markdown.plain(next(headings, "").replace("`", "")))[0]) or path.stem
             command = command_line("start", title, "--read", place)
             only = f"Holdfast reads plans only in {plan_file.FOLDER}/NAME/{plan_file.FILE}"
