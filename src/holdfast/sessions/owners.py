@@ -126,10 +126,12 @@ def changes_since(project: OpenProject, conversation: str, topic: str) -> dict[s
 
     Returns:
         Whether the workflow was this conversation's, by the workflow's key. Lately means within `freshness_days`.
+            Of many, these are the last `NAMED` of each kind.
     """
     table, since, found = _table(project), _cutoff(project), dict[str, bool]()
-    released = table.where("released_at >= ?", since, worktree=project.worktree)
-    lost = table.where("since >= ?", since, worktree=project.worktree, previous_owner=conversation)
+    here = {"worktree": project.worktree}
+    released = table.where("released_at >= ?", since, **here, order="released_at DESC", limit=NAMED)
+    lost = table.where("since >= ?", since, **here, previous_owner=conversation, order="since DESC", limit=NAMED)
     told = project.ledger.table(Told)
     for rows, column in ((released, "released_at"), (lost, "since")):
         known = told.by("key", [each.workflow for each in rows], conversation=conversation, topic=topic)
