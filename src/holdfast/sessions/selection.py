@@ -61,11 +61,12 @@ def select(
     if ended and not unfinished and (over := _archive(project)):
         raise _choice(f"no workflow is unfinished{unread}; name one that is over", [each.workflow for each in over])
     taken = len(unfinished) - len(free)
+    theirs = "1 belongs to another live session" if taken == 1 else f"{taken} belong to other live sessions"
     if not taken or (anyway and not free):
         return _only(unfinished, "unfinished", workflows, unread)
     if not free:
-        raise _choice(f"no workflow is free for this session; {_taken(taken)}", unfinished)
-    return _only(free, f"free for this session ({_taken(taken)})", unfinished, unread)
+        raise _choice(f"no workflow is free for this session; {theirs}", unfinished)
+    return _only(free, f"free for this session ({theirs})", unfinished, unread)
 
 
 def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archived | None:
@@ -174,13 +175,8 @@ def _choice(
         wanted: the name that was given.
         among: all workflows, from which a name must tell one; the candidates by default.
     """
-    choices = [(short(each, among or candidates), _label(each)) for each in candidates[:LISTED]]
+    choices = [
+        (short(each, among or candidates), f"{quoted(each.title, 60)}, {each.word}, {each.progress_text}")
+        for each in candidates[:LISTED]
+    ]
     return ChoiceError(reason, choices, more=max(len(candidates) - LISTED, 0), wanted=wanted)
-
-
-def _label(workflow: Workflow) -> str:
-    return f"{quoted(workflow.title, 60)}, {workflow.word}, {workflow.progress_text}"
-
-
-def _taken(count: int) -> str:
-    return "1 belongs to another live session" if count == 1 else f"{count} belong to other live sessions"

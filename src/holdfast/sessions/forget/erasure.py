@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from holdfast.errors import HoldfastError
 from holdfast.files import cache
 from holdfast.formats import RECORDS
 from holdfast.sessions import owners, recordings
-from holdfast.sessions.forget import agent_rows, ledger_rows
+from holdfast.sessions.forget import ledger_rows
 from holdfast.workflow import holdfast_folder, places, registry
 
 if TYPE_CHECKING:
@@ -55,13 +55,8 @@ class Forgotten:
         return not (any(self.rows.values()) or self.recorded or self.logged or self.files)
 
 
-def plan(project: Workspace, scope: Scope) -> Forgotten:
-    """Return what `forget` would erase; nothing is changed. Raises HoldfastError, OSError."""
-    return _go(project, scope, dry=True)
-
-
-def forget(project: Workspace, scope: Scope) -> Forgotten:
-    """Erase what is in scope from all of Holdfast's files.
+def forget(project: Workspace, scope: Scope, *, dry: bool = False) -> Forgotten:
+    """Erase what is in scope from all of Holdfast's files; `dry` only tells what would be.
 
     The user's own files stay: state files, their copies that were set aside, and the client's transcripts.
 
@@ -69,7 +64,29 @@ def forget(project: Workspace, scope: Scope) -> Forgotten:
         HoldfastError: the ledger can't be used.
         OSError: a file can't be written.
     """
-    return _go(project, scope, dry=False)
+    known = project.ledger_file.exists()
+    insist_on_ledger(project)
+    if known and (scope.workflow or scope.agents):
+        scope = ledger_rows.with_agents(project, scope)
+    roots = ledger_rows.checkouts(project)
+    reports = tuple(_reports(project, roots))
+    files = tuple(sorted({*_sidecars(project, scope, roots), *_unread_ledgers(project), *(reports * scope.everything)}))
+    rows = ledger_rows.rows(project, scope, dry=dry) if known else {}
+    insist_on_ledger(project)  # it may have failed meanwhile, and its changes with it
+    if not dry:
+        for file in {*files, *reports}:
+            file.unlink(missing_ok=True)
+        for root in roots:
+            with suppress(OSError):
+                if folder := holdfast_folder.existing(root):
+                    folder.rmdir()
+    recorded = recordings.forget(project, lambda name, line: _is_recorded(scope, name, line), dry=dry)
+    logged = log.forget(lambda line: _is_logged(scope, roots, line), dry=dry)
+    if not dry:
+        cache.clear()  # it holds paths of workflows, plans and the project's own handlers
+    clean = dry or not known or project.ledger.scrub()
+    insist_on_ledger(project, "forgotten, but words may still stand in its file; run this again")
+    return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
 
 
 def scrub(project: Workspace) -> bool:
@@ -93,35 +110,6 @@ def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> N
     """Raise HoldfastError if the ledger's file is not what was read and written: never claim "forgotten" then."""
     if project.ledger_file.exists() and project.ledger.problem:
         raise HoldfastError(f"{so}; `holdfast doctor` says what is wrong with the ledger")
-
-
-def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
-    known = project.ledger_file.exists()
-    insist_on_ledger(project)
-    tables = ledger_rows.tables(project) if known else {}
-    if scope.workflow and "agents" in tables:
-        scope = replace(scope, agents=agent_rows.of_workflow(project, scope.workflow.key, scope.worktree))
-    if scope.agents and "agents" in tables:
-        scope = replace(scope, agents=agent_rows.with_refused(project, scope.agents))
-    roots = ledger_rows.checkouts(project, tables)
-    reports = tuple(_reports(project, roots))
-    files = tuple(sorted({*_sidecars(project, scope, roots), *_unread_ledgers(project), *(reports * scope.everything)}))
-    rows = ledger_rows.rows(project, scope, tables, dry=dry) if known else {}
-    insist_on_ledger(project)  # it may have failed meanwhile, and its changes with it
-    if not dry:
-        for file in {*files, *reports}:
-            file.unlink(missing_ok=True)
-        for root in roots:
-            with suppress(OSError):
-                if folder := holdfast_folder.existing(root):
-                    folder.rmdir()
-    recorded = recordings.forget(project, lambda name, line: _is_recorded(scope, name, line), dry=dry)
-    logged = log.forget(lambda line: _is_logged(scope, roots, line), dry=dry)
-    if not dry:
-        cache.clear()  # it holds paths of workflows, plans and the project's own handlers
-    clean = dry or not known or project.ledger.scrub()
-    insist_on_ledger(project, "forgotten, but words may still stand in its file; run this again")
-    return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
 
 
 def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
@@ -149,7 +137,7 @@ def _workflows(project: Workspace, sessions: Sequence[str]) -> Iterator[Workflow
     """Yield the project's workflows. Of very many only some are found, so those that the sessions own are read too."""
     found = registry.all_found(project)
     yield from found.workflows
-    for key in [key for session in sessions for key in owners.keys(project, session)] if found.left else ():
+    for key in [key for session in sessions for key in owners.owned(project, session)] if found.left else ():
         yield from registry.with_keys(project, [key]).workflows
 
 
