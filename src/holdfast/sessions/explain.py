@@ -50,11 +50,11 @@ class Prospect:
 def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     """Return everything that decides about saving and restoring in a project; nothing is written.
 
-    Keys: root; candidates (files looked at, with reasons and warnings); detected (the extract or None);
-    state_files (all of them, with created, updated, phase and status); problems; left_alone (files of other programs,
-    and whether they are in the way); accumulating (older files of a workflow, and finished ones); would_save (action, path); prospects (what each
-    unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore (the refs that the
-    model will see then, the one in full first).
+    Keys: root; candidates (files looked at, with reasons and warnings); detected (the extract or None); state_files
+    (all of them, with created, updated, phase and status); problems; left_alone (files of other programs, and whether
+    they are in the way); accumulating (older files of a workflow, and finished ones); would_save (action, path);
+    prospects (what each unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore
+    (the refs that the model will see then, the one in full first).
     """
     live = conversations.live_others(project, "")
     if session is None and len(live) < 2:
