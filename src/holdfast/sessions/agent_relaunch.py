@@ -17,7 +17,7 @@ from holdfast.files import status_file
 from holdfast.memory import log
 from holdfast.memory.rows import Agent
 from holdfast.sessions import agents, conversations
-from holdfast.workflow import ownfolder
+from holdfast.workflow import holdfast_folder
 from holdfast.workflow.wording import Message, clean, fenced, one_line, units
 
 if TYPE_CHECKING:
@@ -244,9 +244,9 @@ def _result(context: Context, agent: Agent, who: str) -> str:
     whole = fenced(f"{lead} Its result:", agent.result.split("\n")) if units(agent.result) <= RESULT_LIMIT_CHARS else ""
     if whole and units(whole) <= RESULT_LIMIT_CHARS:
         return whole
-    path = ownfolder.result_place(context.root, agent.run)
+    path = holdfast_folder.result_place(context.root, agent.run)
     try:
-        ownfolder.put(context.root, path, ownfolder.result(agent.run, agent.conversation, agent.result))
+        holdfast_folder.put(context.root, path, holdfast_folder.result(agent.run, agent.conversation, agent.result))
         rest = f"Its result is in {clean(str(path))}; read it."
     except (StateError, OSError):
         rest = f"Its result is in {clean(agent.output or agent.transcript)}."

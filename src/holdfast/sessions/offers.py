@@ -10,7 +10,7 @@ from holdfast.errors import HoldfastError, command_line
 from holdfast.sessions import contents, conversations, messages, owners, saving, session_guidance
 from holdfast.sessions.arbitration import Verdict
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import guidance, registry, typed_names, verbs, wording
+from holdfast.workflow import guidance, names, registry, verbs, wording
 from holdfast.workflow.wording import Message, quoted
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message
 
 def _about(verb: str, workflow: Workflow, among: Sequence[Workflow]) -> str:
     """Return a command about one workflow, which holds while there are others."""
-    return command_line(verb, min(typed_names.short(workflow, among), workflow.id, key=len))
+    return command_line(verb, min(names.short(workflow, among), workflow.id, key=len))
 
 
 def _restored_here(event: Event, context: Context, conversation: str, workflow: Workflow) -> list[Message]:

@@ -11,7 +11,7 @@ from holdfast.errors import HoldfastError, SchemaMismatch, StateError, command_l
 from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.sessions import contents, selection
-from holdfast.workflow import places, registry, statefile, typed_names
+from holdfast.workflow import names, places, registry, statefile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -156,7 +156,7 @@ def putting_back(path: Path, number: str) -> str:
 def _formerly(project: Workspace, wanted: str | None) -> Path | None:
     """Return the path of the one state file that held the workflow named, and that is gone or holds no state now."""
     states = [last_state(project, project.root / place) for place in contents.paths(project)] if wanted else []
-    meant = typed_names.named([each[1] for each in states if each], wanted or "", whole=True)
+    meant = names.matching([each[1] for each in states if each], wanted or "", whole=True)
     return meant[0].path if len(meant) == 1 else None
 
 

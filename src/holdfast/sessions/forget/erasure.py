@@ -17,7 +17,7 @@ from holdfast.files import cache
 from holdfast.formats import RECORDS
 from holdfast.sessions import owners, recordings
 from holdfast.sessions.forget import ledger_rows
-from holdfast.workflow import ownfolder, places, registry, sidecars
+from holdfast.workflow import holdfast_folder, places, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -78,7 +78,7 @@ def forget(project: Workspace, scope: Scope, *, dry: bool = False) -> Forgotten:
             file.unlink(missing_ok=True)
         for root in roots:
             with suppress(OSError):
-                if folder := ownfolder.existing(root):
+                if folder := holdfast_folder.existing(root):
                     folder.rmdir()
     recorded = recordings.forget(project, lambda name, line: _is_recorded(scope, name, line), dry=dry)
     logged = log.forget(lambda line: _is_logged(scope, roots, line), dry=dry)
@@ -114,21 +114,23 @@ def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> N
 
 def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     for session in {session for session, _ in scope.agents}:
-        places = {ownfolder.result_place(root, each) for root in roots for of, each in scope.agents if of == session}
-        yield from (file for root in roots for file in ownfolder.results(root, session) if file in places)
-    if scope.workflow and ownfolder.existing(Path(scope.worktree)):
-        yield from filter(Path.is_file, [sidecars.place(Path(scope.worktree), scope.workflow)])
+        places = {
+            holdfast_folder.result_place(root, each) for root in roots for of, each in scope.agents if of == session
+        }
+        yield from (file for root in roots for file in holdfast_folder.results(root, session) if file in places)
+    if scope.workflow and holdfast_folder.existing(Path(scope.worktree)):
+        yield from filter(Path.is_file, [holdfast_folder.sidecar_place(Path(scope.worktree), scope.workflow)])
     if scope.workflow or scope.agents:
         return
     if scope.everything:
-        folders = [folder for root in roots if (folder := ownfolder.existing(root))]
-        yield from (file for folder in folders for file in folder.glob("*") if ownfolder.wrote(file))
+        folders = [folder for root in roots if (folder := holdfast_folder.existing(root))]
+        yield from (file for folder in folders for file in folder.glob("*") if holdfast_folder.wrote(file))
         return
-    yield from (file for root in roots for session in scope.sessions for file in ownfolder.results(root, session))
-    if project.ledger_file.exists() and ownfolder.existing(project.root):
+    yield from (file for root in roots for session in scope.sessions for file in holdfast_folder.results(root, session))
+    if project.ledger_file.exists() and holdfast_folder.existing(project.root):
         for each in _workflows(project, scope.sessions):
             if owners.owner(project, each) in scope.sessions:
-                yield from filter(Path.is_file, [sidecars.place(project.root, each)])
+                yield from filter(Path.is_file, [holdfast_folder.sidecar_place(project.root, each)])
 
 
 def _workflows(project: Workspace, sessions: Sequence[str]) -> Iterator[Workflow]:
@@ -141,10 +143,10 @@ def _workflows(project: Workspace, sessions: Sequence[str]) -> Iterator[Workflow
 
 def _reports(project: Workspace, roots: Sequence[Path]) -> Iterator[Path]:
     """Yield the HTML reports beside the ledger and in Holdfast's folders of these checkouts."""
-    yield from filter(ownfolder.wrote, [ownfolder.beside(project.ledger_file)])
+    yield from filter(holdfast_folder.wrote, [holdfast_folder.beside(project.ledger_file)])
     for root in roots:
-        folder = ownfolder.existing(root)
-        yield from filter(ownfolder.wrote, folder.glob("*.html") if folder else ())
+        folder = holdfast_folder.existing(root)
+        yield from filter(holdfast_folder.wrote, folder.glob("*.html") if folder else ())
 
 
 def _unread_ledgers(project: Workspace) -> Iterator[Path]:
@@ -182,8 +184,8 @@ def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     if not scope.everything:
         return
     for root in roots:
-        if folder := ownfolder.existing(root):
-            yield from (file for file in sorted(folder.glob("*")) if not ownfolder.wrote(file))
+        if folder := holdfast_folder.existing(root):
+            yield from (file for file in sorted(folder.glob("*")) if not holdfast_folder.wrote(file))
         patterns = [each for record in RECORDS.values() for each in (*record.STATES, *record.VIEWS)]
         patterns += [f"{each.rpartition('/')[0]}/{aside}" for each in patterns for aside in places.ASIDE]
         yield from {file: None for each in patterns for file in sorted(root.glob(each)) if file.is_file()}

@@ -13,7 +13,7 @@ from holdfast import formats, paths
 from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
 from holdfast.files import tomlfile
 from holdfast.sessions import archive
-from holdfast.workflow import registry, typed_names
+from holdfast.workflow import names, registry
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def get(project: Workspace, name: str) -> Template:
                 return _from_file(_spelt(folder, name), within)
             except MissingError:
                 continue
-    if workflows := typed_names.named(_workflows(project), name, whole=True):
+    if workflows := names.matching(_workflows(project), name, whole=True):
         return _from_workflow(workflows[0])
     known = list(dict.fromkeys(template.name for template in from_files(project)[0]))
     raise HoldfastError(f"{missing(f'template {name!r}', known)}, and every workflow by its id or title")
