@@ -94,6 +94,10 @@ class FileFormat(Format):
         """Return a draft of a file's content."""
         raise NotImplementedError
 
+    def open_draft(self, project: Records, file: StateFile) -> FileDraft:
+        """Return a draft of a file, for a format that changes more than its content."""
+        return self.draft(copy.deepcopy(file.data))
+
     def location(self, project: Records, start: Start) -> Path:
         """Return the file that a new workflow gets. What is there now gives way if `displace` lets it."""
         return next(iter(self.files(project)))
@@ -254,7 +258,7 @@ class FileFormat(Format):
             before = self.view(project, file)
             if before.id != workflow.id:
                 raise TransitionError(f"{workflow.place} holds {before.id} by now, not {workflow.id}")
-            draft = self.draft(copy.deepcopy(file.data))
+            draft = self.open_draft(project, file)
             edit(draft)
             project.observe(before)  # what was moved by hand before keeps its own time
             return draft.content()

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
 
 EXPIRY_S = 600
@@ -51,7 +50,7 @@ def load(project: Records) -> list[Lock]:
     return _read(project)[0]
 
 
-def lock(project: Records, workflow: Workflow, place: str, owner: str, alive: Collection[str]) -> str:
+def lock(project: Records, place: str, owner: str, alive: Collection[str]) -> str:
     """Lock a file for an agent, and return an empty text; or say which other agent has locked it.
 
     What is wrong with the file of locks holds up no edit; `holdfast doctor` names it.
@@ -81,7 +80,7 @@ def lock(project: Records, workflow: Workflow, place: str, owner: str, alive: Co
     )
 
 
-def unlock(project: Records, workflow: Workflow, owner: str) -> None:
+def unlock(project: Records, owner: str) -> None:
     """Free all files that an agent has locked."""
     try:
         if any(each.owner == owner for each in load(project)):

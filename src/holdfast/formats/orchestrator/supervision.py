@@ -20,13 +20,13 @@ _TASK = re.compile(r"(?<![\d.])(\d{1,6}\.\d{1,6})(?![\d.]*\d)")
 class Conflict(NamedTuple):
     """A conflict that a check found: what it is about, how bad it is, what was done, and how it was resolved."""
 
-    kind: schema.ConflictType
-    severity: schema.Severity
-    action: schema.Action
+    kind: str
+    severity: str
+    action: str
     resolution: str
 
 
-def supervise(run: Run, check_type: schema.CheckType, task: str, conflict: Conflict | None = None) -> None:
+def supervise(run: Run, check_type: str, task: str, conflict: Conflict | None = None) -> None:
     """Count a check; list its conflict as an intervention and count what was done about it (R003-11 to R003-13).
 
     The check of an agent was counted when the agent was launched.
