@@ -65,7 +65,7 @@ class OrchestratorFormat(FileFormat):
         """Return the workflow in a file of this format, without its extras."""
         return view.workflow(project, file)
 
-    def open_draft(self, project: Records, file: StateFile) -> RunDraft:
+    def draft_of(self, project: Records, file: StateFile) -> RunDraft:
         """Return a draft of a file's content and of the notes beside it."""
         return RunDraft(project, view.open_run(project, file))
 
