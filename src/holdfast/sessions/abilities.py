@@ -1,4 +1,4 @@
-"""What formats can do around agents beyond moving phases: keep results of commands, hold launches, lock files.
+"""What formats can do around agents beyond moving phases: hold launches, lock files.
 
 Each function takes an event and its context.
 """
@@ -9,7 +9,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.sessions import agents, conversations, progress
 from holdfast.sessions.workspace import Workspace
@@ -19,19 +18,6 @@ if TYPE_CHECKING:
     from holdfast.sessions.hook import Call, Context, Event
     from holdfast.workflow.format import Format
     from holdfast.workflow.model import Workflow
-
-
-def note_runs(event: Event, context: Context) -> None:
-    """Read from the transcript what the main conversation ran, for formats that keep the results."""
-    workflow, adapter = (None, None) if event.in_subagent else _own(event, context, "credits_work")
-    if workflow is None or adapter is None or workflow.finished:
-        return
-    runs = context.project.transcripts.runs(event.transcript_path, adapter.RUNS)
-    try:
-        if runs:
-            adapter.ran(Workspace.of(context.project), workflow, runs)
-    except HoldfastError as error:  # the next event finds the same runs
-        context.log(f"what the session ran was not noted: {error}", level="warning")
 
 
 def held_launch(event: Call, context: Context) -> str:

@@ -1,4 +1,4 @@
-"""Go back to a snapshot, and put a finished run away: the files of a run as a whole."""
+"""Find the checkpoint to go back to, and put the files of a run away that gives way to another."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from holdfast.formats.orchestrator import learnings, schema, snapshots
 from holdfast.workflow import extras, places, statefile
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.formats.orchestrator.snapshots import Snapshot
     from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
@@ -51,30 +49,23 @@ def choose_snapshot(project: Records, name: str = "") -> Snapshot:
     return snapshot
 
 
-def put_away(project: Records, workflow: Workflow) -> str:
-    """Move a finished run's files into a folder of their own; return its path, relative to the root (R003-32).
+def put_away(project: Records, workflow: Workflow) -> None:
+    """Copy the files of a run that gives way to another into a folder, and remove its checkpoints (R003-32).
 
-    The log of learnings is copied and stays, because later runs go on with it. Hold the folder's lock. Raises
-    StateError.
+    The state and the notes stay: the next run's are written over them. The log of learnings stays too, because later
+    runs add to it. Hold the folder's lock. Raises StateError.
     """
-    path = workflow.path
-    folder = path.parent / _FOLDER / workflow.id
+    path, claude = workflow.path, workflow.path.parent
+    folder = claude / _FOLDER / workflow.id
     statefile.guard(project.root, folder / path.name)
     names = filter(snapshots.is_name, snapshots.listed(document.parse(path, workflow.raw, 0).data))
-    mine = [path, places.extras(project.root, path), *map(path.with_name, names)]
+    checkpoints = [*map(path.with_name, names)]
     if snapshots.is_ours(project):
-        mine.append(path.with_name(snapshots.LATEST))
-    for each in (*mine, learnings.path(project)):
-        _copy(project, each, folder)
-    project.observe(workflow)
-    project.shelve(workflow)
-    for each in reversed(mine[1:]):
+        checkpoints.append(path.with_name(snapshots.LATEST))
+    atomic.write(folder / path.name, workflow.raw)
+    for each in (places.extras(project.root, path), learnings.path(project), *checkpoints):
+        with suppress(MissingError):
+            statefile.guard(project.root, each)
+            atomic.write(folder / each.name, document.read(each)[0])
+    for each in checkpoints:
         atomic.remove(each)
-    statefile.discard(project, path, why="archive")  # goes last, so that a killed run of this can be repeated
-    return folder.relative_to(project.root).as_posix()
-
-
-def _copy(project: Records, file: Path, folder: Path) -> None:
-    with suppress(MissingError):
-        statefile.guard(project.root, file)
-        atomic.write(folder / file.name, document.read(file)[0])

@@ -28,7 +28,7 @@ from holdfast.formats.orchestrator import (
 from holdfast.formats.orchestrator.draft import RunDraft
 from holdfast.formats.orchestrator.run import REVIEWER, stamp
 from holdfast.workflow import assignments, extras, names, statefile
-from holdfast.workflow.findings import Finding, aside, notice, ok
+from holdfast.workflow.findings import Finding, aside, notice
 from holdfast.workflow.model import Brief, Foreign, Judged, Step
 from holdfast.workflow.store import FileFormat
 
@@ -123,6 +123,8 @@ class OrchestratorFormat(FileFormat):
         data = schema.fresh(str(doc), _start_time(last), max(len(read.phases), 1), len(read.in_phase(1)), read.bounds)
         tasks = sorted(read.tasks, key=lambda each: schema.key(each.id))
         data["pending_tasks"] = [schema.pending(each.id, each.name) for each in tasks]
+        if last is not None:
+            archive.put_away(project, last)
         return data
 
     def _document(self, project: Records, title: str) -> Path:
@@ -332,7 +334,7 @@ class OrchestratorFormat(FileFormat):
             return
 
     def findings(self, project: Records) -> Iterator[Finding]:
-        """Yield what speaks against the run, what is wrong with the files beside it, and what can be put away."""
+        """Yield what speaks against the run, and what is wrong with the files beside it."""
         for each in self.foreign(project):
             if not each.in_the_way:
                 yield notice(f"{each.path}: {each.meaning}", aside(each.path), path=each.path, code="foreign")
@@ -357,22 +359,12 @@ class OrchestratorFormat(FileFormat):
         except StateError as error:
             remedy = access.unlinking(error.path) or access.remedy(error.path) or aside(error.path)
             yield notice(str(error), remedy, path=error.path, code="log")
-        if run.terminal:
-            text = f"{path}: the run is {run.status}, and its files can be put away"
-            yield ok(text, "holdfast doctor --fix", partial(self._archive, project), path=path, code="archive")
 
     def _mend(self, project: Records, fault: checks.Fault) -> str:
         """Correct the run, and say what was wrong."""
         before = schema.state_path(project.root).read_bytes()
         workflow, _ = self.move(project, fault.mend or checks.settle, why="doctor")
         return f"corrected the run: {fault.text}" if workflow.raw != before else ""
-
-    def _archive(self, project: Records) -> str:
-        """Put the files of a finished run away, and say where they are (R003-32)."""
-        with locked(self.folder(project)):
-            path = schema.state_path(project.root)
-            workflow = self.view(project, self.load(project, path))
-            return f"moved the run's files to {archive.put_away(project, workflow)}"
 
 
 def _checkpoint_review(draft: RunDraft) -> None:

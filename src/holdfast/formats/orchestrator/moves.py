@@ -229,10 +229,7 @@ def name_issue(run: Run, id_: str, url: str) -> None:
     Raises TransitionError if that has none because tasks of the phase are left.
     """
     number = schema.phase_of(run.task(id_).id) or 0
-    left = [
-        each for each, status in run.statuses().items() if schema.phase_of(each) == number and status != "completed"
-    ]
-    _ensure_none(sorted(left, key=schema.key))
+    _ensure_none([each.id for each in run.unfinished() if schema.phase_of(each.id) == number])
     _milestone(run, number)["issue_url"] = url
 
 

@@ -51,7 +51,7 @@ FORMER: tuple[str, ...] = (
     "`holdfast restore` to an earlier content",
     "orchestrator import = a state that was kept by hand isn't imported; `holdfast doctor orchestrator` names what "
     "keeps it from being read",
-    "orchestrator archive = `holdfast doctor orchestrator --fix` puts a finished run away",
+    "orchestrator archive = the next run puts the files of a finished one into .claude/archive/",
     "orchestrator locks = a lock ends with its agent, or ten minutes after its last edit",
 )
 MODEL_VERBS: tuple[str, ...] = tuple(f"orchestrator {verb}" for verb in ("task", "supervise", "learn", "checkpoint"))
