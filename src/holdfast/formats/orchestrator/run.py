@@ -258,9 +258,8 @@ class Run:
         """
         noted, name = self.noted(id_), name or f"Task {id_}"
         agent, handover = values.text(noted.get("agent")), values.text(noted.get("handover"))
-        if status != "completed":
-            return Phase(id_, number, name, status, agent, (), handover)
-        delivered = [*values.texts(entry.get("files_modified"), "", []), *values.texts(noted.get("delivered"), "", [])]
+        lists = (entry.get("files_modified"), noted.get("files"), noted.get("delivered"))
+        delivered = [each for one in lists for each in values.texts(one, "", [])]
         return Phase(id_, number, name, status, agent, tuple(dict.fromkeys(delivered)), handover)
 
 
