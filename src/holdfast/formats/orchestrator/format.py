@@ -186,7 +186,7 @@ class OrchestratorFormat(FileFormat):
     ) -> tuple[Workflow, bool]:
         """Change a run as every format does. A broken state without a version is restored from its newest snapshot."""
         with locked(self.folder(project)):
-            restored = self._restore_from_snapshot(project, workflow.path)
+            restored = self.recover(project)
             after, changed = super().edit(project, workflow, edit, why=why, error=error, repair=repair)
         return _with_warnings(after, restored), changed
 
@@ -208,8 +208,9 @@ class OrchestratorFormat(FileFormat):
             workflow = self.view(project, self.load(project, workflow.path))
         return _with_warnings(workflow, draft.run.messages)
 
-    def _restore_from_snapshot(self, project: Records, path: Path) -> list[str]:
+    def recover(self, project: Records) -> list[str]:
         """Restore a broken state without a version from its newest snapshot, and say so (R003-28)."""
+        path = schema.state_path(project.root)
         try:
             statefile.present(project, path)
         except BrokenError as error:

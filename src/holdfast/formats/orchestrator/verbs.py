@@ -193,6 +193,7 @@ def checkpoint(
 def _restored(project: Records, name: str, *, replace: bool) -> Answer:
     """Make the state what a checkpoint holds, and say how to bring the files back too (R003-29, I003-9)."""
     snapshot = archive.choose_snapshot(project, name)
+    FORMAT.recover(project)
     place = snapshot.document.path.relative_to(project.root).as_posix()
     path, raw = schema.state_path(project.root), snapshot.document.raw
     restored = FORMAT.restore(project, path, raw, why=f"restore {snapshot.document.path.name}", replace=replace)
