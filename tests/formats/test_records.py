@@ -81,8 +81,7 @@ def test_a_record_costs_nothing_but_itself(record: Record) -> None:
 
     assert not [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef))]
     assert bool(record.COMMANDS) == bool(list((SOURCE / "formats" / record.NAME).glob("commands*")))
-    for part in ("detector", "outlook"):
-        assert bool(record.SOURCES) == (SOURCE / "formats" / record.NAME / f"{part}.py").is_file()
+    assert bool(record.SOURCES) == (SOURCE / "formats" / record.NAME / "detector.py").is_file()
 
 
 def naming() -> Iterator[tuple[str, str]]:

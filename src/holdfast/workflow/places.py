@@ -75,13 +75,6 @@ def folders(root: Path) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def kept_in(root: Path) -> list[str]:
-    """Return the folders and files in the project at `root` that hold its workflows, relative to the root."""
-    found = [record.TOP for record in RECORDS.values() if record.TOP != "."]
-    patterns = [pattern for record in RECORDS.values() if record.TOP == "." for pattern in record.STATES]
-    return [*found, *(each.relative_to(root).as_posix() for one in patterns for each in sorted(root.glob(one)))]
-
-
 def _behind(root: Path, folder: Path) -> bool:
     """Return whether a folder below the root is behind a symbolic link."""
     return any(each.is_symlink() for each in folder.parents if each not in (root, *root.parents))

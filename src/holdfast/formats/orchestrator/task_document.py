@@ -11,7 +11,7 @@ from holdfast import paths
 from holdfast.errors import BrokenError, StateError
 from holdfast.files import document
 from holdfast.formats.orchestrator import amounts, schema
-from holdfast.workflow import scanner, values
+from holdfast.workflow import markdown, values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -129,7 +129,7 @@ def note(run: Run, doc: TaskDocument) -> None:
 def parse(text: str) -> TaskDocument:
     """Return what a task document says. Headings in fenced code or comments don't count (I003-18)."""
     raw = text.split("\n")
-    lines = scanner.lines(text)
+    lines = markdown.lines(text)
     phases, tasks, faults, title, above = dict[int, str](), dict[str, Task](), list[str](), "", 0
     for line in lines:
         if line.kind != "heading":
@@ -167,7 +167,7 @@ def section(text: str, task: str) -> Section:
         found = _TASK.fullmatch(_heading(line))
         return found is not None and _plain(found[1]) == task
 
-    numbers, lines = scanner.section(text, opens, depth=4)
+    numbers, lines = markdown.section(text, opens, depth=4)
     body = "\n".join(text.split("\n")[numbers.start : numbers.stop]).strip()
     cut = f"{body[:_SECTION_LIMIT_CHARS]}…" if len(body) > _SECTION_LIMIT_CHARS else body
     return Section(cut, tuple(_criteria(lines)))

@@ -11,7 +11,7 @@ from dataclasses import field as attribute
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.workflow import markdown, scanner, statuses
+from holdfast.workflow import markdown, statuses
 from holdfast.workflow.model import LABEL
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ def _items(below: list[Line]) -> Iterator[Phase]:
 
 def _tabled(lines: list[Line]) -> list[Phase]:
     """Return the phases of the first table with a column "Phase" and their states."""
-    for head, rows in scanner.tables(lines):
+    for head, rows in markdown.tables(lines):
         column = next((at for at, cell in enumerate(head) if markdown.name(cell[:60]) in ("phase", "phases")), None)
         if column is None:
             continue
