@@ -50,12 +50,11 @@ class Prospect:
 def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     """Return everything that decides about saving and restoring in a project; nothing is written.
 
-    Keys: root; candidates (files looked at, with reasons and warnings); near_misses (plans at places that aren't read,
-    each with the command that takes it up); detected (the extract or None); state_files (all of them, with created,
-    updated, phase and status); problems; left_alone (files of other programs, and whether they are in the way);
-    accumulating (older files of a workflow, and finished ones); would_save (action, path); prospects (what each
-    unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore (the refs that the
-    model will see then, the one in full first).
+    Keys: root; candidates (files looked at, with reasons and warnings); detected (the extract or None); state_files
+    (all of them, with created, updated, phase and status); problems; left_alone (files of other programs, and whether
+    they are in the way); accumulating (older files of a workflow, and finished ones); would_save (action, path);
+    prospects (what each unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore
+    (the refs that the model will see then, the one in full first).
     """
     live = conversations.live_others(project, "")
     if session is None and len(live) < 2:
@@ -70,7 +69,6 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     return {
         "root": str(project.root),
         "candidates": [candidate for each in seen for candidate in each.candidates],
-        "near_misses": [each for one in seen for each in one.near_misses],
         "detected": chosen.detected,
         "state_files": [_state_file(workflow) for workflow in every.values()],
         "problems": [{"path": str(problem.path), "reason": problem.reason} for problem in found.problems],
@@ -140,9 +138,6 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
         ],
         "Found in other files": _detected(explanation["detected"], root),
         "Files that can describe a workflow": _looked_at(explanation["candidates"], root, everything=everything),
-        "Looks like a plan": [
-            f"- {each['path'].removeprefix(root)}: {each['reason']}" for each in explanation["near_misses"]
-        ],
         "Problems": [
             f"warning: {each['path'].removeprefix(root)}: {each['reason']}"
             for each in explanation["problems"]

@@ -148,12 +148,12 @@ def build(
     more = [_sidecar_line(sidecar, whole)] if sidecar else []
     tail = [_acknowledgement(workflow), _FENCE[1], *_action(workflow, required, ())]
     left = _left_out(workflow, sections.values())
-    parts = {name: _Part(section, pointer) for name, section in sections.items()}
+    parts = {name: facts.Part(section, pointer) for name, section in sections.items()}
     shown = [parts[name] for name in dict.fromkeys(("required", *parts))]
     first = [parts[name] for name in _FIRST]
-    head = _fill([part for part in shown if part in first], first, HEAD_UNITS - wording.size([*lead, *more]))
+    head = facts.fill([part for part in shown if part in first], first, HEAD_UNITS - wording.size([*lead, *more]))
     budget = LIMIT_UNITS - wording.size([*lead, *more, *head, *tail, *left]) - _MORE_UNITS
-    body = _fill(shown, parts.values(), budget, fair=True)
+    body = facts.fill(shown, parts.values(), budget, fair=True)
     omitted = sum(len(part.lines) for part in parts.values())
     if omitted:
         left = [f"+{omitted} more in {'the full version' if sidecar else 'the state file'}", *left]
@@ -200,52 +200,6 @@ def summary(workflows: Iterable[Workflow]) -> str:
             break
         text = longer
     return text
-
-
-class _Part:
-    """The lines of one section that weren't handed out yet, under its heading."""
-
-    def __init__(self, section: Section, pointer: str) -> None:
-        self.heading = section.heading
-        self.lines = [fact.line(pointer) for fact in section.facts]
-
-    def size(self, count: int) -> int:
-        """Return the length of so many lines with the heading, in UTF-16 units."""
-        return wording.size([self.heading, *self.lines[:count]]) if count else 0
-
-    def fitting(self, room: int) -> int:
-        """Return how many lines, with the heading, fit into `room` units."""
-        room -= wording.size([self.heading])
-        for count, text in enumerate(self.lines):
-            room -= wording.units(text) + 1
-            if room < 0:
-                return count
-        return len(self.lines)
-
-    def take(self, count: int) -> list[str]:
-        """Hand out so many lines with the heading; the rest is its continuation."""
-        if not count:
-            return []
-        taken = [self.heading, *self.lines[:count]]
-        del self.lines[:count]
-        colon = ":" if self.heading.endswith(":") else ""
-        self.heading = f"{self.heading.removesuffix(':')} (continued){colon}"
-        return taken
-
-
-def _fill(shown: Iterable[_Part], important: Iterable[_Part], budget: int, *, fair: bool = False) -> list[str]:
-    """Return lines within `budget` UTF-16 units. Parts get room as they are `important`, and come in the order `shown`.
-
-    With `fair`, each part first gets an equal share, so that a long one can't push out the others. Unused room then
-    goes to the parts in their order.
-    """
-    waiting = [part for part in important if part.lines]
-    counts = dict.fromkeys(waiting, 0)
-    for most in (budget // max(len(waiting), 1) if fair else 0, budget):
-        for part in waiting:
-            room = budget - sum(each.size(count) for each, count in counts.items() if each is not part)
-            counts[part] = max(counts[part], part.fitting(min(room, most)))
-    return [text for part in shown for text in part.take(counts.get(part, 0))]
 
 
 def _contents(contents: Sequence[tuple[str, str]], room: int) -> tuple[list[str], tuple[str, ...]]:

@@ -477,7 +477,6 @@ class DetectionReport(NamedTuple):
         path: the state file that it would do that to.
         saved: the workflow after that; None if nothing would be written.
         files: the workflow in every state file of the format, older files of the same workflow included.
-        near_misses: files that look like one of these but aren't read: path, reason with the command that helps.
     """
 
     candidates: tuple[Mapping[str, Any], ...] = ()
@@ -486,4 +485,3 @@ class DetectionReport(NamedTuple):
     path: Path | None = None
     saved: Workflow | None = None
     files: tuple[Workflow, ...] = ()
-    near_misses: tuple[Mapping[str, str], ...] = ()

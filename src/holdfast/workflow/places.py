@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 ASIDE = ("*.corrupt-*", "*.kept-*")  # copies that are set aside beside a file
-_WILD = frozenset("*?[")
 
 
 def states() -> tuple[str, ...]:
@@ -88,8 +87,5 @@ def _among(root: Path, path: Path, patterns: tuple[str, ...]) -> bool:
 
 
 def _fits(parts: list[str], pattern: list[str]) -> bool:
-    """Return whether each part of a path fits a pattern's. Most are plain, and to compile a wildcard takes longest."""
-    return len(parts) == len(pattern) and all(
-        part == wanted or (_WILD.intersection(wanted) and fnmatchcase(part, wanted))
-        for part, wanted in zip(parts, pattern, strict=True)
-    )
+    """Return whether each part of a path fits a pattern's."""
+    return len(parts) == len(pattern) and all(map(fnmatchcase, parts, pattern))

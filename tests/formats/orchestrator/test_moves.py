@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import BrokenError, HoldfastError
-from holdfast.formats.orchestrator import archive, checks, learnings, moves
+from holdfast.formats.orchestrator import archive, faults, learnings, moves
 from holdfast.formats.orchestrator.format import FORMAT
 from tests.formats.memory import Memory
 
@@ -113,7 +113,7 @@ def test_a_repair_removes_the_agents_of_completed_tasks_only(scene: Scene) -> No
     scene.do(lambda run: moves.begin(run, "1.2"))
     data = scene.data
     scene.put(json.dumps(data | {"active_agents": gone + data["active_agents"]}).encode())
-    scene.do(checks.mend_lists)
+    scene.do(faults.mend_lists)
 
     assert [each["task"] for each in scene.data["active_agents"]] == ["1.2"]
 

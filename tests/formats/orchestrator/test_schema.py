@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast.formats.orchestrator import checks, schema, view
+from holdfast.formats.orchestrator import faults, schema, view
 from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.formats.orchestrator.run import Run
 from tests.requirements.document_003 import DRIFTED, EXAMPLE
@@ -97,7 +97,7 @@ def test_a_contradiction_is_named(edit: Any, said: str) -> None:
     data = json.loads(EXAMPLE)
     edit(data)
 
-    found = list(checks.contradictions(Run(data, {})))
+    found = list(faults.contradictions(Run(data, {})))
     assert any(said in each.text for each in found), found
 
 

@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from holdfast.files import document
-from holdfast.formats.orchestrator import bounds, checks, moves, schema, snapshots
+from holdfast.formats.orchestrator import bounds, faults, moves, schema, snapshots
 from holdfast.workflow import assignments, extras
 from holdfast.workflow.store import FileDraft
 
@@ -42,7 +42,7 @@ class RunDraft(FileDraft):
         run = self.run
         run.messages += bounds.warn(run)
         if run.unlisted() or not document.same(self.data, self._before):
-            checks.settle(run)
+            faults.settle(run)
         if run.checkpoint is not None:
             self.snapshot = snapshots.enter(self.project, run, run.checkpoint)
         extras.write_notes(self.project, schema.state_path(self.project.root), schema.run_id(run.data), run.notes)

@@ -15,7 +15,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import (
     archive,
     bounds,
-    checks,
+    faults,
     learnings,
     locks,
     record,
@@ -106,8 +106,8 @@ class OrchestratorFormat(FileFormat):
             run = view.open_run(project, self.load(project, path))
             extras.write_notes(project, path, workflow.id, run.notes)
         doc = task_document.path(project, run)
-        faults = task_document.parse(task_document.content(doc)).faults
-        return _with_warnings(workflow, [f"{doc.name}: {each}" for each in faults])
+        read = task_document.parse(task_document.content(doc))
+        return _with_warnings(workflow, [f"{doc.name}: {each}" for each in read.faults])
 
     def fresh(self, project: Records, path: Path, start: Start, last: Workflow | None) -> dict[str, Any]:
         """Return the content of a new file: the tasks of its document are pending (R003-22)."""
@@ -351,7 +351,7 @@ class OrchestratorFormat(FileFormat):
         if schema.kind(data) != "ours":
             return
         run = self.current(project)
-        for fault in (*checks.contradictions(run), *checks.disagreements(project, run)):
+        for fault in (*faults.contradictions(run), *faults.disagreements(project, run)):
             text = fault.text if fault.path else f"{path}: {fault.text}"
             fix = None if fault.mend is None else partial(self._mend, project, fault)
             yield notice(text, fault.remedy or "holdfast doctor --fix", fix, path=fault.path or path, code=fault.code)
@@ -361,10 +361,10 @@ class OrchestratorFormat(FileFormat):
             remedy = access.unlinking(error.path) or access.remedy(error.path) or aside(error.path)
             yield notice(str(error), remedy, path=error.path, code="log")
 
-    def _mend(self, project: Records, fault: checks.Fault) -> str:
+    def _mend(self, project: Records, fault: faults.Fault) -> str:
         """Correct the run, and say what was wrong."""
         before = schema.state_path(project.root).read_bytes()
-        workflow, _ = self.move(project, fault.mend or checks.settle, why="doctor")
+        workflow, _ = self.move(project, fault.mend or faults.settle, why="doctor")
         return f"corrected the run: {fault.text}" if workflow.raw != before else ""
 
 

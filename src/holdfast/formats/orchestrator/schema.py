@@ -6,12 +6,11 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WrapValidator
-from pydantic_core import PydanticCustomError
 
 from holdfast import clock
 from holdfast.errors import SchemaMismatch
 from holdfast.formats.orchestrator import amounts
-from holdfast.workflow import values
+from holdfast.workflow import lenient, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,7 +60,7 @@ def _form(words: str) -> WrapValidator:
         try:
             return inner(value)
         except ValueError:
-            raise PydanticCustomError("form", words) from None
+            raise ValueError(words) from None
 
     return WrapValidator(validate)
 
@@ -243,13 +242,13 @@ def deviations(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     try:
         State.model_validate(data)
     except ValidationError as error:
-        return [(_field(each["loc"]), _TYPES.get(each["type"], f"is not {each['msg']}")) for each in error.errors()]
+        return [(lenient.name(each["loc"]), _words(each)) for each in error.errors()]
     return []
 
 
-def _field(place: tuple[int | str, ...]) -> str:
-    """Return a place in the state as people write it: `completed_tasks[0].cost`."""
-    return "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place).removeprefix(".")
+def _words(error: Any) -> str:
+    """Return what is wrong with a value, as the end of a sentence."""
+    return _TYPES.get(error["type"]) or f"is not {error['ctx']['error']}"
 
 
 def fresh(task_doc: str, started: str, total_phases: int, tasks: int, bounds: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from holdfast.formats.orchestrator import bounds as safety
 from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.workflow import values
 from holdfast.workflow.format import Answer
-from holdfast.workflow.records import Records
+from holdfast.workflow.records import Records  # noqa: TC001 - the annotations of a verb are evaluated
 
 if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run

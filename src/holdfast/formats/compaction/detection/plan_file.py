@@ -211,7 +211,7 @@ def _place(lines: list[Line], status: str) -> _Place:
     or if what it says of its phases is contradictory.
     """
     found = plan_phases.find(lines)
-    chosen = plan_phases.choose(found)
+    chosen = max(found, key=lambda each: each.evidence, default=None)  # of several the first one
     label, total, title = _named(lines, status)
     if chosen is None:
         if label is None:

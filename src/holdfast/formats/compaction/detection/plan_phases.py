@@ -15,7 +15,7 @@ from holdfast.workflow import markdown, statuses
 from holdfast.workflow.model import LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from holdfast.workflow.markdown import Field, Line
 
@@ -166,11 +166,6 @@ def find(lines: list[Line]) -> list[PhaseList]:
         PhaseList('the items "Phase N"', listed),
     )
     return [each for each in found if len(each.phases) > (each is not found[0])]
-
-
-def choose(found: Sequence[PhaseList]) -> PhaseList | None:
-    """Return the list with the best evidence, of several the first one; None for none."""
-    return max(found, key=lambda each: each.evidence, default=None)
 
 
 def item(line: Line, *, separated: bool = False) -> Phase | None:
