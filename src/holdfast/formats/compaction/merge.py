@@ -55,8 +55,9 @@ def save(project: Records, extract: Extract | None) -> Intent:
     """Merge an extract into its workflow's state file, or create one.
 
     A value is taken over only if it differs from the extract last seen for that file or, without one, if the memory
-    file is newer than the state file. So an old memory file never sets a phase back. A workflow that was completed, or whose file was removed while the extract stayed the same, isn't
-    created again, unless the extract is `new`. Without anything new, nothing is written. Raises StateError.
+    file is newer than the state file. So an old memory file never sets a phase back. A workflow that was completed, or
+    whose file was removed while the extract stayed the same, isn't created again, unless the extract is `new`. Without
+    anything new, nothing is written. Raises StateError.
     """
     first = intend(project, extract)
     if extract is None or first.action in ("buried", "none"):
