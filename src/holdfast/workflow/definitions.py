@@ -5,8 +5,11 @@ Machines of skills and formats without code are such files. They execute nothing
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from holdfast import paths
 from holdfast.errors import ConfigError, HoldfastError, MissingError, TransitionError
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Value = TypeVar("Value")
+Model = TypeVar("Model", bound=BaseModel)
 
 MAX_FILES = 200  # of one folder that are listed
 _MAX_KEPT = 64  # parsed definitions of projects that a process remembers
@@ -72,6 +76,33 @@ class Reader:
         names = tuple(known)
         if unknown := [key for key in data if key not in names]:
             self.fail(f"{where}{unknown[0]} isn't a key of a {self.KIND}; use {', '.join(names)}")
+
+
+def validated(model: type[Model], kind: str, data: Mapping[str, Any], source: str) -> Model:
+    """Return the model of a definition's tables.
+
+    Args:
+        model: what the tables have to be; it forbids extra keys.
+        kind: what the file defines, such as `machine`.
+        data: the tables.
+        source: the file.
+
+    Raises:
+        ConfigError: a key is unknown, missing or has another type. The message names the file and the key.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+    key = re.sub(r"\.(\d+)", lambda number: f"[{int(number[1]) + 1}]", ".".join(map(str, fault["loc"])))
+    message = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "missing":
+        reason = f"{key} is missing"
+    elif fault["type"] == "extra_forbidden":
+        reason = f"{key} isn't a key of a {kind}"
+    else:
+        reason = f"{key}: {message[0].lower()}{message[1:]}" if key else message
+    raise ConfigError(f"{source}: {reason}")
 
 
 def user_folder(kind: str) -> Path:
