@@ -166,5 +166,5 @@ def test_a_former_command_names_what_replaces_it(former: str) -> None:
     error = holdfast(*former.split(), "more", code=2).err
     new = error.split("`")[3].split()[1:]
 
-    assert f"Error: `holdfast {former}` is gone; " in error
+    assert f"Error: `holdfast {former}` is gone: " in error
     assert new[-1] in holdfast(new[0], "--help").out

@@ -6,6 +6,7 @@ import os
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +21,30 @@ from holdfast.process.terminal_text import guarded, nobody_reads
 from holdfast.version import version
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from click.shell_completion import CompletionItem
 
 _PURPOSES = {
-    "Set up": ("install", "uninstall", "doctor", "config", "formats", "demo"),
+    "Set up": ("install", "uninstall", "doctor", "config", "demo"),
     "Keep a workflow": ("start", "next", "done", "update", "cancel", "reopen", "resume"),
-    "See what happens and what happened": ("status", "list", "show", "agents", "watch", "log", "explain", "report"),
-    "Measure": ("cost",),
+    "See what happens and what happened": (
+        "status",
+        "list",
+        "show",
+        "agents",
+        "watch",
+        "log",
+        "explain",
+        "report",
+        "cost",
+    ),
+    "Add your own": ("handlers", "formats"),
     "Export and delete": ("export", "forget"),
-    "Run handlers": ("handlers", "server"),
 }
+_OF_FORMATS = "One format only"
+_UNLISTED = ("server", "dispatch")
+"""Commands that `holdfast --help` leaves out: few people need them by hand."""
 _FORMER = {
     "server status": "use `holdfast server`",
     "server start": "the next event of a session starts a server, and `holdfast server` shows it",
@@ -38,21 +53,45 @@ _FORMER = {
     "config check": "use `holdfast config --check`",
     "config schema": "use `holdfast config --schema`",
 }
-_LAST = "dispatch"
 _REPAIRING = ("doctor", "install")  # these repair a damaged index of formats, or say what to do
 
 
 def commands() -> dict[str, str]:
-    """Return every command's line of help, by name, without importing a command, in the order of `_sections`."""
-    return {name: line for lines in _sections().values() for name, line in lines}
+    """Return every command's line of help, by name, without importing a command."""
+    listed = [name for names in _PURPOSES.values() for name in names]
+    others = [name for name in paths.modules("commands") if name not in listed]
+    return {name: line for name in (*listed, *others, *RECORDS) if (line := help_line(name))}
 
 
 def _sections() -> dict[str, list[tuple[str, str]]]:
-    """Return the names and lines of help by purpose, each other module of `holdfast.commands` under "Others"."""
-    known = {name for names in _PURPOSES.values() for name in names} | {_LAST}
-    others = tuple(name for name in paths.modules("commands") if name not in known)
-    names = _PURPOSES | {"Others": others, "One format only": tuple(RECORDS), "For Claude Code": (_LAST,)}
-    return {purpose: [(name, line) for name in each if (line := help_line(name))] for purpose, each in names.items()}
+    """Return the names and lines of help by purpose, without `_UNLISTED` and groups of formats that nothing here uses.
+
+    Each other module of `holdfast.commands` that is a command stands under "Others".
+    """
+    known = commands()
+    listed = {name for names in _PURPOSES.values() for name in names} | {*_UNLISTED, *RECORDS}
+    sections = _PURPOSES | {"Others": tuple(name for name in known if name not in listed), _OF_FORMATS: _used_here()}
+    return {title: [(name, known[name]) for name in names if name in known] for title, names in sections.items()}
+
+
+def _used_here() -> tuple[str, ...]:
+    """Return the formats that have files in the project here; none if its folder can't be found."""
+    try:
+        root = paths.find_root(None, os.environ, Path.cwd())
+    except (HoldfastError, OSError):
+        return ()
+    return tuple(
+        name for name, record in RECORDS.items() if any(os.path.lexists(root / path) for path in record.PRESENCE)
+    )
+
+
+def _former(words: Sequence[str]) -> str:
+    """Return which command is gone that the words name, and what replaces it; empty if they name none."""
+    gone = dict(_FORMER)
+    for record in RECORDS.values():
+        gone |= dict(each.split(" = ", 1) for each in record.FORMER)
+    names = (" ".join(words[:number]) for number in range(3, 0, -1))
+    return next((f"`holdfast {name}` is gone: {gone[name]}" for name in names if name in gone), "")
 
 
 def help_line(name: str) -> str:
@@ -88,6 +127,9 @@ class LazyGroup(click.Group):
             return None
         try:
             with formats.off_stdout():
+                if name in RECORDS and (find_spec(formats.module(name, "verbs")) or name not in formats.OURS):
+                    group: click.Group = import_module("holdfast.commands.format_verbs").group(name)
+                    return group
                 command: click.Command = import_module(module(name)).command
         except Exception as error:
             if name not in RECORDS or name in formats.OURS:
@@ -105,7 +147,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands' lines of help by purpose, without importing any of them."""
-        width = max(map(len, commands()))
+        width = max(len(name) for lines in _sections().values() for name, _ in lines)
         for purpose, lines in _sections().items():
             if lines:
                 with formatter.section(purpose):
@@ -115,8 +157,8 @@ class LazyGroup(click.Group):
         """Return the commands, with their lines of help, that begin with a text; click would import each of them."""
         from click.shell_completion import CompletionItem
 
-        names = {name: line for name, line in commands().items() if name.startswith(incomplete) and name != _LAST}
-        found = [CompletionItem(name, help=line) for name, line in names.items()]
+        listed = [each for lines in _sections().values() for each in lines]
+        found = [CompletionItem(name, help=line) for name, line in listed if name.startswith(incomplete)]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
@@ -126,8 +168,8 @@ class LazyGroup(click.Group):
 
         Raises UsageError, which says what replaces a former command, or names one that is spelt alike.
         """
-        if instead := _FORMER.get(name := " ".join(args[:2])):
-            raise click.UsageError(f"`holdfast {name}` is gone; {instead}", ctx)
+        if gone := _former(args):
+            raise click.UsageError(gone, ctx)
         if not ctx.resilient_parsing and args and not args[0].startswith("-") and not help_line(args[0]):
             near = get_close_matches(args[0], commands(), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""

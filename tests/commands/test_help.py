@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast import cli
+from holdfast.formats import RECORDS
 from tests.commandline import holdfast
 from tests.tables import each_row
 from tests.test_docs import fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 # Numbers of requirements, names and marks that only the source has.
@@ -40,7 +42,8 @@ def test_the_help_of_a_command_is_for_people(words: tuple[str, ...]) -> None:
     assert not INTERNAL.search(said), INTERNAL.search(said)
     assert max(map(len, said.split("Options:")[0].splitlines())) <= 80
     for name in cli.commands() if not words else ():
-        assert re.search(rf"^  {name} +[A-Z].*\.$", said, re.MULTILINE)
+        listed = re.search(rf"^  {name} +[A-Z].*\.$", said, re.MULTILINE)
+        assert listed or name in ("server", "dispatch", *RECORDS), name
 
 
 @each_row("words", [words for words in commands() if words], ids=" ".join)
@@ -61,7 +64,23 @@ def test_the_commands_stand_by_purpose() -> None:
     said = holdfast("--help").out
     assert "\nKeep a workflow:\n  start " in said
     assert "\nOthers:" not in said
-    assert said.index("\nSet up:") < said.index("\nKeep a workflow:") < said.index("\nFor Claude Code:")
+    assert said.index("\nSet up:") < said.index("\nKeep a workflow:") < said.index("\nExport and delete:")
+
+
+def test_a_formats_commands_are_listed_where_it_is_used(tmp_path: Path) -> None:
+    """They can be run anywhere."""
+    assert "One format only" not in holdfast("--help", root=tmp_path).out
+    (tmp_path / ".workflow").mkdir()
+
+    said = holdfast("--help", root=tmp_path).out
+
+    assert re.search(r"^  wfs +", said, re.MULTILINE)
+    assert not re.search(r"^  skills +", said, re.MULTILINE)
+
+
+def test_a_command_that_is_gone_names_the_one_that_replaces_it() -> None:
+    """Also one of a group."""
+    assert "`holdfast server stop` is gone: use `holdfast server --stop`" in holdfast("server", "stop", code=2).err
 
 
 def test_a_misspelt_command_is_told_the_right_one() -> None:

@@ -20,5 +20,6 @@ SHARED = ""
 REOPENING = "`holdfast log` shows what its file held, and `holdfast log restore N --workflow {id}` puts that back"
 DEFINITIONS = ""
 COMMANDS = ""
+FORMER: tuple[str, ...] = ()
 MODEL_VERBS: tuple[str, ...] = ()
 CHECK = "states"

@@ -2,7 +2,7 @@
 
 NAME = "hybrid"
 RANK = 0
-ADAPTER = "holdfast.formats.hybrid.adapter"
+ADAPTER = "holdfast.formats.hybrid.format"
 AGENTS = True
 UNIT = "phase"
 IN_ORDER = True
@@ -21,5 +21,6 @@ SHARED = ".claude/workflow_state_system.md"
 REOPENING = "`holdfast reopen`"
 DEFINITIONS = ""
 COMMANDS = "Set and reopen phases, and print the to-do list."
+FORMER: tuple[str, ...] = ()
 MODEL_VERBS: tuple[str, ...] = ("hybrid phase", "hybrid todos")
 CHECK = "states"

@@ -26,6 +26,7 @@ SHARED = ".claude"
 REOPENING = "`holdfast reopen`"
 DEFINITIONS = ""
 COMMANDS = "Run a task document: tasks, bounds, learnings, checkpoints."
+FORMER: tuple[str, ...] = ()
 MODEL_VERBS: tuple[str, ...] = tuple(
     f"orchestrator {verb}"
     for verb in ("start", "task", "phase", "supervise", "learn", "checkpoint", "review", "complete", "query", "check")

@@ -20,6 +20,7 @@ SHARED = ""
 REOPENING = "put its file back from .claude/workflow-state/completed, where it stays for a day"
 DEFINITIONS = "machines"
 COMMANDS = "Manage workflows of skills such as /dev and /tdd."
+FORMER: tuple[str, ...] = ()
 MODEL_VERBS: tuple[str, ...] = (
     *(f"skills {verb}" for verb in ("start", "resume", "phase", "step", "task", "tdd", "checkpoint", "pr", "pending")),
     *(f"skills {verb}" for verb in ("block", "unblock", "complete", "check", "machines")),

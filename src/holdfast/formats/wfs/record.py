@@ -24,6 +24,7 @@ SHARED = ".workflow"
 REOPENING = "`holdfast wfs resume {id}`"
 DEFINITIONS = ""
 COMMANDS = "Manage sessions and their tasks."
+FORMER: tuple[str, ...] = ()
 MODEL_VERBS: tuple[str, ...] = (
     *(f"wfs {verb}" for verb in ("start", "list", "active", "switch", "pause", "resume", "complete")),
     *(f"wfs {verb}" for verb in ("check", "todo", "scratch")),
