@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.errors import TransitionError, command_line
 from holdfast.formats.skills import schema
@@ -11,7 +11,7 @@ from holdfast.workflow import values
 from holdfast.workflow.wording import plural, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from holdfast.formats.skills.schema import State
 
@@ -160,7 +160,9 @@ def end(state: State, *, early: bool) -> None:
     left = [id_ for id_, each in state.phases.items() if status_of(each) != "completed"]
     left += [f"task {number}" for number in _open_tasks(state)]
     if not early and (left or not state.phases):
-        said = f"{', '.join(left)} {'is' if len(left) == 1 else 'are'} not completed" if left else "no phases are recorded"
+        said = (
+            f"{', '.join(left)} {'is' if len(left) == 1 else 'are'} not completed" if left else "no phases are recorded"
+        )
         raise TransitionError(f"{said}; `holdfast done --all` ends the workflow as it is")
     state.workflow.update(status="completed", completed_at=state.at)
     state.note("workflow_completed")

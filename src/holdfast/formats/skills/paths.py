@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
@@ -76,3 +77,17 @@ def identity(data: Mapping[str, Any], path: Path) -> str:
     started = clock.parse(values.text(workflow.get("created_at")))
     name = values.text(workflow.get("id")).strip() or path.stem
     return f"{name}@{clock.file_stamp(started)}" if started else name
+
+
+def is_state(data: Mapping[str, Any]) -> bool:
+    """Return whether a file's content is a skill's state."""
+    return isinstance(data.get("workflow"), dict) and isinstance(data.get("state_machine"), dict)
+
+
+def in_project(root: Path, text: str) -> str:
+    """Return a path in the project in one spelling, relative to its root (I004-24); empty for a text that is none."""
+    text = text.strip()
+    if not text or "\n" in text or "\0" in text:
+        return ""
+    whole = os.path.normpath(os.path.join(root, text))  # noqa: PTH118 - pathlib does not normalise
+    return whole.removeprefix(f"{root}/") if whole.startswith(f"{root}/") else ""

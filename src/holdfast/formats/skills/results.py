@@ -87,7 +87,9 @@ def fields(state: State, assignments: Mapping[str, Any]) -> None:
     phase, known = state.phase(state.current), state.rules.stage(state.current).fields
     for key in assignments:
         if key not in known:
-            raise TransitionError(missing(f"field {key!r}", known, "it has none of its own", where=f"{state.current} has"))
+            raise TransitionError(
+                missing(f"field {key!r}", known, "it has none of its own", where=f"{state.current} has")
+            )
     if any(phase.get(key) != value for key, value in assignments.items()):
         phase |= assignments
         state.note("phase_updated", phase=state.current, fields=sorted(assignments))
@@ -118,7 +120,7 @@ def part(state: State, name: str, tests: Tests) -> str:
     return doubt
 
 
-def seen_run(state: State, tests: Tests) -> None:
+def record_seen(state: State, tests: Tests) -> None:
     """Record a test run that the transcript shows. In GREEN, a pass that no failure came before is noted as such.
 
     Outside a task, only a workflow that keeps its test runs records one. What was inferred is marked so in the history.

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import StateError, TransitionError
 from holdfast.files import document
-from holdfast.formats.skills import featurefile, machine, paths
+from holdfast.formats.skills import feature_file, machine, paths
 from holdfast.workflow import names, values
 from holdfast.workflow.wording import count, missing, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import datetime
     from pathlib import Path
 
-    from datetime import datetime
     from holdfast.formats.skills.machine import Machine
 
 VERSION = "1.0"
@@ -280,7 +280,7 @@ class State:
             set_status(found[id_], "pending")
 
     def _is_left(self, names: list[str]) -> bool:
-        """Return whether the first of these phases is completed, and the document's transition didn't begin it again."""
+        """Return whether the first of these phases is completed, and the document didn't begin it again."""
         found = self.phases
         if status_of(found[names[0]]) != "completed" or any(status_of(found[each]) != "pending" for each in names[1:]):
             return False
@@ -297,15 +297,15 @@ class State:
             return "" if listed else "no phases recorded"
         if listed and (current in listed or current not in known.order):
             return ""
-        said = f"the state file doesn't list the phase {quoted(current)}" if listed else "the state file lists no phases"
-        said += f"; they are those of the machine {known.name}"
+        lacks = f"doesn't list the phase {quoted(current)}" if listed else "lists no phases"
+        text = f"the state file {lacks}; they are those of the machine {known.name}"
         own = [listed.pop(each["name"], each) for each in _phases(known)]
         self.machine_state["phases"] = [*own, *listed.values()]
         self.rules = known
-        if known.has_tasks and not self.tasks and (feature := featurefile.read(root, self.key)):
+        if known.has_tasks and not self.tasks and (feature := feature_file.read(root, self.key)):
             self.data["tasks"] = _tasks(feature.boxes)
-            said += f", with {count(len(feature.boxes), 'task')} from the feature file"
-        return said
+            text += f", with {count(len(feature.boxes), 'task')} from the feature file"
+        return text
 
 
 def set_status(entry: dict[str, Any], status: str) -> None:
