@@ -58,7 +58,12 @@ def of_format(project: Workspace, name: str, workflows: Iterable[Workflow]) -> I
     if RECORDS[name].CHECK not in ("", formats.STATES_CHECK):
         return
     yield from (misplaced(each) for each in in_the_way(project, registry.foreign(project, name)))
-    form = registry.get(name)
+    try:
+        form = registry.get(name)
+    except HoldfastError:
+        if name in formats.OURS:
+            raise
+        return  # another package's format that can't be used: it is reported where its files are read
     yield from unsound(workflows, problem if form.deviations == "problem" else notice)
     yield from form.findings(project)
 
@@ -71,10 +76,13 @@ def in_the_way(project: Workspace, foreign: Iterable[Foreign]) -> Iterator[Forei
 
 
 def misplaced(each: Foreign) -> Finding:
-    """Return a notice about another program's file in a format's place."""
+    """Return the finding about a file in a format's place that isn't the format's."""
     if closed := access.remedy(each.path):
         return notice(f"{each.path}: {each.meaning.partition(';')[0]}", closed)
-    return notice(f"{each.path}: {each.meaning}", each.remedy or aside(each.path))
+    if each.field:
+        remedy = f'correct "{each.field}" in {each.path}'
+        return problem(f"{each.path}: {each.meaning}", remedy, path=each.path, field=each.field)
+    return notice(f"{each.path}: {each.meaning}", each.remedy or aside(each.path), path=each.path)
 
 
 def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding]) -> Iterator[Finding]:

@@ -204,6 +204,10 @@ class FileFormat(Format):
             raise SchemaMismatch(path, f"is no place for a file of {self.name}")
         return self.view(project, StateFile(document.parse(path, raw, clock.now().timestamp()), present=raw))
 
+    def wrong_field(self, data: dict[str, Any]) -> str:
+        """Return the field to correct in a content that would be of this format but for that; empty otherwise."""
+        return ""
+
     def blocking(self, project: Records) -> Iterator[Foreign]:
         """Yield other programs' files in the place of the state file, for a format that has only one."""
         for path in self.files(project):
@@ -212,7 +216,10 @@ class FileFormat(Format):
             except SchemaMismatch as error:
                 where = f"so no workflow of the {self.name} format can be kept here while it is there"
                 away = "Move it away, or start workflows with `--format compaction`"
-                yield Foreign(error.path, f"{error.reason}, {where}. {away}", in_the_way=True)
+                field = ""
+                with suppress(StateError):
+                    field = self.wrong_field(self.load(project, path).data)
+                yield Foreign(error.path, f"{error.reason}, {where}. {away}", in_the_way=True, field=field)
             except StateError:
                 pass  # missing or broken, but not another program's
 
