@@ -6,13 +6,12 @@ Machines of skills and formats without code are such files. They execute nothing
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from holdfast import paths
-from holdfast.errors import ConfigError, HoldfastError, MissingError, TransitionError
+from holdfast import formats, paths
+from holdfast.errors import ConfigError, HoldfastError, MissingError, TransitionError, command_line
 from holdfast.files import document, tomlfile, trust
 from holdfast.files.file_memo import Kept
 
@@ -115,6 +114,11 @@ def project_folder(root: Path, kind: str) -> Path:
     return root / ".claude" / kind
 
 
+def trusting(kind: str, name: str) -> str:
+    """Return the command that trusts a project's definition: formats by their names, others with their kind."""
+    return command_line("formats", "trust", name if kind == formats.DESCRIPTIONS else f"{kind}/{name}")
+
+
 def content(root: Path, path: Path) -> bytes:
     """Return the bytes of a project's definition. Raises StateError, also if links lead out of the project."""
     return document.read(path, tomlfile.LIMIT_BYTES, within=root)[0]
@@ -131,7 +135,6 @@ class Library(Generic[Value]):
         kind: str,
         parse: Callable[[str, Mapping[str, Any], str], Value],
         *,
-        trusting: str,
         is_name: Callable[[str], bool],
         shipped: Path | None = None,
     ) -> None:
@@ -140,11 +143,10 @@ class Library(Generic[Value]):
         Args:
             kind: what the folders are called: `machines`, `formats`.
             parse: makes a value of a name, a file's tables and the file's path. Raises ConfigError.
-            trusting: the command that trusts a project's file, without its name.
             is_name: whether a file's name without its ending can name a definition.
             shipped: the folder of those that come with Holdfast.
         """
-        self.kind, self.trusting, self.shipped = kind, trusting, shipped
+        self.kind, self.shipped = kind, shipped
         self._parse, self._is_name = parse, is_name
         self._own = Kept(lambda path: self._parsed(path, tomlfile.load(path)))
         self._theirs: dict[tuple[Path, str], Value] = {}
@@ -168,7 +170,7 @@ class Library(Generic[Value]):
         raw = content(root, path)
         digest = trust.digest(raw)
         if not trust.trusted(root, trust.relative_name(root, path), digest):
-            raise UntrustedError(f"{path} is not trusted; read it, then run `{self.trusting} {path.stem}`")
+            raise UntrustedError(f"{path} is not trusted; read it, then run `{trusting(self.kind, path.stem)}`")
         known = self._theirs.get((path, digest))
         if known is None:
             known = self._parsed(path, tomlfile.parse(path, raw))  # the very bytes that are trusted
@@ -221,17 +223,12 @@ class Library(Generic[Value]):
         return self._parse(path.stem, tables, str(path))
 
 
-def untrusted(root: Path, trusting: Mapping[str, str]) -> list[tuple[Path, str]]:
-    """Return a project's definitions that are not trusted as they are now, each with the command that trusts it.
-
-    Args:
-        root: the project's root.
-        trusting: the command that trusts a definition, without its name, by kind.
-    """
+def untrusted(root: Path) -> list[tuple[Path, str]]:
+    """Return a project's definitions that are not trusted as they are now, each with the command that trusts it."""
     found: list[tuple[Path, str]] = []
-    for kind, command in trusting.items():
+    for kind in formats.definition_kinds():
         there = sorted(project_folder(root, kind).glob("*.toml"))[:MAX_FILES]
-        found += [(each, f"{command} {shlex.quote(each.stem)}") for each in there if not is_trusted(root, each)]
+        found += [(each, trusting(kind, each.stem)) for each in there if not is_trusted(root, each)]
     return found
 
 

@@ -75,7 +75,7 @@ def _move_away(form: FileFormat, project: Records, path: Path) -> str:
         if not workflow.finished or workflow.recovered:  # somebody opened it again
             return ""
         archive.move_away(project, workflow)
-    return f"active/{path.name} is moved to completed/"
+    return f"active/{path.name} is gone; completed/ has it"
 
 
 def _relist(project: Records, unfinished: dict[Path, dict[str, Any]]) -> str:

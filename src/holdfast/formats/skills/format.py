@@ -19,6 +19,7 @@ from holdfast.formats.skills import (
     checks,
     display,
     index,
+    machine,
     moves,
     paths,
     plan,
@@ -54,6 +55,7 @@ class SkillsFormat(FileFormat):
     has_extras = True
     clears_finished = True
     takes_evidence = True
+    definitions = machine.MACHINES
     missing = "the state file is gone: the workflow is finished, or somebody removed it"
 
     def files(self, project: Records) -> list[Path]:
@@ -110,6 +112,14 @@ class SkillsFormat(FileFormat):
         return replace(workflow, warnings=tuple(dict.fromkeys((*notes, *workflow.warnings))))
 
     # Create and replace.
+
+    def start(self, project: Records, start: Start) -> Workflow:
+        """Start a workflow of the skill that is its type, or of phases of its own; nothing begins yet."""
+        workflow = super().start(project, start)
+        feature = plan.plan(project.root, start).feature
+        if not feature or (project.root / feature).exists():
+            return workflow
+        return replace(workflow, warnings=(*workflow.warnings, f"there is no {feature} in the project"))
 
     def location(self, project: Records, start: Start) -> Path:
         """Return the file that a new workflow gets: named after its skill and its key."""
@@ -192,6 +202,12 @@ class SkillsFormat(FileFormat):
     def step(self, workflow: Workflow) -> Step | None:
         """Return what to go on with, in the document's words."""
         return display.step(workflow)
+
+    def signal(self, workflow: Workflow) -> str:
+        """Return the document's line about a completed workflow, with the name of its feature or the task (R004-31)."""
+        key = view.state_of(workflow).key
+        name = key.rstrip("/").rpartition("/")[2].removesuffix(".md") if key.endswith(".md") else key
+        return f"DEV_COMPLETE: {name or workflow.title}"
 
     def brief(self, project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
         """Return a task as its agent gets it, with the part that is due (red, green, refactor); None for a phase."""

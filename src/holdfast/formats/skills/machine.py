@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from holdfast import formats
 from holdfast.errors import HoldfastError, TransitionError
 from holdfast.formats.skills import record
 from holdfast.workflow import definitions
@@ -176,7 +175,6 @@ def initial(value: Any) -> Any:
 MACHINES = definitions.Library(
     record.DEFINITIONS,
     parse,
-    trusting=formats.trusting()[record.DEFINITIONS],
     is_name=is_skill,
     shipped=_SHIPPED,
 )
@@ -196,11 +194,13 @@ def get(root: Path, skill: str) -> Machine:
     if found is not None:
         return found
     if waiting := MACHINES.waiting(root, skill):
-        raise TransitionError(f"{waiting} is not trusted; read it, then run `{MACHINES.trusting} {skill}`")
+        raise TransitionError(
+            f"{waiting} is not trusted; read it, then run `{definitions.trusting(MACHINES.kind, skill)}`"
+        )
     known = sorted({each.name for each in MACHINES.listed(root) if each.value})
     raise TransitionError(
         f"{missing(f'machine {skill!r}', known)}. Describe one in "
-        f"{definitions.user_folder(record.DEFINITIONS) / 'NAME.toml'}, or name its phases with --phase"
+        f"{definitions.user_folder(MACHINES.kind) / 'NAME.toml'}, or name its phases with --phase"
     )
 
 

@@ -33,7 +33,7 @@ FORMER: tuple[str, ...] = (
     "skills check = `holdfast doctor` checks the files",
     "skills repair = `holdfast doctor --fix` repairs the files",
     "skills machines = `holdfast formats list` lists the machines",
-    "skills trust = `holdfast formats trust NAME` trusts a machine",
+    "skills trust = `holdfast formats trust machines/NAME` trusts a machine",
 )
 MODEL_VERBS: tuple[str, ...] = tuple(
     f"skills {verb}" for verb in ("start", "phase", "task", "tdd", "checkpoint", "pending")

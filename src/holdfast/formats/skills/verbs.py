@@ -14,15 +14,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+import click
+
 from holdfast import clock
-from holdfast.errors import HoldfastError, command_line
+from holdfast.errors import HoldfastError
 from holdfast.formats.skills import archive, display, moves, results, view
-from holdfast.formats.skills.format import FORMAT
+from holdfast.formats.skills.format import CORRUPTED, FORMAT
 from holdfast.formats.skills.schema import TASK_ID
 from holdfast.workflow import values, verbs
 from holdfast.workflow.format import Answer
 from holdfast.workflow.model import Start, Workflow  # the commands read the annotations
 from holdfast.workflow.records import Records  # noqa: TC001 - likewise
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,12 +41,16 @@ def start(
     skill: str,
     about: str,
     *,
-    items: Annotated[
-        _Many, "--item", {"metavar": "TEXT"}, "A task. Repeat it. Default: the checkboxes of the feature file."
+    phases: Annotated[
+        _Many,
+        "--phase",
+        {"metavar": "TITLE"},
+        "A task, or a phase of a skill without a machine. Repeat it. Default: the checkboxes of the feature file.",
     ] = (),
     assignments: Annotated[_Many, "--set", {"metavar": "K=V"}, "A context value. V may be JSON."] = (),
+    yes: Annotated[bool, "Continue the unfinished workflow without the question."] = False,
 ) -> Answer:
-    """Show and continue the unfinished workflow of SKILL, or start one.
+    """Show the unfinished workflow of SKILL, or start one.
 
     ABOUT is a feature file, a folder of feature files, or a task. First this
     removes workflows that were finished more than a day ago or that nobody
@@ -52,30 +59,35 @@ def start(
     \b
     Examples:
       holdfast skills start dev features/login.md
+      holdfast skills start dev features/login.md --yes
       holdfast skills start tdd "Add a login method"
     """
     if not about.strip():
         raise HoldfastError("say what it is about: a feature file, a folder of them, or a task")
-    asked = Start(about, kind=skill, phases=tuple((each, "") for each in items), context=values.assigned(assignments))
-    path = FORMAT.location(project, asked)
-    found = {each.path: each for name in (about, path.stem) for each in FORMAT.asked(project, skill, name)}
+    asked = Start(about, kind=skill, phases=tuple((each, "") for each in phases), context=values.assigned(assignments))
+    stem = FORMAT.location(project, asked).stem
+    found = {each.path: each for name in (about, stem) for each in FORMAT.asked(project, skill, name)}
     if len(found) > 1:
-        ids = ", ".join(command_line("claim", each.stem) for each in found)
-        raise HoldfastError(f"several workflows fit; choose one: {ids}")
+        ids = ", ".join(f"{each.path.stem} ({quoted(each.title)})" for each in found.values())
+        raise HoldfastError(f"several workflows fit: {ids}; name one by its id")
     old = [each for each in archive.old_ones(FORMAT, project) if each.path not in found]
     archive.remove(FORMAT, project, old)
-    lines = list(filter(None, [archive.summary(old)]))
+    lines = [*filter(None, [archive.summary(old)]), display.CHECKING]
     workflow = next(iter(found.values()), None)
-    if workflow is not None and not workflow.recovered:
-        state, now = view.state_of(workflow), clock.now()
-        task = "none" if state.current_task is None else state.current_task
-        lines += [display.CHECKING, "", *display.found(project.root, state, now), "", *_branches(project, state)]
-        lines += [display.RESUMING, f"Current phase: {state.current}", f"Current task: {task}"]
-        return Answer("\n".join([*lines, *display.resumed(project.root, state, now)]), workflow)
-    made = verbs.begin(project, started := FORMAT.start(project, asked))
-    lines += [display.CHECKING, display.STARTING, f"Its state is {made.place}."]
-    lines += [f"warning: {each}" for each in started.warnings if each not in made.warnings]
-    return Answer("\n".join(lines), made)
+    if workflow is None or workflow.recovered:
+        made = FORMAT.start(project, asked)
+        begun = verbs.begin(project, made)
+        news = [each for each in made.warnings if each not in begun.warnings]
+        lines += [] if any(each.startswith(CORRUPTED) for each in news) else [display.STARTING]
+        return Answer("\n".join([*lines, *news]), begun)
+    state, now = view.state_of(workflow), clock.now()
+    lines += ["", *display.found(project.root, state, now), "", *_branches(project, state)]
+    if not yes:
+        question = display.question(state)
+        return Answer("\n".join([*lines, question]), data={"shown": lines, "question": question})
+    task = "none" if state.current_task is None else state.current_task
+    lines += [*display.resumed(project.root, state, now), display.RESUMING, f"Current phase: {state.current}"]
+    return Answer("\n".join([*lines, f"Current task: {task}"]), workflow)
 
 
 def phase(
@@ -118,7 +130,7 @@ def phase(
 def task(
     project: Records,
     workflow: Workflow,
-    number: int,
+    number: Annotated[int, click.INT],
     *,
     start: Annotated[bool, "Begin it."] = False,
     done: Annotated[bool, "Complete it."] = False,
@@ -154,7 +166,7 @@ def task(
 def tdd(
     project: Records,
     workflow: Workflow,
-    part: str,
+    part: Annotated[str, click.Choice(PARTS)],
     *,
     file: Annotated[str, {"metavar": "FILE"}, "The file of the test; in green, the file of the code."] = "",
     test_name: Annotated[str, {"metavar": "NAME"}, "The name of the test."] = "",
@@ -163,7 +175,7 @@ def tdd(
     failing: Annotated[_Many, {"metavar": "TEST"}, "A test that fails. Repeat it."] = (),
     passing: Annotated[_Many, {"metavar": "TEST"}, "A test that passes. Repeat it."] = (),
 ) -> Answer:
-    """Go to PART of the test-driven cycle (red, green, refactor, commit), and record its test.
+    """Go to PART of the test-driven cycle, and record its test.
 
     In a /tdd workflow the parts are the phases. In a /dev workflow they are parts
     of the active task.
