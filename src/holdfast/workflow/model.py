@@ -319,10 +319,24 @@ def ordinal(number: int) -> str:
 
 
 class Problem(NamedTuple):
-    """A file that could not be read as the workflow it should be."""
+    """A file that could not be read as the workflow it should be.
+
+    Attributes:
+        path: the file.
+        fault: what is wrong with it.
+        fallback: what is used instead; empty for nothing.
+        remedy: what puts it right, with the command; empty if that isn't known.
+    """
 
     path: Path
-    reason: str
+    fault: str
+    fallback: str = ""
+    remedy: str = ""
+
+    @property
+    def reason(self) -> str:
+        """All of it in one sentence."""
+        return "; ".join(filter(None, (self.fault, self.fallback, self.remedy)))
 
 
 class Foreign(NamedTuple):

@@ -70,7 +70,7 @@ def scan(project: Records, only: Iterable[Path] | None = None) -> tuple[list[Ent
             continue
         entries.append(entry)
         if entry.file.broken:
-            problems.append(Problem(path, entry.file.trouble))
+            problems.append(entry.file.problem)
     entries.sort(key=lambda entry: entry.workflow.path)
     entries.sort(key=lambda entry: (entry.file.document.mtime, _named_at(entry)), reverse=True)
     return entries, sorted(problems, key=lambda problem: problem.path)
