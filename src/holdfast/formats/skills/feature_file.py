@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import StateError
-from holdfast.files import document
+from holdfast.files import access, document
 from holdfast.workflow import scanner
 
 if TYPE_CHECKING:
@@ -56,6 +56,6 @@ def difference(feature: Feature, completed: int, total: int) -> str:
 def in_folder(root: Path, folder: str) -> list[str]:
     """Return the names of the feature files in a folder of the project at `root`, in alphabetical order."""
     place = root / folder
-    if not folder or document.leads_out(place, root):
+    if not folder or not access.is_folder(place) or document.leads_out(place, root):
         return []
     return sorted(each.name for each in place.glob("*.md") if each.is_file())

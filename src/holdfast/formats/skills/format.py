@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError, SchemaMismatch, StateError
+from holdfast.files import access
 from holdfast.files.lock import locked
 from holdfast.formats.skills import (
     archive,
@@ -117,7 +118,7 @@ class SkillsFormat(FileFormat):
         """Start a workflow of the skill that is its type, or of phases of its own; nothing begins yet."""
         workflow = super().start(project, start)
         feature = plan.plan(project.root, start).feature
-        if not feature or (project.root / feature).exists():
+        if not feature or access.is_there(project.root / feature):
             return workflow
         return replace(workflow, warnings=(*workflow.warnings, f"there is no {feature} in the project"))
 

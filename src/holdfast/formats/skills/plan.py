@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import StateError, TransitionError
-from holdfast.files import document
+from holdfast.files import access, document
 from holdfast.formats.skills import feature_file, machine, paths, schema
 from holdfast.workflow import values
 
@@ -59,7 +59,7 @@ def plan(root: Path, start: Start) -> Plan:
         raise TransitionError("a skill's workflow needs a type that is a skill, such as dev, or phases of its own")
     rules = _rules(root, start.kind or paths.OTHER, phases)
     features = feature_file.in_folder(root, start.title)
-    is_feature = bool(features) or start.title.endswith(".md") or (root / start.title).is_dir()
+    is_feature = bool(features) or start.title.endswith(".md") or access.is_folder(root / start.title)
     own = () if rules.key in (schema.FEATURE, schema.TASK) else ((rules.key, start.title),)
     named = (*own, (schema.FEATURE if is_feature else schema.TASK, start.title))
     context: dict[str, Any] = {**dict(named if not own or is_feature else own), **start.context}
@@ -67,7 +67,7 @@ def plan(root: Path, start: Start) -> Plan:
         folder = start.title
         context |= {"folder_mode": True, "folder_path": folder, "folder_features": features}
         context[schema.FEATURE] = f"{folder.rstrip('/')}/{features[0]}"
-    elif (root / start.title).is_dir():
+    elif access.is_folder(root / start.title):
         raise TransitionError(f"{start.title} holds no feature file, which ends in .md")
     feature = values.text(context.get(schema.FEATURE))
     content = feature_file.read(root, feature) if feature else None
