@@ -262,9 +262,9 @@ def test_a_description_is_read_up_to_its_limit(tmp_path: Path, kind: str) -> Non
         folder = definitions.user_folder("machines")
         folder.mkdir(parents=True)
         path = path.rename(folder / "mine.toml")
-    from holdfast.formats.skills import library
+    from holdfast.formats.skills.machine import MACHINES
 
-    found = (catalog.FORMATS if kind == "formats" else library.MACHINES).listed(tmp_path)
+    found = (catalog.FORMATS if kind == "formats" else MACHINES).listed(tmp_path)
 
     assert [(each.value, "larger" in each.reason) for each in found if each.path == path] == [(None, True)]
 
