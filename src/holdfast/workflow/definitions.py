@@ -5,8 +5,7 @@ Machines of skills and formats without code are such files. They execute nothing
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,6 +13,7 @@ from holdfast import formats, paths
 from holdfast.errors import ConfigError, HoldfastError, MissingError, TransitionError, command_line
 from holdfast.files import document, tomlfile, trust
 from holdfast.files.file_memo import Kept
+from holdfast.workflow import lenient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 Model = TypeVar("Model", bound=BaseModel)
+
+_WANTED = {
+    "string_type": "a text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "bool_type": "true or false",
+    "int_type": "a number",
+}
 
 MAX_FILES = 200  # of one folder that are listed
 _MAX_KEPT = 64  # parsed definitions of projects that a process remembers
@@ -48,60 +58,46 @@ class Listed(NamedTuple, Generic[Value]):
     trusted: bool = True
 
 
-class Reader:
-    """Reads values of the right type out of a definition's file; each kind of definition adds its own.
-
-    Args:
-        source: the file, for messages.
-    """
-
-    KIND = "definition"
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-
-    def fail(self, reason: str) -> NoReturn:
-        """Raise ConfigError, which names the file."""
-        raise ConfigError(f"{self._source}: {reason}")
-
-    def only(self, data: Mapping[str, Any], known: Iterable[str], where: str) -> None:
-        """Raise ConfigError for a key that a table doesn't have.
-
-        Args:
-            data: the table.
-            known: its keys.
-            where: what comes before a key in the message, such as `units.`.
-        """
-        names = tuple(known)
-        if unknown := [key for key in data if key not in names]:
-            self.fail(f"{where}{unknown[0]} isn't a key of a {self.KIND}; use {', '.join(names)}")
-
-
-def validated(model: type[Model], kind: str, data: Mapping[str, Any], source: str) -> Model:
+def checked(model: type[Model], data: Mapping[str, Any], source: str, kind: str) -> Model:
     """Return the model of a definition's tables.
 
     Args:
-        model: what the tables have to be; it forbids extra keys.
-        kind: what the file defines, such as `machine`.
+        model: describes the tables.
         data: the tables.
-        source: the file.
+        source: the file, for messages.
+        kind: what the file defines, for messages: `format`, `machine`.
 
     Raises:
-        ConfigError: a key is unknown, missing or has another type. The message names the file and the key.
+        ConfigError: a key is unknown, missing or has a value that doesn't fit; it names file and field.
     """
     try:
         return model.model_validate(data)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
-    key = re.sub(r"\.(\d+)", lambda number: f"[{int(number[1]) + 1}]", ".".join(map(str, fault["loc"])))
-    message = fault["msg"].removeprefix("Value error, ")
-    if fault["type"] == "missing":
-        reason = f"{key} is missing"
-    elif fault["type"] == "extra_forbidden":
-        reason = f"{key} isn't a key of a {kind}"
-    else:
-        reason = f"{key}: {message[0].lower()}{message[1:]}" if key else message
-    raise ConfigError(f"{source}: {reason}")
+        way = [
+            each for each in fault["loc"] if isinstance(each, int) or "[" not in each
+        ]  # without pydantic's own names
+        field, kinds = lenient.name(tuple(way)), fault["type"]
+        if kinds == "extra_forbidden":
+            text = f"{field} isn't a key of a {kind}; use {', '.join(_keys(model, way[:-1]))}"
+        elif kinds == "value_error":
+            text = f"{field}: {fault['ctx']['error']}" if field else str(fault["ctx"]["error"])
+        elif kinds == "missing":
+            text = f"{field} is missing"
+        elif kinds in _WANTED:
+            text = f"{field} must be {_WANTED[kinds]}"
+        else:
+            text = f"{field}: {fault['msg'][:1].lower()}{fault['msg'][1:]}"
+        raise ConfigError(f"{source}: {text}") from error
+
+
+def _keys(model: Any, way: Iterable[str | int]) -> list[str]:
+    """Return the keys of the table that some keys and indexes lead to in a model."""
+    for key in way:
+        if isinstance(key, str):
+            found = model.model_fields[key].annotation
+            model = found if hasattr(found, "model_fields") else get_args(found)[-1]
+    return list(model.model_fields)
 
 
 def user_folder(kind: str) -> Path:

@@ -162,7 +162,7 @@ def fitted(known: Machine | None, skill: str, steps: Mapping[str, Sequence[str]]
 
 def parse(name: str, data: Mapping[str, Any], source: str) -> Machine:
     """Return the machine that a TOML file describes. Raises ConfigError, which names the file and the key."""
-    return definitions.validated(Machine, "machine", {**data, "name": name}, source)
+    return definitions.checked(Machine, {**data, "name": name}, source, "machine")
 
 
 def initial(value: Any) -> Any:
