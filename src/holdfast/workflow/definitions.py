@@ -96,7 +96,7 @@ def _keys(model: Any, way: Iterable[str | int]) -> list[str]:
     for key in way:
         if isinstance(key, str):
             found = model.model_fields[key].annotation
-            model = found if hasattr(found, "model_fields") else get_args(found)[-1]
+            model = next(each for each in (found, *get_args(found)) if hasattr(each, "model_fields"))
     return list(model.model_fields)
 
 
