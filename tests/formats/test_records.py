@@ -82,8 +82,7 @@ def test_a_record_costs_nothing_but_itself(record: Record) -> None:
     assert not [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef))]
     folder = SOURCE / "formats" / record.NAME
     assert bool(record.COMMANDS) == bool([*folder.glob("commands*"), *folder.glob("verbs.py")])
-    for part in ("detector", "outlook"):
-        assert bool(record.SOURCES) == (SOURCE / "formats" / record.NAME / f"{part}.py").is_file()
+    assert bool(record.SOURCES) == (folder / "detector.py").is_file()
 
 
 def naming() -> Iterator[tuple[str, str]]:

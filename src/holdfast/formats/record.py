@@ -56,8 +56,7 @@ class Record(Protocol):
     SOURCES: tuple[str, ...]
     """People's own files that describe workflows.
 
-    The format's `detector` takes these over at events (`workflow.format.Detector`), and its `outlook` says what is in
-    them.
+    The format's `detector` takes these over at events and says what is in them (`workflow.format.Detector`).
     """
     SHARED: str
     """The path that a team may commit, or empty. If that isn't TOP, `workflow.statefile` has git ignore TOP with the

@@ -115,20 +115,20 @@ class Workflow:
     format: str
     id: str
     title: str
-    kind: str
     status: Status
     phases: tuple[Phase, ...]
     current: int | None
     total: int
     phase: str
     phase_status: Status | Literal[""]
-    reading: tuple[str, ...]
-    reminders: tuple[str, ...]
-    context: Mapping[str, Any]
-    created_at: str
     updated_at: str
     path: Path
     raw: bytes
+    kind: str = ""
+    reading: tuple[str, ...] = ()
+    reminders: tuple[str, ...] = ()
+    context: Mapping[str, Any] = field(default_factory=dict)
+    created_at: str = ""
     root: Path | None = None
     origin: Origin = "agent"
     plan_at: str = ""
@@ -148,55 +148,31 @@ class Workflow:
         cls,
         document: Document,
         *,
-        root: Path,
-        recovered: bool,
-        format: str,
-        id: str,
-        title: str,
-        status: Status,
         phases: tuple[Phase, ...],
         current: Phase | None,
-        kind: str = "",
-        reading: tuple[str, ...] = (),
-        reminders: tuple[str, ...] = (),
-        context: Mapping[str, Any] | None = None,
-        created_at: str = "",
         warnings: Iterable[str] = (),
-        due: tuple[str, ...] = (),
-        needs: tuple[str, ...] = (),
-        abandoned: bool = False,
+        **values: Any,
     ) -> Workflow:
         """Return the workflow in a file that holds all its phases. The file says when it was last updated.
 
         Args:
             document: the file, or its last generation.
-            current: the current phase, one of `phases`; None before the first and after the last.
-            root, recovered, …: as in the class.
+            phases: all of its phases.
+            current: the current one of them; None before the first and after the last.
+            warnings: what the model and people must know of it.
+            values: the other attributes of the class that aren't empty.
         """
         return cls(
-            format=format,
-            id=id,
-            title=title,
-            kind=kind,
-            status=status,
             phases=phases,
             current=current.number if current else None,
             total=len(phases),
             phase=current.title if current else "",
             phase_status=current.status if current else "",
-            reading=reading,
-            reminders=reminders,
-            context=context or {},
-            created_at=created_at,
             updated_at=changed(document.data, document.mtime),
             path=document.path,
             raw=document.raw,
-            root=root,
             warnings=tuple(warnings),
-            recovered=recovered,
-            due=due,
-            needs=needs,
-            abandoned=abandoned,
+            **values,
         )
 
     @property
@@ -504,3 +480,23 @@ class Detected(NamedTuple):
     unread: str = ""
     removed: str = ""
     waiting: tuple[str, ...] = ()
+
+
+class DetectionReport(NamedTuple):
+    """What a format sees in people's own files, and what it would save next.
+
+    Attributes:
+        candidates: the files that were looked at: path, method, accepted, reasons, warnings.
+        detected: the workflow that was found (`name`, `current`, `total`, `phase`, `source`, …), or None.
+        action: what the next save would do: created, updated, unchanged, buried, none, or why it can't do anything.
+        path: the state file that it would do that to.
+        saved: the workflow after that; None if nothing would be written.
+        files: the workflow in every state file of the format, older files of the same workflow included.
+    """
+
+    candidates: tuple[Mapping[str, Any], ...] = ()
+    detected: Mapping[str, Any] | None = None
+    action: str = "none"
+    path: Path | None = None
+    saved: Workflow | None = None
+    files: tuple[Workflow, ...] = ()
