@@ -115,7 +115,8 @@ def test_a_projects_format_counts_once_trusted_as_it_is(holdfast_project: Callab
     path = theirs(project.root, "mine")
 
     def used() -> bool:
-        return holdfast("formats", "list", "--json", root=project.root).json[-1]["used"] is True
+        rows = holdfast("formats", "list", "--json", root=project.root).json
+        return [each["used"] for each in rows if each["name"] == "mine"] == [True]
 
     assert TITLE not in holdfast("list", root=project.root).out
     said = holdfast("formats", "list", root=project.root)
