@@ -281,7 +281,7 @@ def by_hybrid(project: HoldfastProject, entries: list[str]) -> None:
 
 
 def by_wfs(project: HoldfastProject, entries: list[str]) -> None:
-    holdfast("wfs", "start", "Book", root=project.root, session=ME)
+    holdfast("start", "Book", "--format", "wfs", root=project.root, session=ME)
     holdfast("wfs", "task", "add", "Write", root=project.root, session=ME)
     (path,) = project.root.glob(".workflow/*/.task/IMPL-1.json")
     data = json.loads(path.read_text())

@@ -78,7 +78,7 @@ EVENTS = {
     "transcript": (*MEMORY, "Stop", "PreToolUse-Bash"),
     "ledger": (*MEMORY, "Stop", "PreToolUse-Agent", "SessionStart-startup", "SessionEnd-other", "SubagentStart"),
     "response": ("PostToolUse-Agent", "PostToolUse-Read"),
-    "tasks": (*MEMORY, "PreToolUse-Agent", "holdfast wfs task next", "holdfast wfs task validate"),
+    "tasks": (*MEMORY, "PreToolUse-Agent", "holdfast wfs task show", "holdfast doctor wfs"),
     **dict.fromkeys(grown.RUN, (*MEMORY, "PreToolUse-Agent", "SubagentStart")),
     "skills": (*MEMORY, "SessionStart-startup"),
     "agents": ("PreToolUse-Agent", "PostToolUse-Agent", "SessionStart-compact", "SessionStart-startup"),

@@ -64,7 +64,8 @@ def of_format(project: Workspace, name: str, workflows: Iterable[Workflow]) -> I
         if name in formats.OURS:
             raise
         return  # another package's format that can't be used: it is reported where its files are read
-    yield from unsound(workflows, problem if form.deviations == "problem" else notice)
+    if not form.reports_all:
+        yield from unsound(workflows, problem if form.deviations == "problem" else notice)
     yield from form.findings(project)
 
 
