@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import clock, formats, paths
+from holdfast import clock, paths
 from holdfast.errors import HoldfastError, LedgerError, command_line
 from holdfast.files import trust
 from holdfast.memory.rows import Conversation, Told
@@ -96,7 +96,7 @@ def untrusted(root: Path) -> list[Message]:
 
     The project's handlers that are not trusted are named by `install.upkeep`.
     """
-    found = definitions.untrusted(root, formats.trusting())
+    found = definitions.untrusted(root)
     lines = [
         f"{quoted(path.relative_to(root).as_posix())} is not trusted as it is now, so it is not used. "
         f"Read it, then run in a terminal: {one_line(command)}"
