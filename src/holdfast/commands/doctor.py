@@ -26,12 +26,9 @@ _WORDS = {"ok": "ok:", "notice": "warning:", "problem": "problem:"}
 _STYLES = {"ok": "green", "notice": "yellow", "problem": "bold red"}
 
 
-_names = click.argument("names", metavar="[CHECK]...", nargs=-1, type=click.Choice(checks.CHECKS))
-
-
 @verb("doctor")
 def command(
-    *names: Annotated[str, _names],
+    *names: Annotated[str, click.Choice(checks.CHECKS), {"metavar": "[NAME]..."}],
     fix: Annotated[bool, "Repair what can be repaired safely, and say what was done."] = False,
     fire: Annotated[bool, "Also run every registered command, in a throw-away home and project."] = False,
     verbose: Annotated[bool, "-v", "List what is all right, too."] = False,

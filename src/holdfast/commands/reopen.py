@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.commands import workflow_commands
-from holdfast.commands.verb import Json, verb
+from holdfast.commands.verb import Json, Other, verb
 from holdfast.errors import HoldfastError
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
@@ -15,7 +15,7 @@ def command(
     project: Workspace,
     name: workflow_commands.PhaseName = None,
     *,
-    workflow_id: workflow_commands.Other = None,
+    workflow_id: Other = None,
     as_json: Json = False,
 ) -> None:
     """Make a completed or failed phase active again: the last one, or the one with this title, id or number.

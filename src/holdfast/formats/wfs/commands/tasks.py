@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.commands import agent_names, options, workflow_commands
+from holdfast.commands import options, workflow_commands
 from holdfast.formats.wfs import check, context, index, store, transitions
 from holdfast.formats.wfs import next as wfs_next
 from holdfast.formats.wfs import steps as wfs_steps
@@ -344,7 +344,7 @@ def _tell(
         lines.append(f"Ready now: {', '.join(map(_named, ready[:5]))}{', …' if len(ready) > 5 else ''}")
     options.say("\n".join([*lines, *(f"warning: {each}" for each in (*notes, *after.notes, *workflow.warnings))]))
     if what == "added":  # by its title, where nobody named one
-        agent_names.tell_unknown(project, filter(None, (each.agent for each in after.tasks)))
+        workflow_commands.warn_of_unknown(project, filter(None, (each.agent for each in after.tasks)))
 
 
 def _named(task: Brief) -> str:
