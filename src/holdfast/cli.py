@@ -6,6 +6,7 @@ import os
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +131,9 @@ class LazyGroup(click.Group):
             return None
         try:
             with formats.off_stdout():
+                if name in RECORDS and (find_spec(formats.module(name, "verbs")) or name not in formats.OURS):
+                    group: click.Group = import_module("holdfast.commands.format_verbs").group(name)
+                    return group
                 command: click.Command = import_module(module(name)).command
         except Exception as error:
             if name not in RECORDS or name in formats.OURS:

@@ -13,7 +13,7 @@ import holdfast
 from holdfast import sessions, workflows
 from holdfast.clients.client import Client
 from holdfast.config import Config
-from holdfast.formats.hybrid.commands import functions
+from holdfast.formats.hybrid import functions
 from holdfast.plugins.context import Context
 from holdfast.project import OpenProject
 from tests.processes import ROOT

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,32 +10,10 @@ import pytest
 from holdfast import checks
 from holdfast.checks import Finding, notice, ok, problem
 from holdfast.errors import StateError
-from holdfast.formats import RECORDS, STATES_CHECK
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import examine
-from tests.tables import each_row
 
 NAMES = [*checks.CHECKS, checks.FIRE]
-
-
-@each_row("name", NAMES)
-def test_each_check_is_a_file_with_one_sentence(name: str) -> None:
-    """One file is all a check needs."""
-    module = import_module(checks.module(name))
-    assert callable(module.findings)
-    said = ast.get_docstring(ast.parse(Path(str(module.__file__)).read_text("utf-8")))
-    assert said
-    assert "\n" not in said
-
-
-def test_every_file_of_the_folder_is_a_check() -> None:
-    """What lies in the folder is run."""
-    folder = Path(checks.__file__).parent
-    files = {f"holdfast.checks.{path.stem}" for path in folder.glob("*.py")} - {"holdfast.checks.__init__"}
-    parts = {f"holdfast.formats.{name}.checks" for name, each in RECORDS.items() if each.CHECK == STATES_CHECK}
-    own = {f"holdfast.formats.{path.parent.name}.checks" for path in folder.parent.glob("formats/*/checks.py")}
-    assert files | own - parts == set(map(checks.module, NAMES))
-    assert parts <= own
 
 
 def broken(error: BaseException) -> SimpleNamespace:

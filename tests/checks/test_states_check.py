@@ -15,7 +15,7 @@ from holdfast import clock, formats
 from holdfast.checks import states
 from holdfast.sessions import conversations, owners
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry
+from holdfast.workflow import findings, registry
 from tests.commandline import holdfast
 from tests.doctoring import examine, healthy, mend, mended_under_lock, obey, only
 from tests.handmade import ME
@@ -313,9 +313,9 @@ def test_what_is_set_aside_replaces_nothing(tmp_path: Path) -> None:
     said = []
     for _ in range(3):
         path.write_text("x")
-        said.append(states.aside(path))
+        said.append(findings.aside(path))
         subprocess.run(shlex.split(said[-1]), check=True)
 
     assert [each.rpartition("file.")[2].strip("'") for each in said] == ["aside", "aside-2", "aside-3"]
     assert len(list(tmp_path.iterdir())) == 3
-    assert states.aside(path) == f"look at {path}"
+    assert findings.aside(path) == f"look at {path}"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.record import Record
-    from holdfast.workflow.adapter import AgentFormat, Format
+    from holdfast.workflow.format import Format
     from holdfast.workflow.model import Status, Workflow
 
 ME = "11111111-1111-4111-8111-111111111111"
@@ -57,8 +57,8 @@ class Kit:
         return registry.get(self.name)
 
     @property
-    def agents(self) -> AgentFormat:
-        return registry.of_agents(self.name)
+    def agents(self) -> Format:
+        return registry.get(self.name)
 
     @property
     def root(self) -> Path:
@@ -322,7 +322,7 @@ def errors(kit: Kit, workflow: Workflow) -> list[str]:
     return [each.error for each in phases.of(kit.project, workflow).phases.values() if each.error]
 
 
-def with_agents(kit: Kit) -> AgentFormat:
+def with_agents(kit: Kit) -> Format:
     """Return the adapter; the test is over where agents work on none of its units."""
     if not kit.record.AGENTS:
         pytest.skip("agents work on none of its units")

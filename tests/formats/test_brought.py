@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
-from holdfast_checkbox import adapter
 
 from holdfast import checks, formats, paths
 from holdfast.errors import HoldfastError
@@ -29,10 +28,9 @@ if TYPE_CHECKING:
 
     from holdfast.checks import Finding
     from holdfast.testing import HoldfastProject
-    from holdfast.workflow.adapter import Format
     from tests.conftest import RunPython
 
-ADAPTER: Format = adapter
+
 TITLE = "Release 1.2"
 STATE = "checklists/release-1-2.md"
 
@@ -125,7 +123,7 @@ def test_a_package_that_is_gone_costs_no_event(project: HoldfastProject, name: s
 
     assert told.faults == []
     assert "Other" in told.context
-    assert f"the format '{name}' (holdfast-{name} 1.0, module holdfast_{name}.adapter) can't be used" in told.stdout
+    assert f"the format '{name}' (holdfast-{name} 1.0, module holdfast_{name}.format) can't be used" in told.stdout
     assert "holdfast doctor" in told.stdout
     with pytest.raises(HoldfastError, match="can't be used"):
         registry.get(name)
@@ -160,7 +158,7 @@ def test_a_package_that_fails_costs_only_its_own(
     assert "Ask first" in told
     said = told if part == "step" else paths.log_file().read_text()
     assert (
-        f"the format '{name}' (holdfast-{name} 1.0, module holdfast_{name}.adapter) can't be used: KeyError: 'oh no'"
+        f"the format '{name}' (holdfast-{name} 1.0, module holdfast_{name}.format) can't be used: KeyError: 'oh no'"
         in said
     )
 
@@ -177,7 +175,7 @@ def test_a_command_names_the_package_that_fails(
 
     result = holdfast("next", root=project.root, session=project.session, code=1)
 
-    assert f"the format '{name}' (holdfast-{name} 1.0, module holdfast_{name}.adapter) can't be used" in result.err
+    assert f"the format '{name}' (holdfast-{name} 1.0, module holdfast_{name}.format) can't be used" in result.err
     assert "Traceback" not in result.err
 
 
@@ -206,7 +204,7 @@ def test_what_a_package_prints_is_no_answer(
     package = brought.lay(tmp_path, "loud")
     for file in package.glob("*.py"):
         file.write_text(f"{file.read_text()}\nprint('hello from {file.stem}')\n")
-    found = package / "adapter.py"
+    found = package / "format.py"
     found.write_text(
         found.read_text().replace(
             "def find(", "def find(project):\n    print('found')\n    return _find(project)\n\n\ndef _find("
@@ -377,7 +375,7 @@ def test_an_index_gives_no_other_package_a_format_of_ours(name: str, run_python:
 
 def test_a_part_that_cannot_be_loaded_costs_only_its_own_format(name: str) -> None:
     """The package has no module of that name; ours would be a fault of Holdfast's, which is raised."""
-    assert list(formats.parts("adapter", [name, *formats.OURS])) == [name, *formats.OURS]
+    assert list(formats.parts("format", [name, *formats.OURS])) == [name, *formats.OURS]
     assert formats.parts("nowhere", [name]) == {}
     with pytest.raises(ModuleNotFoundError):
         formats.parts("nowhere", [name, formats.OURS[0]])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.dispatch.calls import Answer, Caller
-from holdfast.formats.hybrid.commands import functions
+from holdfast.formats.hybrid import functions
 from tests.client_output import assert_acceptable
 
 if TYPE_CHECKING:

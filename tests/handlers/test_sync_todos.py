@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.formats.hybrid.commands import functions
+from holdfast.formats.hybrid import functions
+from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.sessions import conversations, owners, todo_lists
 from holdfast.sessions.workspace import Workspace
 from tests.client_output import assert_acceptable, unfenced

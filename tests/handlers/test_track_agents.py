@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.formats.hybrid.commands import functions
+from holdfast.formats.hybrid import functions
 from holdfast.testing import HoldfastProject
 from holdfast.testkit import recorded
 from tests import processes

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.formats.hybrid.commands import functions
+from holdfast.formats.hybrid import functions
 from tests.commandline import Said, holdfast
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from holdfast.cli import holdfast as program
-from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.sessions import phases
 from holdfast.sessions.workspace import Workspace
 from tests.requirements.document_000 import (

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.formats.hybrid.adapter import generate_markdown
-from holdfast.formats.hybrid.commands.functions import create_workflow_state, get_workflow_state, update_phase_status
+from holdfast.formats.hybrid.functions import create_workflow_state, get_workflow_state, update_phase_status
+from holdfast.formats.hybrid.markdown_view import generate_markdown
 from tests.requirements.document_000 import (
     CREATE,
     DELIVERED,

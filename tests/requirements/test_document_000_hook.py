@@ -9,7 +9,8 @@ import pytest
 
 from holdfast.clients.claude import versions
 from holdfast.clients.claude.matchers import matches, valid
-from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid.format import FORMAT as hybrid
+from holdfast.formats.hybrid.markdown_view import generate_markdown
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import todos
 from tests.requirements.document_000 import (
@@ -95,7 +96,7 @@ def test_the_hook_goes_from_result_to_state_to_view_to_todos(calculator: Calcula
 
     first = calculator.state["phases"][0]
     assert (first["status"], first["deliverables"], first["context_for_next"]) == ("completed", DELIVERED, HANDOVER)
-    assert calculator.view == hybrid.generate_markdown(calculator.state)
+    assert calculator.view == generate_markdown(calculator.state)
     assert f"- [x] Phase 0: {CREATE} → {', '.join(DELIVERED)}" in calculator.view
     fired.assert_advised(f"[x] {CREATE}: completed", f"[>] {TEST}: in_progress")
     assert fired.context.index("is completed") < fired.context.index("in your to-do list")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.formats import WITH_AGENTS
-from holdfast.formats.hybrid.adapter import generate_markdown
+from holdfast.formats.hybrid.markdown_view import generate_markdown
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.model import Start
@@ -97,7 +97,7 @@ REVIEWS = (
 def test_orders_move_a_unit_and_reviews_do_not(name: str, holdfast_project: Callable[..., HoldfastProject]) -> None:
     """An order counts for the unit's own kind of agent if it names no other id; what else mentions the unit doesn't."""
     project = holdfast_project({})
-    records, adapter, numbers = Workspace.open(project.root), registry.of_agents(name), iter(range(1, 1_000))
+    records, adapter, numbers = Workspace.open(project.root), registry.get(name), iter(range(1, 1_000))
     adapter.start(records, Start("Ship the login", phases=UNITS))
 
     def phases() -> tuple[Phase, ...]:

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.errors import TransitionError
-from holdfast.formats.hybrid.adapter import generate_markdown
+from holdfast.formats.hybrid.markdown_view import generate_markdown
 from tests import processes
 from tests.handmade import ME, OTHER
 from tests.requirements.document_000 import (

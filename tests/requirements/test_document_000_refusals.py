@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import HoldfastError, SchemaMismatch, TransitionError
-from holdfast.formats.hybrid.commands import functions
+from holdfast.formats.hybrid import functions
 from tests.requirements.document_000 import CREATE, DELIVERED, HANDOVER, PHASES, STATE, VIEW
 from tests.signals import Agent
 

@@ -12,10 +12,10 @@ import pytest
 
 from holdfast import paths
 from holdfast.errors import TransitionError
-from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.formats.hybrid.commands import functions
+from holdfast.formats.hybrid import functions
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.model import Status
+from tests.hybrid_moves import reopen
 from tests.requirements.document_000 import (
     CREATE,
     DELIVERED,
@@ -296,9 +296,9 @@ def test_a_phase_is_active_when_its_agent_starts_and_ends_with_it(calculator: Ca
     ("way", "refused", "words"),
     [
         (["active"], "pending", "can't go from active to pending"),
-        (["active", "completed"], "pending", "`holdfast hybrid reopen 1` makes it active again"),
-        (["active", "completed"], "active", "`holdfast hybrid reopen 1` makes it active again"),
-        (["active", "completed"], "failed", "`holdfast hybrid reopen 1` makes it active again"),
+        (["active", "completed"], "pending", "`holdfast reopen 1` makes it active again"),
+        (["active", "completed"], "active", "`holdfast reopen 1` makes it active again"),
+        (["active", "completed"], "failed", "`holdfast reopen 1` makes it active again"),
         (["active", "failed"], "pending", "can't go from failed to pending"),
         (["active", "failed"], "completed", 'phase 1 "Create calculator module" failed; retry it with'),
     ],
@@ -349,7 +349,7 @@ def test_whatever_is_tried_at_most_one_phase_is_active(calculator: Calculator) -
         phase, status, advance = f"phase_{dice.randrange(4)}", dice.choice(moves), dice.random() < 0.5
         try:
             if dice.random() < 0.2:
-                hybrid.reopen(Workspace.open(calculator.root), phase)
+                reopen(Workspace.open(calculator.root), phase)
             else:
                 calculator.update(phase, status, advance=advance)
         except TransitionError:

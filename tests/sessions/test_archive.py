@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.sessions import archive, selection
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.formats.compaction import adapter as compaction
-from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.sessions import explain
 from holdfast.workflow import verbs
 from holdfast.workflow.model import Start

@@ -11,12 +11,13 @@ import pytest
 
 from holdfast import clock, log
 from holdfast.formats.compaction import adapter as compaction
-from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.memory.rows import Event
 from holdfast.sessions import phases
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
 from holdfast.workflow.model import Changes, Start, Workflow
+from tests.hybrid_moves import move
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,24 +70,24 @@ def test_history_counts_attempts_and_keeps_the_last_error(project: Workspace, at
     """Each retry is an attempt; the error is that of the last failure until the phase completes; times add up."""
     begun(project)
     at("10:01:00")
-    hybrid.move(project, "phase_0", "failed", error="API Error: 529")
+    move(project, "phase_0", "failed", error="API Error: 529")
     assert (seen(project).attempts, seen(project).error, seen(project).seconds) == (1, "API Error: 529", 60.0)
     at("11:00:00")
-    hybrid.move(project, "phase_0", "active", by="person")
+    move(project, "phase_0", "active", by="person")
     assert (seen(project).attempts, seen(project).error, seen(project).ended_at) == (2, "API Error: 529", None)
     at("11:00:30")
-    hybrid.move(project, "phase_0", "failed", error="timeout")
+    move(project, "phase_0", "failed", error="timeout")
     assert (seen(project).error, seen(project).seconds) == ("timeout", 90.0)
-    hybrid.move(project, "phase_0", "active", by="person")
-    hybrid.move(project, "phase_0", "completed")
+    move(project, "phase_0", "active", by="person")
+    move(project, "phase_0", "completed")
     assert (seen(project).attempts, seen(project).error, seen(project).seconds) == (3, "", 90.0)
 
 
 def test_error_belongs_to_the_phase_that_failed(project: Workspace) -> None:
     """Of two failed phases only the one that failed now gets the text."""
     begun(project)
-    hybrid.move(project, "phase_0", "failed", error="first")
-    hybrid.move(project, "phase_2", "failed", error="second")
+    move(project, "phase_0", "failed", error="first")
+    move(project, "phase_2", "failed", error="second")
     assert (seen(project).error, seen(project, "phase_2").error) == ("first", "second")
 
 
@@ -99,7 +100,7 @@ def test_a_hand_edit_is_counted_before_the_next_move(project: Workspace, at: Cal
         data["phases"][0]["status"] = data["phases"][1]["status"] = "completed"
 
     edited(project, "2026-03-01T10:10:00Z", finish_two)
-    hybrid.move(project, "phase_2", "active")
+    move(project, "phase_2", "active")
     assert seen(project).ended_at == seen(project, "phase_1").ended_at == "2026-03-01T10:10:00.000000Z"
     assert seen(project, "phase_2").started_at == "2026-03-01T12:00:00.000000Z"
 
@@ -119,7 +120,7 @@ def test_phase_set_back_to_pending_ends_its_attempt(project: Workspace, at: Call
     at("10:01:00")
     phases.observe(project, edited(project, clock.stamp(), lambda data: data["phases"][0].update(status="pending")))
     assert (seen(project).attempts, seen(project).seconds, seen(project).error) == (1, 60.0, "")
-    hybrid.move(project, "phase_0", "active")
+    move(project, "phase_0", "active")
     assert (seen(project).attempts, seen(project).ended_at) == (2, None)
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import StateError
-from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.formats.hybrid import view as hybrid_view
-from holdfast.formats.hybrid.commands import functions
+from holdfast.formats.hybrid import functions
+from holdfast.formats.hybrid import markdown_view as hybrid_view
+from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.formats.wfs import places, store
 from holdfast.formats.wfs import transitions as wfs_moves
 from holdfast.formats.wfs import view as wfs_view
@@ -19,6 +19,7 @@ from holdfast.sessions import agents, conversations, owners, phases, progress
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
 from tests.handmade import ME, OTHER
+from tests.hybrid_moves import move
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,7 +134,7 @@ def test_a_second_completion_fills_in_what_is_empty_and_overwrites_nothing(
 ) -> None:
     """I000-8: what the agent wrote at the end of its phase stays; its report says the rest."""
     launch(project)
-    hybrid.move(project, "phase_0", "completed", by="person", **own)
+    move(project, "phase_0", "completed", by="person", **own)
     end(project, words="DELIVERABLES: reported.md\nCONTEXT_FOR_NEXT: reported")
     progress.settle(project, ME)
 
@@ -249,7 +250,7 @@ def test_what_an_agent_brings_counts_though_its_workflow_was_paused_meanwhile(pr
 def test_a_phase_that_somebody_gave_up_stays_so_whatever_its_agent_brings(project: Workspace, state: State) -> None:
     """A retry begins with a launch of its own; the agent's launch is over all the same. The person's reason stands."""
     launch(project)
-    given_up, _ = hybrid.move(project, "phase_0", "failed", by="person", error="It was the wrong way.")
+    given_up = move(project, "phase_0", "failed", by="person", error="It was the wrong way.")
     end(project, state, "DELIVERABLES: late.md")
 
     assert moves(project) == []

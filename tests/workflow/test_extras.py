@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import SchemaMismatch
-from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:

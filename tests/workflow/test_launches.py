@@ -91,7 +91,7 @@ LAUNCHES = _launches()
 def _moved(launch: Launch) -> str | None:
     """Return the id of the unit that the launch moves; a completed unit doesn't move."""
     workflow = launch.workflow
-    phase = registry.of_agents(workflow.format).match_phase(workflow, launch.text, launch.kind)
+    phase = registry.get(workflow.format).match_phase(workflow, launch.text, launch.kind)
     return None if phase is None or phase.status == "completed" else phase.id
 
 

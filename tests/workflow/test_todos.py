@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.workflow import todos
 from holdfast.workflow.model import Start, Workflow
+from tests.hybrid_moves import move
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -22,7 +23,7 @@ def item(content: Any, status: Any, **more: Any) -> dict[str, Any]:
 def test_several_phases_of_one_title_are_matched_in_order(project: Workspace) -> None:
     """survival's trap: the wrong one of two same-named items must not be marked done."""
     hybrid.start(project, Start(title="T", phases=(("Run QA", "a"), ("Fix", "b"), ("Run QA", "a"))))
-    flow = hybrid.move(project, "phase_0", "completed")[0]
+    flow = move(project, "phase_0", "completed")
     given = [item("Run QA", "completed"), item("Run QA", "completed"), item("Run QA", "completed")]
     corrected, titles = todos.correct(given, flow)
     assert [each["status"] for each in corrected] == ["completed", "pending", "completed"]

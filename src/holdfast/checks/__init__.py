@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from holdfast import formats, paths
 from holdfast.errors import HoldfastError
 from holdfast.files import access
 from holdfast.files.redact import redact
 from holdfast.formats import RECORDS
+from holdfast.workflow import registry
+from holdfast.workflow.findings import Finding, notice, ok, problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from holdfast.sessions.workspace import Workspace
-
-Level = Literal["ok", "notice", "problem"]
 
 FIRE = "fire"
 """The check that runs every registered command; it runs only with `--fire`."""
@@ -31,40 +30,17 @@ _FIRST = (
 )
 CHECKS = (*_FIRST, *_OF_FORMATS, *(name for name in paths.modules("checks") if name not in (*_FIRST, FIRE)))
 """The checks in their order: the ones named above, the formats' own, then every other module of this folder."""
+__all__ = ["CHECKS", "FIRE", "UNMENDED", "Finding", "mend", "notice", "ok", "problem", "run"]
+
 UNMENDED = "couldn't be repaired: "
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing a check found.
-
-    Attributes:
-        level: `ok`, `notice` for something that may be intended, or `problem`.
-        text: a sentence that names the file or field.
-        remedy: the command that repairs it, or what to do if no command can.
-        fix: repairs it and returns a sentence that says what was done; None if a person should decide.
-        check: the check's name.
-    """
-
-    level: Level
-    text: str
-    remedy: str = ""
-    fix: Callable[[], str] | None = None
-    check: str = ""
-
-
-ok = partial(Finding, "ok")
-"""Return a finding that all is well."""
-notice = partial(Finding, "notice")
-"""Return a finding that the user should know about, but that may be intended."""
-problem = partial(Finding, "problem")
-"""Return a finding that keeps Holdfast from doing its work."""
-
-
-def module(name: str) -> str:
-    """Return the name of a check's module: in this folder, or in a format's."""
-    own = _OF_FORMATS.get(name)
-    return formats.module(own, "checks") if own else f"holdfast.checks.{name}"
+def _findings(project: Workspace, name: str) -> Iterable[Finding]:
+    """Return what a check finds: a module of this folder, or a format."""
+    if name in _OF_FORMATS:
+        return registry.get(_OF_FORMATS[name]).findings(project)
+    found: Iterable[Finding] = import_module(f"holdfast.checks.{name}").findings(project)
+    return found
 
 
 def run(project: Workspace, names: Iterable[str] = CHECKS) -> Iterator[Finding]:
@@ -76,7 +52,7 @@ def run(project: Workspace, names: Iterable[str] = CHECKS) -> Iterator[Finding]:
         found = list[Finding]()
         try:
             with formats.off_stdout():  # the check of another package's format may print
-                for each in import_module(module(name)).findings(project):
+                for each in _findings(project, name):
                     found.append(replace(each, check=name))
         except (HoldfastError, OSError) as error:
             found.append(problem(f"this couldn't be checked: {error}", _opening(error), check=name))

@@ -6,8 +6,6 @@ import os
 import re
 import shlex
 from functools import partial
-from importlib import import_module
-from itertools import count as count_up
 from typing import TYPE_CHECKING
 
 from holdfast import formats, paths
@@ -18,6 +16,7 @@ from holdfast.files.lock import locked
 from holdfast.formats import RECORDS
 from holdfast.sessions import conversations, owners, rewind
 from holdfast.workflow import places, registry, statefile
+from holdfast.workflow.findings import aside
 from holdfast.workflow.wording import count, quoted, without_remedy
 
 if TYPE_CHECKING:
@@ -45,17 +44,23 @@ def findings(project: Workspace) -> Iterator[Finding]:
         and not _checks_itself(project, each.path)
         and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
     ]
-    for record in RECORDS.values():
-        if record.CHECK == formats.STATES_CHECK:
-            told += import_module(formats.module(record.NAME, "checks")).findings(project)
-        elif not record.CHECK:
-            told += [misplaced(each) for each in in_the_way(project, registry.foreign(project, record.NAME))]
-            told += unsound((each for each in found.workflows if each.format == record.NAME), notice)
+    for name in formats.NAMES:
+        told += of_format(project, name, [each for each in found.workflows if each.format == name])
     told += _stale(project, found)
     told += _left_over(project)
     yield from told
     if not told:
         yield ok(f"{count(len(found.workflows), 'workflow')}, with consistent files")
+
+
+def of_format(project: Workspace, name: str, workflows: Iterable[Workflow]) -> Iterator[Finding]:
+    """Yield what is wrong with the files of one format."""
+    if RECORDS[name].CHECK not in ("", formats.STATES_CHECK):
+        return
+    yield from (misplaced(each) for each in in_the_way(project, registry.foreign(project, name)))
+    form = registry.get(name)
+    yield from unsound(workflows, problem if form.deviations == "problem" else notice)
+    yield from form.findings(project)
 
 
 def in_the_way(project: Workspace, foreign: Iterable[Foreign]) -> Iterator[Foreign]:
@@ -79,14 +84,6 @@ def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding])
             field = _FIELD.match(warning)
             remedy = f'correct "{field[1]}" in {workflow.path}' if field else f"correct {workflow.path}"
             yield level(f"{workflow.path}: {warning}", remedy)
-
-
-def aside(path: Path) -> str:
-    """Return the command that sets a file aside, over none that was set aside before."""
-    if not os.path.lexists(path):
-        return f"look at {path}"
-    names = (path.with_name(f"{path.name}.aside{f'-{number}' if number > 1 else ''}") for number in count_up(1))
-    return shlex.join(["mv", str(path), str(next(each for each in names if not os.path.lexists(each)))])
 
 
 def _checks_itself(project: Workspace, path: Path) -> bool:

@@ -12,10 +12,11 @@ from holdfast.commands import definition_trust, options
 from holdfast.commands.verb import InProject, Json, ListGroup, Yes, verb
 from holdfast.errors import HoldfastError, StateError, because, command_line
 from holdfast.files import atomic, trust
-from holdfast.formats.described import catalog, store, view
+from holdfast.formats.described import catalog, view
 from holdfast.formats.described.description import NAME
+from holdfast.formats.described.format import DescribedFormat
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import definitions, registry, statefile, wording
+from holdfast.workflow import definitions, statefile, wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,15 +191,16 @@ def _checked(project: Workspace, each: Listed[Description]) -> dict[str, Any]:
     if each.value is None:
         return row | {"reason": _to_trust(each) if not each.trusted else each.reason}
     rules = each.value
-    found = registry.get(rules.name).find(project)
+    form = DescribedFormat(rules)
+    found = form.find(project)
     known = {str(one.path) for one in found.workflows}
     troubled = {str(one.path): one.reason for one in found.problems}
     left = [{"path": path, "reason": reason} for path, reason in troubled.items()]
     nothing = f"nothing at {rules.units} has a title or a known status"
-    others = (path for path in store.files(project, rules) if path.is_file())
+    others = (path for path in form.files(project) if path.is_file())
     left += [{"path": str(path), "reason": nothing} for path in others if str(path) not in known | troubled.keys()]
     taken = "another format keeps it, or no description may name it"
-    theirs = (path for path in store.files(project, rules, theirs=True) if path.is_file())
+    theirs = (path for path in form.files(project, theirs=True) if path.is_file())
     left += [{"path": str(path), "reason": taken} for path in theirs]
     keeps = [
         *(name for name in view.KEPT if name in rules.workflow),

@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import redirect_stdout
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from holdfast import paths
 from holdfast.formats.record import completed, listed, packages
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from holdfast.formats.record import Record
-
-    class SupportsPart(Protocol):
-        """The part of a format without code: its `adapter`."""
-
-        def __getitem__(self, part: str) -> Any:
-            """Return a part."""
-
 
 INDEX_LIMIT_BYTES = 1024 * 1024
 DESCRIPTIONS = "formats"
@@ -76,11 +69,11 @@ RECORDS.update(brought())
 NAMES = tuple(RECORDS)
 WITH_AGENTS = tuple(name for name, record in RECORDS.items() if record.AGENTS)
 """The formats whose units agents work on."""
-DESCRIBED: dict[str, SupportsPart] = {}
-"""The formats of the open project that are described without code, by name, each with its parts by theirs."""
+DESCRIBED: dict[str, Any] = {}
+"""The formats of the open project that are described without code (`workflow.format.Format`), by name."""
 
 
-def describe(records: Mapping[str, Record], made: Mapping[str, SupportsPart]) -> None:
+def describe(records: Mapping[str, Record], made: Mapping[str, Any]) -> None:
     """Make formats without code known, in place of those that were known before."""
     global NAMES, WITH_AGENTS
     for name in DESCRIBED:
@@ -113,9 +106,6 @@ def parts(part: str, names: Iterable[str]) -> dict[str, ModuleType]:
     """Import a module of each of these formats and return the modules by format. Broken packages are left out."""
     found = {}
     for name in names:
-        if name in DESCRIBED:
-            found[name] = DESCRIBED[name][part]
-            continue
         try:
             with off_stdout():
                 found[name] = import_module(module(name, part))

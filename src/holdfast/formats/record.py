@@ -22,9 +22,9 @@ class Record(Protocol):
     """Its place among the formats, from 0; a new one takes the next free number. The lower rank wins if nothing else
     decides."""
     ADAPTER: str
-    """The module that reads and writes its files (`workflow.adapter.Format`). Loads only if a PRESENCE path exists."""
+    """The module that reads and writes its files (`workflow.format.Format`). Loads only if a PRESENCE path exists."""
     AGENTS: bool
-    """Whether agents work on its units (`workflow.adapter.AgentFormat`), which then move as agents finish."""
+    """Whether agents work on its units (`workflow.format.Format`), which then move as agents finish."""
     UNIT: str
     """The word for one step of a workflow: phase, task."""
     IN_ORDER: bool
@@ -56,7 +56,7 @@ class Record(Protocol):
     SOURCES: tuple[str, ...]
     """People's own files that describe workflows.
 
-    The format's `detector` takes these over at events (`workflow.adapter.Detector`), and its `outlook` says what is in
+    The format's `detector` takes these over at events (`workflow.format.Detector`), and its `outlook` says what is in
     them.
     """
     SHARED: str

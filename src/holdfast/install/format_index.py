@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast import formats, paths
 from holdfast.files import atomic
 from holdfast.formats.record import Record, completed, listed, misshapen
+from holdfast.workflow.format import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 GROUP = "holdfast.formats"
 """The entry point group in which a package names the module of its format's record."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_FUNCTIONS = ("find", "candidates", "start", "change", "parsed", "restore", "written")
-_OF_AGENTS = ("match_phase", "judge", "brief")
 
 
 class Brought(NamedTuple):
@@ -106,23 +105,21 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
         yield f"its record calls it {record.NAME!r}; a name has small letters, digits, - and _"
     if name in formats.OURS or name in paths.modules("commands"):
         yield "Holdfast has a format or command of this name"
-    if record.CHECK in (formats.STATES_CHECK, *paths.modules("checks")):
-        yield f"Holdfast has a check {record.CHECK!r} of its own"
     if not record.PRESENCE or not record.STATES:
         yield "its record names no file"
     package = record.ADAPTER.rpartition(".")[0]
-    for asked, module, functions in (
-        (True, record.ADAPTER, _FUNCTIONS),
-        (record.AGENTS, record.ADAPTER, _OF_AGENTS),
+    for asked, module, names in (
+        (True, record.ADAPTER, ("FORMAT",)),
         (record.SOURCES, f"{package}.detector", ("save", "skipped", "waiting")),
         (record.SOURCES, f"{package}.outlook", ("outlook", "looked_at")),
-        (record.COMMANDS, f"{package}.commands", ("command",)),
-        (record.CHECK, f"{package}.checks", ("look",)),
+        (record.COMMANDS, f"{package}.verbs", ("VERBS",)),
     ):
         try:
             loaded = import_module(module) if asked else None
         except Exception as error:  # noqa: BLE001 - a foreign package may raise anything
             yield f"its module {module!r} can't be loaded ({' '.join(f'{type(error).__name__}: {error}'.split())})"
             continue
-        if missing := [each for each in functions if asked and not callable(getattr(loaded, each, None))]:
-            yield f"{module} has no function {missing[0]}"
+        if missing := [each for each in names if asked and not hasattr(loaded, each)]:
+            yield f"{module} has no {missing[0]}"
+        elif module == record.ADAPTER and not isinstance(getattr(loaded, "FORMAT", None), Format):
+            yield f"{module}.FORMAT is no instance of holdfast.workflow.format.Format"

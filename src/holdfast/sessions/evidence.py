@@ -35,9 +35,9 @@ def take_evidence(event: Event, context: Context) -> list[Message]:
         return []
     work = [*project.transcripts.work(event.transcript_path or ""), *_now(event)]
     told: list[Message] = []
-    for adapter, workflow in found:
+    for workflow in found:
         try:
-            said = adapter.evidence(project, workflow, work)
+            said = registry.get(workflow.format).record_evidence(project, workflow, work)
         except HoldfastError as error:
             context.log(f"{workflow.place}: its evidence wasn't taken: {error}", level="warning")
             continue

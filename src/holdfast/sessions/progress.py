@@ -11,7 +11,6 @@ from holdfast.memory.rows import CUT_OFF
 from holdfast.sessions import agent_results, agents, conversations, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import assignments, registry, verbs
-from holdfast.workflow.adapter import CreditsWork, ListsOverseers, able
 from holdfast.workflow.model import AgentWork
 
 if TYPE_CHECKING:
@@ -263,7 +262,7 @@ def _meant_of(
     project: OpenProject, conversation: str, workflow: Workflow, text: str, agent: str, begun: bool
 ) -> Phase | None:
     """Return the phase an agent is launched for, if a launch may still move it, or at least the agent's end."""
-    phase = registry.of_agents(workflow.format).match_phase(workflow, text, agent)
+    phase = registry.get(workflow.format).match_phase(workflow, text, agent)
     if phase and phase.status == "completed" and (workflow.finished or not begun):
         return None
     busy = {(each.workflow, each.phase) for each in at_work(project, conversation)} if phase else ()
@@ -311,22 +310,19 @@ def _apply(project: OpenProject, conversation: str, due: Agent) -> Moved | None:
 def _joined(project: OpenProject, workflows: Sequence[Workflow], text: str, agent: str) -> Workflow | None:
     """Return the first workflow that lists an agent which was launched for none of its phases; None for none."""
     for workflow in workflows:
-        keeper = registry.of_agents(workflow.format)
-        if able(keeper, ListsOverseers):
-            with suppress(HoldfastError):  # an agent that isn't listed works all the same
-                if keeper.joined(Workspace.of(project), workflow, text, agent):
-                    return workflow
+        with suppress(HoldfastError):  # an agent that isn't listed works all the same
+            if registry.get(workflow.format).register_overseer(Workspace.of(project), workflow, text, agent):
+                return workflow
     return None
 
 
 def _left(project: OpenProject, conversation: str, due: Agent) -> None:
     """Tell a workflow that an agent which it lists for none of its phases has ended."""
     for workflow in _all_mine(project, conversation, paused=True):
-        keeper = registry.of_agents(workflow.format)
-        if workflow.key == due.workflow and able(keeper, ListsOverseers):
-            text = _text(due.description, due.prompt)
-            with suppress(HoldfastError):  # what is wrong with the state is told elsewhere; `agents prune` removes it
-                keeper.left(Workspace.of(project), workflow, text, due.agent_type)
+        if workflow.key == due.workflow:
+            text, keeper = _text(due.description, due.prompt), registry.get(workflow.format)
+            with suppress(HoldfastError):  # what is wrong with the state is told elsewhere; `doctor --fix` removes it
+                keeper.unregister_overseer(Workspace.of(project), workflow, text, due.agent_type)
 
 
 def _is_unreadable(project: OpenProject, key: str) -> bool:
@@ -356,8 +352,8 @@ def _finish(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) 
 
 def _credit(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) -> None:
     """Tell the format what an agent did, if it keeps that and the transcript is known."""
-    keeper = registry.of_agents(workflow.format)
-    if not due.transcript or not able(keeper, CreditsWork):
+    keeper = registry.get(workflow.format)
+    if not due.transcript or not keeper.credits_work:
         return
     read = project.transcripts
     spent = read.usage(due.transcript, due.since)  # first: it waits for the agent's last lines
@@ -370,7 +366,7 @@ def _credit(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) 
 
 def _judge(project: OpenProject, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
     """Move a phase. A refused move is reported, with the workflow as it is."""
-    keeper, unwritten = registry.of_agents(workflow.format), False
+    keeper, unwritten = registry.get(workflow.format), False
     try:
         workflow, changed, remark, notes = keeper.judge(Workspace.of(project), workflow, phase_id, status, words)
     except HoldfastError as error:

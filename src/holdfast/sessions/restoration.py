@@ -73,7 +73,7 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
     context.log(f"restored the task of {launch.agent_type} ({agent})", session=event.session_id)
     told = (launch.agent_type, launch.description, launch.prompt, workflow, phase)
-    brief = registry.of_agents(workflow.format).brief(project, workflow, phase) if workflow and phase else None
+    brief = registry.get(workflow.format).brief(project, workflow, phase) if workflow and phase else None
     return [Message(briefs.given_back(*told, root=context.root, brief=brief), must_keep=True)]
 
 
@@ -118,7 +118,7 @@ def _compacted(event: Event, context: Context, workflow: Workflow) -> Workflow:
     if workflow.finished or workflow.recovered or getattr(event, "source", "") != "compact":
         return workflow
     try:
-        return registry.compacted(Workspace.of(context.project), workflow)
+        return registry.get(workflow.format).compacted(Workspace.of(context.project), workflow)
     except HoldfastError as error:
         context.log(f"{workflow.place}: the compaction wasn't recorded: {error}", level="warning")
         return workflow

@@ -13,17 +13,7 @@ from holdfast import formats, log
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.workflow import manyfiles, wording
-from holdfast.workflow.adapter import (
-    ClearsFinished,
-    FindsByKey,
-    FindsForeignFiles,
-    KnowsCommands,
-    RecordsCompactions,
-    StoresNotes,
-    TakesEvidence,
-    WordsSteps,
-    able,
-)
+from holdfast.workflow.format import Format
 from holdfast.workflow.model import Foreign, Found, Problem
 
 if TYPE_CHECKING:
@@ -31,15 +21,16 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-    from holdfast.workflow.adapter import AgentFormat, Detector, Format
-    from holdfast.workflow.model import Changes, Step, Workflow
+    from holdfast.workflow.findings import Finding
+    from holdfast.workflow.format import Detector
+    from holdfast.workflow.model import Changes, Workflow
     from holdfast.workflow.records import Records
 
 Value = TypeVar("Value")
 
 
 def get(name: str) -> Format:
-    """Return a format's adapter.
+    """Return a format.
 
     Raises HoldfastError for an unknown name, and for another package's format that can't be loaded. Whatever fails in
     such a format is a HoldfastError that names the package.
@@ -47,43 +38,20 @@ def get(name: str) -> Format:
     if name not in RECORDS:
         raise HoldfastError(f"there is no format {name!r}; the formats are {', '.join(sorted(RECORDS))}")
     if name in formats.OURS:
-        return cast("Format", import_module(RECORDS[name].ADAPTER))
+        return _format(import_module(RECORDS[name].ADAPTER))
     if name in formats.DESCRIBED:
-        return cast("Format", formats.DESCRIBED[name]["adapter"])
-    return cast("Format", _Brought(name, _called(name, import_module, RECORDS[name].ADAPTER)))
+        return cast("Format", formats.DESCRIBED[name])
+    return cast("Format", _Brought(name, _format(_called(name, import_module, RECORDS[name].ADAPTER))))
 
 
 def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
     """Return changes with a note on the workflow's current phase, where its format keeps notes."""
-    adapter = get(workflow.format)
-    return adapter.noted(workflow, changes, note) if able(adapter, StoresNotes) else changes.with_note(workflow, note)
-
-
-def own_step(workflow: Workflow) -> Callable[[Workflow], Step | None] | None:
-    """Return the function with which a workflow's format words its next step; None if it leaves that to the verbs."""
-    adapter = get(workflow.format)
-    return adapter.step if able(adapter, WordsSteps) else None
+    return get(workflow.format).noted(workflow, changes, note)
 
 
 def reopening(workflow: Workflow) -> str:
     """Say what to do to open a workflow again that is over."""
     return RECORDS[workflow.format].REOPENING.replace("{id}", workflow.id)
-
-
-def clears_finished(workflow: Workflow) -> bool:
-    """Return whether the file of a finished workflow goes away, so that `done` finishes what a hand or crash left."""
-    return able(get(workflow.format), ClearsFinished)
-
-
-def compacted(project: Records, workflow: Workflow) -> Workflow:
-    """Record in a workflow that its session was compacted, if its format records that; return it as it is now."""
-    adapter = get(workflow.format)
-    return adapter.compacted(project, workflow) if able(adapter, RecordsCompactions) else workflow
-
-
-def of_agents(name: str) -> AgentFormat:
-    """Return the adapter of a format whose units agents work on."""
-    return cast("AgentFormat", get(name))
 
 
 def detected(ask: Callable[[Detector], Value]) -> Iterator[Value]:
@@ -113,9 +81,10 @@ def agents_work_on(project: Records, session: str, *, own: bool = False) -> list
     return list(_searched(project, project.lately(session), names).workflows)
 
 
-def any_able(project: Records, ability: Callable[..., object]) -> bool:
-    """Return whether agents work on the units of a present format that has an optional ability."""
-    return any(RECORDS[name].AGENTS and able(_usable(name), ability) for name in _present(project))
+def any_with(project: Records, ability: str) -> bool:
+    """Return whether agents work on the units of a present format that has an ability, such as `locks_files`."""
+    usable = (_usable(name) for name in _present(project) if RECORDS[name].AGENTS)
+    return any(each is not None and getattr(each, ability) for each in usable)
 
 
 def all_found(project: Records) -> Found:
@@ -151,7 +120,7 @@ def _searched(project: Records, keys: Collection[str], names: Sequence[str]) -> 
         found = [_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in names]
         cut = manyfiles.out_of_time()
     if cut and keys:
-        found += [_read(project, name, keys) for name in names if able(_usable(name), FindsByKey)]
+        found += [_read(project, name, keys) for name in names]
     return replace(_together(found), cut=cut)
 
 
@@ -160,8 +129,7 @@ def foreign(project: Records, *names: str) -> list[Foreign]:
     found = list[Foreign]()
     for name in names or RECORDS:
         with suppress(*(() if name in formats.OURS else (Exception,))):  # its problem is reported elsewhere
-            adapter = get(name)
-            found += adapter.foreign(project) if able(adapter, FindsForeignFiles) else ()
+            found += get(name).foreign(project)
     return found
 
 
@@ -177,19 +145,15 @@ def asked(project: Records, command: str, argument: str) -> list[Workflow]:
     found: list[Workflow] = []
     for name in _present(project):
         with suppress(*(() if name in formats.OURS else (Exception,))):  # its problem is reported elsewhere
-            adapter = get(name)
-            found += adapter.asked(project, command, argument) if able(adapter, KnowsCommands) else ()
+            found += get(name).asked(project, command, argument)
     return found
 
 
-def taking_evidence(project: Records, session: str) -> list[tuple[TakesEvidence, Workflow]]:
-    """Return the unfinished workflows that a session owns and that take evidence, each with its adapter."""
-    takers: dict[str, TakesEvidence] = {}
-    for name in _present(project):
-        if able(adapter := _usable(name), TakesEvidence):
-            takers[name] = adapter
-    mine = owned(project, session, takers) if takers else []
-    return [(takers[each.format], each) for each in mine if each.resumable]
+def taking_evidence(project: Records, session: str) -> list[Workflow]:
+    """Return the unfinished workflows that a session owns and whose formats take evidence."""
+    names = [name for name in _present(project) if (each := _usable(name)) is not None and each.takes_evidence]
+    mine = owned(project, session, names) if names else []
+    return [each for each in mine if each.resumable]
 
 
 def owned(project: Records, session: str, names: Iterable[str] | None = None) -> list[Workflow]:
@@ -212,11 +176,7 @@ def owned(project: Records, session: str, names: Iterable[str] | None = None) ->
 
 def _read(project: Records, name: str, keys: Collection[str]) -> Found:
     """Return a format's workflows with these keys, and others only if the format can't be read without them."""
-
-    def read(adapter: Format) -> Found:
-        return (adapter.with_keys if able(adapter, FindsByKey) else adapter.candidates)(project, keys)
-
-    return _asked(project, name, read)
+    return _asked(project, name, lambda each: each.with_keys(project, keys))
 
 
 def _present(project: Records) -> list[str]:
@@ -248,25 +208,48 @@ def _asked(project: Records, name: str, ask: Callable[[Format], Found]) -> Found
     return found
 
 
-class _Lacking(HoldfastError, AttributeError):
-    """A module of another package lacks something. An AttributeError too, for those who ask for optional abilities."""
+def _format(module: ModuleType) -> Format:
+    """Return the format of a module."""
+    found = getattr(module, "FORMAT", None)
+    if isinstance(found, Format):
+        return found
+    return _Functions(module)
+
+
+class _Functions(Format):
+    """A format whose functions stand in a module of their own, until it is a class."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.name = module.NAME
+        renamed = {"CLEARS_FINISHED": "clears_finished", "evidence": "record_evidence", "held": "hold"}
+        renamed |= {"joined": "register_overseer", "left": "unregister_overseer"}
+        for each in dir(module):
+            if hasattr(Format, renamed.get(each, each)) and not each.startswith("_"):
+                setattr(self, renamed.get(each, each), getattr(module, each))
+        self.takes_evidence, self.holds_launches = hasattr(module, "evidence"), hasattr(module, "held")
+        self.locks_files, self.credits_work = hasattr(module, "lock"), hasattr(module, "credit")
+        self.module = module
+
+    def findings(self, project: Records) -> Iterable[Finding]:
+        """Yield what its module `checks` finds."""
+        if not RECORDS[self.name].CHECK:
+            return ()
+        return cast("Iterable[Finding]", import_module(formats.module(self.name, "checks")).findings(project))
 
 
 class _Brought:
-    """A module of another package, whose functions are called by `_called`."""
+    """A format or detector of another package, whose functions are called by `_called`."""
 
-    def __init__(self, name: str, module: ModuleType) -> None:
+    def __init__(self, name: str, part: object) -> None:
         self._name = name
-        self._module = module
-        # From Python 3.12 on, `isinstance` with an optional ability doesn't ask `__getattr__`.
-        self.__dict__.update({each: getattr(self, each) for each in vars(module) if not each.startswith("_")})
+        self._part = part
 
     def __getattr__(self, attribute: str) -> Any:
         try:
-            given = getattr(self._module, attribute)
+            value = getattr(self._part, attribute)
         except AttributeError as error:
-            raise _Lacking(_unusable(self._name, error)) from error
-        return partial(_called, self._name, given) if callable(given) else given
+            raise HoldfastError(_unusable(self._name, error)) from error
+        return partial(_called, self._name, value) if callable(value) else value
 
 
 def _called(name: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

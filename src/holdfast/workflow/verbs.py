@@ -70,8 +70,8 @@ def step(workflow: Workflow) -> Step | None:
 
     The prompt's context is what the phase before hands over; the first phase has none (I000-4).
     """
-    if own := registry.own_step(workflow):
-        return own(workflow)
+    if own := registry.get(workflow.format).step(workflow):
+        return own
     phase = due(workflow)
     if phase is None:
         return None
@@ -182,7 +182,7 @@ def done(
         TransitionError: the workflow is over, nothing is due, or the format refuses.
         StateError: the state can't be read or written.
     """
-    if workflow.finished and not registry.clears_finished(workflow):
+    if workflow.finished and not registry.get(workflow.format).clears_finished:
         how = registry.reopening(workflow)
         raise TransitionError(f"{quoted(workflow.title)} is {workflow.word}. To open it again: {how}")
     if phase is None and workflow.phase_status == "completed" and not (everything or workflow.finished):

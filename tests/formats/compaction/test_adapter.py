@@ -19,13 +19,10 @@ from holdfast.workflow.model import Start, Workflow
 if TYPE_CHECKING:
     from holdfast.formats.record import Record
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.adapter import FindsForeignFiles, Format
     from tests.workflow.conftest import Put
 
 # mypy holds them to what a format has to offer.
 RECORD: Record = record
-ADAPTER: Format = compaction
-LOOKING: FindsForeignFiles = compaction
 FOLDER = "untracked/workflow-state"
 NAMED = (("Design", ""), ("Build", "coder"), ("Test", ""))
 

@@ -114,7 +114,7 @@ def test_an_agents_failure_blocks_where_no_word_says_failed(tmp_path: Path) -> N
     project, path = laid(tmp_path, data("doing", "todo"), RULES.replace("failed =", "blocked ="))
     (found,) = registry.get("mine").find(project).workflows
 
-    judged = registry.of_agents("mine").judge(project, found, "step_1", "failed", "No key")
+    judged = registry.get("mine").judge(project, found, "step_1", "failed", "No key")
 
     assert (judged.changed, judged.workflow.phases[0].status) == (True, "blocked")
     with pytest.raises(TransitionError, match="holdfast update --phase 1 --status active"):
@@ -130,7 +130,7 @@ def test_an_agent_hands_over_what_nobody_noted_yet(tmp_path: Path, noted: str) -
     project, path = laid(tmp_path, content)
     (found,) = registry.get("mine").find(project).workflows
 
-    now = registry.of_agents("mine").judge(project, found, "step_1", "completed", "v1.2 is tagged").workflow
+    now = registry.get("mine").judge(project, found, "step_1", "completed", "v1.2 is tagged").workflow
 
     assert json.loads(path.read_text())["tasks"][0]["notes"] == (noted or "v1.2 is tagged")
     step = verbs.step(now)

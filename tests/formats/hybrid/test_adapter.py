@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import log
-from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.formats.hybrid import record
+from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.workflow.model import Start, Workflow
+from tests.hybrid_moves import move
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.record import Record
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.adapter import AgentFormat, FindsForeignFiles
     from tests.workflow.conftest import Put
 
 # mypy holds them to what a format has to offer.
 RECORD: Record = record
-ADAPTER: AgentFormat = hybrid
-LOOKING: FindsForeignFiles = hybrid
 STATE = ".claude/state/workflow.json"
 VIEW = ".claude/workflow_state_system.md"
 PHASES = (("Plan it", "planner"), ("Build it", "coder"), ("Test it", "tester"))
@@ -35,7 +33,7 @@ def workflow(project: Workspace) -> Workflow:
 
 
 def moved(project: Workspace, phase: str, status: Any, **more: Any) -> Workflow:
-    return hybrid.move(project, phase, status, **more)[0]
+    return move(project, phase, status, **more)
 
 
 def test_a_foreign_view_is_not_overwritten(project: Workspace, put: Put) -> None:

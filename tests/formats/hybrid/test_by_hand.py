@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from holdfast import log
-from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.sessions import owners
 from holdfast.workflow.model import Start
 from tests.handmade import ME

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import TransitionError
-from holdfast.formats.hybrid.commands import functions
+from holdfast.formats.hybrid import functions
 from holdfast.memory.rows import Task
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast

@@ -22,12 +22,10 @@ if TYPE_CHECKING:
 
     from holdfast.formats.record import Record
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.adapter import AgentFormat
     from holdfast.workflow.model import Workflow
 
 # mypy holds them to what a format has to offer.
 RECORD: Record = record
-ADAPTER: AgentFormat = skills
 KEY = "features/auth/user-login.md"
 
 

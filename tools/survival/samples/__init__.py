@@ -99,4 +99,4 @@ def described_formats() -> list[str]:
 
 
 def _rules(name: str) -> Description:
-    return cast("Description", formats.DESCRIBED[name]["adapter"].rules)
+    return cast("Description", formats.DESCRIBED[name].rules)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from holdfast.formats.described import edits, fields, store, view
+from holdfast.formats.described import edits, fields, view
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Sample:
             reminders=tuple(planned.reminders) if "reminders" in where else (),
             context=dict(planned.variables) if "context" in where else {},
         )
-        data = store.fresh(rules, start, "")
+        data = edits.fresh(rules, start, rules.name)
         current = len(planned.phases) + 1 if finished else planned.current
         for number, (phase, unit) in enumerate(zip(planned.phases, view.units(rules, data, []), strict=True), 1):
             if number < current:

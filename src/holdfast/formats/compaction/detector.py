@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def save(
     project: Records, session: str, *, written: Path | None = None, text: str = "", starting: bool = False
 ) -> Detected:
-    """Merge what CLAUDE.local.md or an active plan says into the state file; see `workflow.adapter.Detector`.
+    """Merge what CLAUDE.local.md or an active plan says into the state file; see `workflow.format.Detector`.
 
     When a session starts, nothing shows yet that it works on a plan, so a plan without a state file only waits.
     """
@@ -46,7 +46,7 @@ def save(
 
 
 def skipped(project: Records) -> list[str]:
-    """Say how many plans were not looked at; see `workflow.adapter.Detector`."""
+    """Say how many plans were not looked at; see `workflow.format.Detector`."""
     left = manyfiles.omitted_count(paths.plans_dir(project.root))
     if not left:
         return []
@@ -57,7 +57,7 @@ def skipped(project: Records) -> list[str]:
 
 
 def waiting(project: Records, places: Sequence[str]) -> list[str]:
-    """Name the plans that aren't loaded; see `workflow.adapter.Detector`."""
+    """Name the plans that aren't loaded; see `workflow.format.Detector`."""
     return [line for place in places if (line := plans.hint(project.root, place))]
 
 

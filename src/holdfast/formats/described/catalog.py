@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast import formats, log, paths
 from holdfast.formats.described import description
+from holdfast.formats.described.format import DescribedFormat
 from holdfast.formats.record import completed
 from holdfast.workflow import definitions
 
@@ -30,7 +30,7 @@ def use(root: Path) -> None:
     found = {each.name: each.value for each in listed(root) if each.value is not None}
     if found or formats.DESCRIBED:
         records = {name: completed(rules.record()) for name, rules in found.items()}
-        formats.describe(records, {name: _Parts(rules) for name, rules in found.items()})
+        formats.describe(records, {name: DescribedFormat(rules) for name, rules in found.items()})
 
 
 def listed(root: Path) -> list[Listed[Description]]:
@@ -60,16 +60,3 @@ def use_if_any(root: Path) -> None:
         use(root)
     except OSError as error:
         log.write("warning", f"formats without code can't be listed: {error}")
-
-
-class _Parts:
-    """The modules of a described format, each made for its description when it is asked for."""
-
-    def __init__(self, rules: Description) -> None:
-        self._rules = rules
-        self._made: dict[str, Any] = {}
-
-    def __getitem__(self, part: str) -> Any:
-        if part not in self._made:
-            self._made[part] = import_module(f"holdfast.formats.described.{part}").of(self._rules)
-        return self._made[part]

@@ -76,7 +76,7 @@ class Description:
         return {
             "NAME": self.name,
             "RANK": 1000,
-            "ADAPTER": "holdfast.formats.described.adapter",
+            "ADAPTER": "holdfast.formats.described.format",
             "AGENTS": self.agents,
             "UNIT": self.word,
             "IN_ORDER": True,

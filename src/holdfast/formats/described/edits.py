@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from holdfast import clock
 from holdfast.errors import TransitionError
 from holdfast.formats.described import fields, view
 from holdfast.formats.described.description import meaning
@@ -15,9 +16,36 @@ if TYPE_CHECKING:
 
     from holdfast.formats.described.description import Description
     from holdfast.formats.described.view import Unit
-    from holdfast.workflow.model import Status
+    from holdfast.workflow.model import Start, Status
 
 _KEPT_BESIDE = {"reading": "required reading", "reminders": "reminders", "context": "context"}
+
+
+def fresh(rules: Description, start: Start, id_: str) -> dict[str, Any]:
+    """Return the content of a new file with an id: what is described and nothing else."""
+    entries: list[dict[str, Any]] = []
+    for number, (title, agent) in enumerate(start.phases, 1):
+        entry: dict[str, Any] = {}
+        if field := rules.unit.get("id", ""):
+            fields.put(entry, field, f"{rules.word.replace(' ', '_')}_{number}")
+        fields.put(entry, rules.unit["title"], title)
+        fields.put(entry, rules.unit["status"], rules.statuses["pending"][0])
+        if agent:
+            fields.put(entry, rules.unit["agent"], agent)
+        entries.append(entry)
+    data: dict[str, Any] = {}
+    known = {"id": id_, "title": start.title, "created": clock.stamp()}
+    for name, value in known.items():
+        if rules.workflow.get(name):
+            fields.put(data, rules.workflow[name], value)
+    group = rules.unit.get("group", "")
+    built = fields.build(rules.units, entries, titled=(group, start.title) if group else None)
+    for key, value in built.items():
+        inner = isinstance(data.get(key), dict) and isinstance(value, dict)
+        data[key] = {**data[key], **value} if inner else value
+    add(rules, data, reading=start.reading, reminders=start.reminders, context=start.context)
+    settle(rules, data)
+    return data
 
 
 def unit(rules: Description, data: Mapping[str, Any], id_: str) -> Unit:

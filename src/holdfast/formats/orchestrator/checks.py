@@ -9,6 +9,7 @@ from holdfast.checks import notice, states
 from holdfast.errors import StateError
 from holdfast.files import access
 from holdfast.formats.orchestrator import adapter, check, evidence, learnings, store
+from holdfast.workflow.findings import aside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
     try:
         learnings.check_log(project)
     except StateError as error:
-        yield notice(str(error), access.unlinking(error.path) or access.remedy(error.path) or states.aside(error.path))
+        yield notice(str(error), access.unlinking(error.path) or access.remedy(error.path) or aside(error.path))
 
 
 def _remedy(said: str) -> str:

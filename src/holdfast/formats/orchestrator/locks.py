@@ -52,7 +52,7 @@ def load(project: Records) -> list[Lock]:
 
 
 def lock(project: Records, workflow: Workflow, place: str, owner: str, alive: Collection[str]) -> str:
-    """Lock a file for an agent (`workflow.adapter.LocksFiles`).
+    """Lock a file for an agent (`workflow.format.Format`).
 
     What is wrong with the file of locks holds up no edit; `holdfast doctor` names it.
     """
@@ -82,7 +82,7 @@ def lock(project: Records, workflow: Workflow, place: str, owner: str, alive: Co
 
 
 def unlock(project: Records, workflow: Workflow, owner: str) -> None:
-    """Free all files that an agent has locked (`workflow.adapter.LocksFiles`)."""
+    """Free all files that an agent has locked (`workflow.format.Format`)."""
     try:
         if any(each.owner == owner for each in load(project)):
             _change(project, lambda locks: [each for each in locks if each.owner != owner])

@@ -9,7 +9,8 @@ import click
 
 from holdfast.commands import options, workflow_commands
 from holdfast.errors import HoldfastError
-from holdfast.formats.hybrid import adapter
+from holdfast.formats.hybrid import moves
+from holdfast.formats.hybrid.format import FORMAT, HybridDraft
 from holdfast.sessions import todo_lists
 from holdfast.workflow import todos as lists
 from holdfast.workflow import views
@@ -67,9 +68,13 @@ def phase(
     if status is None and not deliverables and handover is None and not error:
         raise HoldfastError("nothing to change; `holdfast hybrid phase --help` lists what you can change")
     workflow_commands.take(project, before)
-    workflow, _ = adapter.move(
-        project, found, status, deliverables=deliverables, handover=handover or "", error=error, by="person"
-    )
+
+    def edit(draft: HybridDraft) -> None:
+        index = draft.index(found)
+        moves.move(draft.data, index, status, deliverables=deliverables, handover=handover or "")
+        moves.check_error(draft.data, index, error)
+
+    workflow = FORMAT.change(project, before, edit, why=f"{found} {status or 'noted'}", error=error)
     (changed,) = [each for each in workflow.phases if each.id == found]
     workflow_commands.tell(workflow, as_json, f"{_named(workflow, changed)} is {changed.status}.")
 
@@ -91,7 +96,7 @@ def reopen(phase: str, as_json: bool, project_dir: str | None) -> None:
     before = _only(project)
     found = _phase_id(before, phase)
     workflow_commands.take(project, before)
-    workflow = adapter.reopen(project, found)
+    workflow = FORMAT.change(project, before, lambda draft: draft.reopen(found), why=f"{found} reopened")
     waits = [each for each in before.phases if each.status == "active" and each.id != found]
     (changed,) = [each for each in workflow.phases if each.id == found]
     news = [f"{_named(workflow, changed)} is active again."]
@@ -124,7 +129,7 @@ def todos(as_json: bool, project_dir: str | None) -> None:
 
 
 def _only(project: Workspace) -> Workflow:
-    workflows = adapter.find(project).workflows
+    workflows = FORMAT.find(project).workflows
     if not workflows:
         raise HoldfastError(
             "there is no workflow in the hybrid format here; `holdfast start TITLE --format hybrid --phase TITLE` "

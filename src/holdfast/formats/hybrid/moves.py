@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.errors import TransitionError
-from holdfast.formats.hybrid import file as files
+from holdfast.formats.hybrid import schema
 from holdfast.workflow import values
 from holdfast.workflow.wording import quoted
 
@@ -42,7 +42,7 @@ def move(
     and hand-over are written.
     """
     phase = _opened(data, index)
-    old = files.status(phase["status"]) or "pending"
+    old = schema.read_status(phase["status"]) or "pending"
     refusal = _refusal(data, index, old, status) if status not in (None, old) else ""
     if by == "person":
         refusal = refusal or _early(data, index, old, status, deliverables=bool(deliverables), handover=bool(handover))
@@ -59,8 +59,8 @@ def move(
 def reopen(data: dict[str, Any], index: int) -> None:
     """Make a finished phase active again, for people only (I000-15); the active one becomes pending."""
     phase = _opened(data, index)
-    over = files.status(data.get("status")) == "completed"  # then a phase that never began can be reopened too
-    if not over and files.status(phase["status"]) not in ("completed", "failed"):
+    over = schema.read_status(data.get("status")) == "completed"  # then a phase that never began can be reopened too
+    if not over and schema.read_status(phase["status"]) not in ("completed", "failed"):
         raise TransitionError(f"{_named(data, index)} is {phase['status']}; only a completed or failed phase reopens")
     for other in range(len(data["phases"])):
         if _statuses(data)[other] == "active":
@@ -104,23 +104,23 @@ def settle(data: dict[str, Any]) -> bool:
 
 def _opened(data: dict[str, Any], index: int) -> dict[str, Any]:
     """Return a phase for changing, after completing it in `data` with all of the schema's keys."""
-    phase = files.complete(data["phases"][index], index)
+    phase = schema.complete(data["phases"][index], index)
     data["phases"][index] = phase
     return phase
 
 
 def _statuses(data: dict[str, Any]) -> list[Status]:
-    phases = [files.complete(phase, number) for number, phase in enumerate(data["phases"])]
-    return [files.status(phase["status"]) or "pending" for phase in phases]
+    phases = [schema.complete(phase, number) for number, phase in enumerate(data["phases"])]
+    return [schema.read_status(phase["status"]) or "pending" for phase in phases]
 
 
 def _refusal(data: dict[str, Any], index: int, old: Status, new: Status | None) -> str:
     """Say why a phase can't go from one status to another now; empty if it can."""
     name = _named(data, index)
-    if new not in files.STATUSES:
-        return f"a phase can't be {new} in hybrid; it can be {', '.join(files.STATUSES)}; for a reason, use --note"
-    if old == "completed" or files.status(data.get("status")) == "completed":
-        return f"{name} or its workflow is completed; `holdfast hybrid reopen {index + 1}` makes it active again"
+    if new not in schema.STATUSES:
+        return f"a phase can't be {new} in hybrid; it can be {', '.join(schema.STATUSES)}; for a reason, use --note"
+    if old == "completed" or schema.read_status(data.get("status")) == "completed":
+        return f"{name} or its workflow is completed; `holdfast reopen {index + 1}` makes it active again"
     if old == "failed" and new == "completed":
         return f"{name} failed; {_retry(index)} first"
     if new not in _EDGES[old]:
@@ -163,11 +163,11 @@ def _obstacle(data: dict[str, Any], index: int) -> str:
 
 def _named(data: dict[str, Any], index: int) -> str:
     """Return a phase's name in a message: its number, counted from 1 as everywhere people see it, and its title."""
-    return f"phase {index + 1} {quoted(values.text(files.complete(data['phases'][index], index)['title']))}"
+    return f"phase {index + 1} {quoted(values.text(schema.complete(data['phases'][index], index)['title']))}"
 
 
 def _retry(index: int) -> str:
-    return f"retry it with `holdfast hybrid phase {index + 1} --status active`"
+    return f"retry it with `holdfast update --phase {index + 1} --status active`"
 
 
 def _write(phase: dict[str, Any], deliverables: Sequence[str], handover: str, *, only_empty: bool) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log
 from holdfast.errors import MissingError, StateError
-from holdfast.files import atomic, document
-from holdfast.formats.hybrid import file as files
+from holdfast.files import access, atomic, document
+from holdfast.formats.hybrid import schema
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def generate_markdown(workflow: Mapping[str, Any]) -> str:
     It depends on the state alone (R000-20) and shows its status, a completed workflow's too (R000-25). Line breaks
     inside values become spaces. N is the number in the phase's id.
     """
-    phases = [files.complete(phase, number) for number, phase in enumerate(workflow.get("phases") or [])]
+    phases = [schema.complete(phase, number) for number, phase in enumerate(workflow.get("phases") or [])]
     current = next((phase for phase in phases if phase["id"] == workflow.get("current_phase")), None)
     title = _line(current["title"]) if current else "none"
     head = [
@@ -49,7 +49,7 @@ def write(project: Records, workflow: Mapping[str, Any]) -> None:
     only logged.
     """
     try:
-        insist(project, workflow)
+        write_or_raise(project, workflow)
     except StateError as error:
         log.write("warning", f"the workflow's view wasn't written: {error}")
 
@@ -60,7 +60,7 @@ def is_current(project: Records, workflow: Mapping[str, Any]) -> bool:
     return present == rendered(workflow) or bool(present and not present.startswith(_HEADING.encode()))
 
 
-def insist(project: Records, workflow: Mapping[str, Any]) -> None:
+def write_or_raise(project: Records, workflow: Mapping[str, Any]) -> None:
     """Write the view of a state as `write` does. Raises StateError if it can't be written."""
     path = project.root / FILE
     statefile.guard(project.root, path)
@@ -70,6 +70,19 @@ def insist(project: Records, workflow: Mapping[str, Any]) -> None:
         log.write("warning", f"{path}: isn't a view that Holdfast wrote, so it isn't overwritten. Rename it to get one")
     elif before != wanted:
         atomic.write(path, wanted, durable=False)
+
+
+def stranger(project: Records) -> str:
+    """Say why the file in the view's place isn't Holdfast's; empty if it is, or if there is none."""
+    path = project.root / FILE
+    try:
+        statefile.guard(project.root, path)
+        present = document.read(path)[0] if access.is_there(path) else b""
+    except StateError as error:
+        return error.reason
+    if not present or present.startswith(_HEADING.encode()):
+        return ""
+    return f'is somebody else\'s: it does not begin with "{_HEADING.strip()}"'
 
 
 def rendered(workflow: Mapping[str, Any]) -> bytes:
@@ -88,7 +101,7 @@ def _row(phase: Mapping[str, Any], number: int) -> str:
     """Return a phase's line, in which a failed phase is marked (I000-12)."""
     match = _NUMBERED.fullmatch(values.text(phase["id"]))
     line = f"Phase {match[1] if match else number}: {_line(phase['title'])}"
-    status = files.status(phase["status"])
+    status = schema.read_status(phase["status"])
     if status != "completed":
         return f"- [ ] {line} ✗ failed" if status == "failed" else f"- [ ] {line}"
     delivered = ", ".join(map(_line, values.texts(phase["deliverables"], "", [])))

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from holdfast.errors import SchemaMismatch
-from holdfast.workflow import statefile, values
-from holdfast.workflow.extras import CONTEXT, READING, REMINDERS, TYPE
+from holdfast.workflow import lenient, values
 from holdfast.workflow.model import Phase, Status, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
 NAME = "hybrid"
-FILE = ".claude/state/workflow.json"
+FILE = ".claude/state/workflow.json"  # R000-01
 STATUSES: tuple[Status, ...] = ("pending", "active", "completed", "failed")  # of workflow and phase (R000-05, R000-10)
-
-# The state file that this process read last, because an event asks for it several times.
-_viewed: list[tuple[StateFile, Workflow]] = []
 
 _PHASE_KEYS = ("id", "title", "agent", "status", "deliverables", "context_for_next")  # R000-07
 _TELLING = ("title", "deliverables", "context_for_next")  # keys that phases of other tools don't have
@@ -39,31 +36,54 @@ _SPELLINGS: dict[str, Status] = {
 }
 
 
-def path(project: Records) -> Path:
-    """Return the path of the state file (R000-01); it need not exist."""
-    return project.root / FILE
+def read_status(value: Any) -> Status | None:
+    """Return the status that a value written by hand means, ignoring signs around it, or None."""
+    word = re.sub(r"[\s_-]+", "_", re.sub(r"^\W+|\W+$", "", values.text(value).lower()))
+    return next((known for known in STATUSES if known == word), _SPELLINGS.get(word))
 
 
-def load(project: Records) -> StateFile:
-    """Return the state file.
-
-    Raises MissingError, StateError if it is broken, SchemaMismatch if it has another schema.
-    """
-    file = statefile.read(project, path(project))
-    check(file)
-    return file
+_StatusWord = Annotated[
+    Literal["pending", "active", "completed", "failed"], BeforeValidator(lambda value: read_status(value) or value)
+]
 
 
-def check(file: StateFile) -> None:
-    """Raise SchemaMismatch unless a file that was read has this schema (I000-20, lesson 2)."""
-    data = file.data
-    named = all(isinstance(data.get(key), (str, int, float)) for key in ("id", "task"))
-    if not named or not isinstance(data.get("phases"), list):
-        raise SchemaMismatch(file.path, 'isn\'t a hybrid workflow ("id", "task" and a list "phases"); it is left alone')
+class PhaseEntry(BaseModel):
+    """A phase in the file (R000-07)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: lenient.Text = ""
+    title: lenient.Text = ""
+    agent: lenient.Text = ""
+    status: _StatusWord = "pending"
+    deliverables: list[lenient.Text] = []
+    context_for_next: lenient.Text = ""
+
+
+class State(BaseModel):
+    """The file (R000-02); people may add the keys of other formats, which are understood too."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: lenient.Text
+    task: lenient.Text
+    status: _StatusWord | None = None
+    current_phase: Any = None
+    phases: list[PhaseEntry]
+    workflow_type: lenient.Text = ""
+    required_reading: Any = None
+    key_reminders: Any = None
+    context: Any = None
+
+
+def check(path: Path, data: Mapping[str, Any]) -> None:
+    """Raise SchemaMismatch unless a file has this schema (I000-20, lesson 2)."""
+    needed = {"id": (str, int, float), "task": (str, int, float), "phases": (list,)}
+    wrong = [f'"{key}"' for key, types in needed.items() if not isinstance(data.get(key), types)]
+    if wrong:
+        raise SchemaMismatch(path, f"isn't a hybrid workflow (wrong or missing: {', '.join(wrong)}); it is left alone")
     if data["phases"] and not any(_is_phase(each, titles="current_phase" in data) for each in data["phases"]):
-        raise SchemaMismatch(
-            file.path, 'isn\'t a hybrid workflow (no phase has a "title" or only known keys); it is left alone'
-        )
+        raise SchemaMismatch(path, 'isn\'t a hybrid workflow (no phase has a "title"); it is left alone')
 
 
 def fresh(id_: str, task: str, phases: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -80,16 +100,10 @@ def complete(phase: Any, number: int) -> dict[str, Any]:
 
     Without an id it gets `phase_N`, N its position from 0 (R000-08).
     """
-    given = phase if isinstance(phase, dict) else {"title": values.text(phase)}
+    entry = phase if isinstance(phase, dict) else {"title": values.text(phase)}
     keys = {"id": f"phase_{number}", "title": "", "agent": "", "status": "pending"}
-    whole = {**keys, "deliverables": [], "context_for_next": "", **given}
+    whole = {**keys, "deliverables": [], "context_for_next": "", **entry}
     return whole if values.text(whole["id"]).strip() else {**whole, "id": keys["id"]}
-
-
-def status(value: Any) -> Status | None:
-    """Return the status that a value written by hand means, ignoring signs around it, or None."""
-    word = re.sub(r"[\s_-]+", "_", re.sub(r"^\W+|\W+$", "", values.text(value).lower()))
-    return next((known for known in STATUSES if known == word), _SPELLINGS.get(word))
 
 
 def position(data: Mapping[str, Any], phase: Any) -> int | None:
@@ -100,75 +114,70 @@ def position(data: Mapping[str, Any], phase: Any) -> int | None:
     phases, wanted = data["phases"], values.text(phase)
     same = [number for number, each in enumerate(phases) if values.text(complete(each, number)["id"]) == wanted]
     if same:
-        left = (number for number in same if status(complete(phases[number], number)["status"]) != "completed")
+        left = (number for number in same if read_status(complete(phases[number], number)["status"]) != "completed")
         return next(left, same[0])
     index = values.number(phase)
     return index if index is not None and 0 <= index < len(phases) else None
 
 
-def view(project: Records, file: StateFile) -> Workflow:
+def workflow(root: Path, file: StateFile) -> Workflow:
     """Return the state file as a workflow, with a warning for everything that doesn't follow the schema."""
-    if not any(seen.data is file.data and seen == file and known.root == project.root for seen, known in _viewed):
-        _viewed[:] = [(file, _view(project, file))]
-    return _viewed[0][1]
-
-
-def _view(project: Records, file: StateFile) -> Workflow:
     data, warnings = file.data, list[str]()
-    phases = read_phases(data, warnings)
+    state, phases = _read(data, warnings)
     _warn_of_same_ids(phases, warnings)
     current = _current(data, phases, warnings)
     return Workflow.of(
         file.document,
-        root=project.root,
+        root=root,
         recovered=bool(file.broken),
         format=NAME,
-        id=values.text(data["id"]),
-        title=values.text(data["task"]),
-        kind=values.text(data.get(TYPE)),
-        status=_status(data, phases, warnings),
+        id=state.id,
+        title=state.task,
+        kind=state.workflow_type,
+        status=_status(state.status, values.text(data.get("status")), phases, warnings),
         phases=phases,
         current=None if current is None else phases[current],
-        reading=values.entries(data.get(READING), READING, warnings),
-        reminders=values.texts(data.get(REMINDERS), REMINDERS, warnings),
-        context=values.mapping(data.get(CONTEXT), CONTEXT, warnings),
+        reading=values.entries(state.required_reading, "required_reading", warnings),
+        reminders=values.texts(state.key_reminders, "key_reminders", warnings),
+        context=values.mapping(state.context, "context", warnings),
         warnings=warnings,
     )
 
 
-def read_phases(data: Mapping[str, Any], warnings: list[str]) -> tuple[Phase, ...]:
-    """Return the phases in a state, adding a warning for each value that doesn't follow the schema."""
-    return tuple(_phase(each, number, warnings) for number, each in enumerate(data["phases"]))
+def read_phases(data: Mapping[str, Any]) -> tuple[Phase, ...]:
+    """Return the phases in a state."""
+    return _read(data, [])[1]
 
 
-def _is_phase(given: Any, *, titles: bool) -> bool:
+def _read(data: Mapping[str, Any], warnings: list[str]) -> tuple[State, tuple[Phase, ...]]:
+    warnings += [
+        f'"phases[{n}]" is not an object' for n, each in enumerate(data["phases"]) if not isinstance(each, dict)
+    ]
+    whole = {**data, "phases": [complete(each, number) for number, each in enumerate(data["phases"])]}
+    state = lenient.read(State, whole, warnings)
+    phases = (
+        Phase(
+            id=each.id or f"phase_{number}",
+            number=number + 1,
+            title=each.title or f"Phase {number}",
+            status=each.status,
+            agent=each.agent,
+            deliverables=tuple(item for item in each.deliverables if item.strip()),
+            handover=each.context_for_next,
+        )
+        for number, each in enumerate(state.phases)
+    )
+    return state, tuple(phases)
+
+
+def _is_phase(entry: Any, *, titles: bool) -> bool:
     """Return whether a phase can be of this format: it may be incomplete, but not another tool's.
 
     A mere title counts only with `titles`, because many tools have lists of titles.
     """
-    if isinstance(given, dict):
-        return any(key in given for key in _TELLING) or (bool(given) and set(given) <= set(_PHASE_KEYS))
-    return titles and isinstance(given, str)
-
-
-def _phase(given: Any, number: int, warnings: list[str]) -> Phase:
-    phase, name = complete(given, number), f"phases[{number}]"
-    if not isinstance(given, dict):
-        warnings.append(f'"{name}" is not an object')
-    texts = ("id", "title", "agent", "context_for_next")
-    warnings += [f'"{name}.{key}" is not a text' for key in texts if not isinstance(phase[key], str | None)]
-    found = status(phase["status"])
-    if found is None:
-        warnings.append(f'"{name}.status" is "{values.text(phase["status"])}", not one of {", ".join(STATUSES)}')
-    return Phase(
-        id=values.text(phase["id"]),
-        number=number + 1,
-        title=values.text(phase["title"]) or f"Phase {number}",
-        status=found or "pending",
-        agent=values.text(phase["agent"]),
-        deliverables=values.texts(phase["deliverables"], f"{name}.deliverables", warnings),
-        handover=values.text(phase["context_for_next"]),
-    )
+    if isinstance(entry, dict):
+        return any(key in entry for key in _TELLING) or (bool(entry) and set(entry) <= set(_PHASE_KEYS))
+    return titles and isinstance(entry, str)
 
 
 def _warn_of_same_ids(phases: tuple[Phase, ...], warnings: list[str]) -> None:
@@ -188,8 +197,7 @@ def _current(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[
     return index if index is not None else next((p.number - 1 for p in phases if p.status == "active"), None)
 
 
-def _status(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[str]) -> Status:
-    found = status(data.get("status"))
+def _status(found: Status | None, written: str, phases: tuple[Phase, ...], warnings: list[str]) -> Status:
     running = [phase.id for phase in phases if phase.status == "active"]
     begun = [phase.id for phase in phases if phase.status in ("active", "failed")]
     if len(running) > 1:
@@ -197,11 +205,9 @@ def _status(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[s
     if found == "completed" and begun:  # it may have been ended before its last phases began
         warnings.append(f'"status" is "completed", but {", ".join(begun)} {"is" if len(begun) == 1 else "are"} not')
     if phases and found != "completed" and all(phase.status == "completed" for phase in phases):
-        warnings.append(f'"status" is "{values.text(data.get("status"))}", but all phases are completed')
+        warnings.append(f'"status" is "{written}", but all phases are completed')
         return "completed"
-    if found is None:
-        statuses = {phase.status for phase in phases}
-        found = "failed" if "failed" in statuses else "active" if statuses & {"active", "completed"} else "pending"
-        said = values.text(data.get("status"))
-        warnings.append(f'"status" is "{said}", not one of {", ".join(STATUSES)}; {found} is taken')
-    return found
+    if found is not None:
+        return found
+    statuses = {phase.status for phase in phases}
+    return "failed" if "failed" in statuses else "active" if statuses & {"active", "completed"} else "pending"

@@ -11,6 +11,7 @@ from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.workflow import statefile
 from holdfast.workflow.draft import Draft
+from holdfast.workflow.format import Format
 from holdfast.workflow.model import Found, Phase, Problem, Restored, Workflow
 from holdfast_checkbox import markdown, record
 
@@ -27,49 +28,73 @@ MOST = 16
 _BOXES: dict[Status, str] = {"completed": "x", "failed": "!", "active": " "}
 
 
-def find(project: Records) -> Found:
-    """Return the project's checklists."""
-    return _found(project, sorted((project.root / record.TOP).glob("*.md")))
+class CheckboxFormat(Format):
+    """Checklists in Markdown, one workflow each."""
 
+    name = record.NAME
 
-def candidates(project: Records, keys: Collection[str]) -> Found:
-    """Return the checklists with these keys, and those that were changed last."""
-    wanted = [project.root / key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(NAME)]
-    paths = sorted((project.root / record.TOP).glob("*.md"))
-    newest = sorted(paths, key=_changed, reverse=True)
-    chosen = list(dict.fromkeys([*(path for path in wanted if path in paths), *newest]))[:MOST]
-    return replace(_found(project, chosen), left=len(paths) - len(chosen))
+    def find(self, project: Records) -> Found:
+        """Return the project's checklists."""
+        return _found(project, sorted((project.root / record.TOP).glob("*.md")))
 
+    def candidates(self, project: Records, keys: Collection[str]) -> Found:
+        """Return the checklists with these keys, and those that were changed last."""
+        wanted = [
+            project.root / key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(NAME)
+        ]
+        paths = sorted((project.root / record.TOP).glob("*.md"))
+        newest = sorted(paths, key=_changed, reverse=True)
+        chosen = list(dict.fromkeys([*(path for path in wanted if path in paths), *newest]))[:MOST]
+        return replace(_found(project, chosen), left=len(paths) - len(chosen))
 
-def start(project: Records, start: Start) -> Workflow:
-    """Write a new checklist. An unfinished one of the same title gives way with `replace`; a finished one stays."""
-    if not start.title.strip() or not start.phases:
-        raise TransitionError("a checklist needs a title and an item; name one with --phase")
-    text = markdown.fresh(start.title, [title for title, _ in start.phases])
-    text = _with(text, start.reading, start.reminders, start.context.items())
-    statefile.guard(project.root, project.root / record.TOP)
-    with locked(project.root / record.TOP):
-        path, before = _place(project, start)
-        return _write(project, path, text.encode(), before, why="start")
+    def start(self, project: Records, start: Start) -> Workflow:
+        """Write a new checklist. An unfinished one of the same title gives way with `replace`; a finished one stays."""
+        if not start.title.strip() or not start.phases:
+            raise TransitionError("a checklist needs a title and an item; name one with --phase")
+        text = markdown.fresh(start.title, [title for title, _ in start.phases])
+        text = _with(text, start.reading, start.reminders, start.context.items())
+        statefile.guard(project.root, project.root / record.TOP)
+        with locked(project.root / record.TOP):
+            path, before = _place(project, start)
+            return _write(project, path, text.encode(), before, why="start")
 
+    def change(
+        self,
+        project: Records,
+        workflow: Workflow,
+        edit: Callable[[Draft], None],
+        *,
+        why: str,
+        error: str = "",
+        repair: bool = False,
+    ) -> Workflow:
+        """Run `edit` on a draft of the checklist and write its text."""
 
-def change(
-    project: Records,
-    workflow: Workflow,
-    edit: Callable[[Draft], None],
-    *,
-    why: str,
-    error: str = "",
-    repair: bool = False,
-) -> Workflow:
-    """Run `edit` on a draft of the checklist and write its text."""
+        def apply(text: str) -> str:
+            draft = _Draft(text)
+            edit(draft)
+            return draft.text
 
-    def apply(text: str) -> str:
-        draft = _Draft(text)
-        edit(draft)
-        return draft.text
+        return _rewrite(project, workflow, apply, why=why, error=error)
 
-    return _rewrite(project, workflow, apply, why=why, error=error)
+    def parsed(self, project: Records, path: Path, raw: bytes) -> Workflow:
+        """Return what a content of a file says. Raises SchemaMismatch for a text that is no checklist."""
+        return _workflow(project, path, raw, clock.stamp())
+
+    def restore(self, project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
+        """Make a file hold an earlier content again."""
+        self.parsed(project, path, raw)
+        statefile.guard(project.root, path)
+        with locked(path.parent):
+            try:
+                before: bytes | None = document.read(path, statefile.LIMIT_BYTES)[0]
+            except MissingError:
+                before = None
+            aside = None
+            if before is not None and before != raw:
+                project.keep(path, before, why=f"before {why}")
+                aside = statefile.keep_aside(project, path, before)
+            return Restored(_write(project, path, raw, before, why=why), before != raw, aside)
 
 
 class _Draft(Draft):
@@ -97,32 +122,6 @@ class _Draft(Draft):
         self.text = _with(self.text, changes.reading, changes.reminders, changes.context.items())
 
 
-def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
-    """Return what a content of a file says. Raises SchemaMismatch for a text that is no checklist."""
-    return _workflow(project, path, raw, clock.stamp())
-
-
-def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
-    """Make a file hold an earlier content again."""
-    parsed(project, path, raw)
-    statefile.guard(project.root, path)
-    with locked(path.parent):
-        try:
-            before: bytes | None = document.read(path, statefile.LIMIT_BYTES)[0]
-        except MissingError:
-            before = None
-        aside = None
-        if before is not None and before != raw:
-            project.keep(path, before, why=f"before {why}")
-            aside = statefile.keep_aside(project, path, before)
-        return Restored(_write(project, path, raw, before, why=why), before != raw, aside)
-
-
-def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
-    """Return the checklist if it is what was written; nothing follows from it."""
-    return workflow if path == workflow.path else None
-
-
 def _place(project: Records, start: Start) -> tuple[Path, bytes | None]:
     """Return where a new checklist goes and what is there: the file is its id, so a finished one keeps its own."""
     number = 0
@@ -134,7 +133,7 @@ def _place(project: Records, start: Start) -> tuple[Path, bytes | None]:
             before, _ = document.read(path, statefile.LIMIT_BYTES)
         except MissingError:
             return path, None
-        now = parsed(project, path, before)
+        now = _workflow(project, path, before, clock.stamp())
         if not now.finished and not start.replace:
             raise TransitionError(f"{now.place} is unfinished; complete it first, or give --replace")
         if not now.finished:
@@ -243,3 +242,6 @@ def _changed(path: Path) -> float:
         return path.lstat().st_mtime
     except OSError:
         return 0.0
+
+
+FORMAT = CheckboxFormat()

@@ -1,0 +1,198 @@
+"""Formats that a TOML file describes: a JSON file with phases and statuses, read and written by its description."""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from holdfast import clock
+from holdfast.errors import SchemaMismatch, TransitionError, command_line
+from holdfast.formats.described import description as descriptions
+from holdfast.formats.described import edits, view
+from holdfast.workflow import assignments, places, statefile
+from holdfast.workflow.store import FileDraft, FileFormat
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from holdfast.formats.described.description import Description
+    from holdfast.workflow.model import Changes, Phase, Problem, Start, Status, Workflow
+    from holdfast.workflow.records import Records
+    from holdfast.workflow.statefile import StateFile
+
+_MAX_SAME = 1000  # files of one title
+_TITLE_LIMIT_CHARS = 60  # of a title in a file's name
+
+
+class DescribedFormat(FileFormat):
+    """Reads and writes the files of one described format.
+
+    Attributes:
+        rules: its description.
+    """
+
+    missing = "is gone"
+
+    def __init__(self, rules: Description) -> None:
+        self.name = rules.name
+        self.rules = rules
+
+    def files(self, project: Records, *, theirs: bool = False) -> Iterator[Path]:
+        """Yield the files that may hold a workflow: none where none may lie, and none that another format keeps.
+
+        With `theirs`, yield those that are left out.
+        """
+        for pattern in self.rules.files:
+            for path in sorted(project.root.glob(pattern)) if "*" in pattern else [project.root / pattern]:
+                if self.is_place(project, path) is not theirs:
+                    yield path
+
+    def is_place(self, project: Records, path: Path) -> bool:
+        """Return whether a file may lie at a path: its pattern says so, and no other format comes first."""
+        keepers = places.keepers(project.root, path)
+        return keepers[:1] == [self.name] and not descriptions.misplaced(path.relative_to(project.root).as_posix())
+
+    def folder(self, project: Records) -> Path:
+        """Return the folder whose lock is held while a file changes."""
+        return project.root / self.rules.top
+
+    def check(self, file: StateFile) -> None:
+        """Raise SchemaMismatch if a file that was read isn't of this format."""
+        view.check(self.rules, file.path, file.data)
+
+    def mismatch(self, error: SchemaMismatch) -> list[Problem]:
+        """Return nothing: another program's file is nobody's business."""
+        return []
+
+    def workflow(self, project: Records, file: StateFile) -> Workflow:
+        """Return the workflow in a file."""
+        return view.workflow(project, self.rules, file)
+
+    def draft(self, data: dict[str, Any]) -> DescribedDraft:
+        """Return a draft of a file's content."""
+        return DescribedDraft(self.rules, data)
+
+    def start(self, project: Records, start: Start) -> Workflow:
+        """Start a workflow in a file of its own; nothing begins yet. Raises TransitionError for what it can't keep."""
+        rules = self.rules
+        if not start.phases:
+            raise TransitionError(f'{rules.name} needs at least one {rules.word}: --phase "TITLE"')
+        if start.total not in (None, len(start.phases)):
+            raise TransitionError(
+                f"{rules.name} has the {rules.word}s it lists; name each with --phase, without --total"
+            )
+        if start.kind:
+            raise TransitionError(f"{rules.name} keeps no type; leave --type out")
+        if any(agent for _, agent in start.phases) and "agent" not in rules.unit:
+            raise TransitionError(f"{rules.name} keeps no agents; units.agent in {rules.source} would name a field")
+        return super().start(project, start)
+
+    def location(self, project: Records, start: Start) -> Path:
+        """Return the file that a new workflow gets: named after its title if the first pattern has a wildcard."""
+        pattern = self.rules.files[0]
+        if "*" not in pattern:
+            return project.root / pattern
+        folder, slash, last = pattern.rpartition("/")
+        slug = re.sub("[^a-z0-9]+", "-", start.title.lower()).strip("-")[:_TITLE_LIMIT_CHARS] or "workflow"
+        for name in (slug, *(f"{slug}-{number}" for number in range(2, _MAX_SAME))):
+            path = project.root / f"{folder}{slash}{last.replace('*', name, 1).replace('*', '')}"
+            if self.is_place(project, path) and not self._is_taken(project, path):
+                return path
+        raise TransitionError(f"no name is left for {quoted(start.title)} in {pattern}; give it another title")
+
+    def _is_taken(self, project: Records, path: Path) -> bool:
+        """Return whether a file stays where it is: another program's, or that of a finished workflow."""
+        try:
+            before = statefile.present(project, path)
+            return before is not None and self.view(project, before).finished
+        except SchemaMismatch:
+            return True
+
+    def fresh(self, project: Records, path: Path, start: Start, last: Workflow | None) -> dict[str, Any]:
+        """Return the content of a new file: what is described and nothing else, and an id that isn't the last one's."""
+        rules = self.rules
+        data = edits.fresh(rules, start, self._new_id(last))
+        if last is not None and last.finished and view.identity(rules, data, path) == last.id:
+            text = f"{last.place} holds a finished workflow, which can't be told apart from a new one"
+            raise TransitionError(f"{text}; name a field for it with workflow.id in {rules.source}, or move it away")
+        return data
+
+    def _new_id(self, last: Workflow | None) -> str:
+        moment = clock.now()
+        while True:
+            id_ = f"{self.name}_{clock.file_stamp(moment)}"
+            if last is None or id_ != last.id:
+                return id_
+            moment += timedelta(seconds=1)
+
+    def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
+        """Return changes with a note on the current unit: in its field for notes, else in the context."""
+        if "note" not in self.rules.unit and "context" in self.rules.workflow:
+            return changes.with_note(workflow, note)
+        number = changes.current or workflow.current
+        before = next((each.handover for each in workflow.phases if each.number == number), "")
+        return replace(changes, handover="\n".join(filter(None, (before, changes.handover, note))))
+
+
+class DescribedDraft(FileDraft):
+    """The JSON of one file during one change."""
+
+    def __init__(self, rules: Description, data: dict[str, Any]) -> None:
+        super().__init__(data)
+        self.rules = rules
+        self.unit_word = rules.word
+        self._before = copy.deepcopy(data)
+
+    def content(self) -> dict[str, Any]:
+        """Return what to write: the workflow's own status follows from those of its units."""
+        if self.data != self._before:
+            edits.settle(self.rules, self.data)
+        return self.data
+
+    def units(self) -> list[Phase]:
+        """Return the units."""
+        return [each.phase for each in view.units(self.rules, self.data, [])]
+
+    def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
+        """Give a unit a status, because of a person."""
+        now = self.unit(id)
+        if status == "completed" and now.status in ("failed", "blocked"):
+            again = command_line("update", "--phase", str(now.number), "--status", "active")
+            self.refuse(f"{now.title} is {now.status}; `{again}` makes it active again")
+        edits.set_status(self.rules, self.data, id, status)
+        edits.note(self.rules, self.data, id, note)
+
+    def judge(self, id: str, status: Status, words: str) -> None:
+        """Give a unit a status, because of its agent. What went wrong is blocked if there is no word for failed."""
+        unit = self.unit(id)
+        if unit.status == "completed" or (status == "completed" and unit.status == "blocked"):
+            return
+        wrong: Status = "failed" if self.rules.statuses["failed"] else "blocked"
+        edits.set_status(self.rules, self.data, id, wrong if status == "failed" else status)
+        if status == "completed":
+            if "note" in self.rules.unit and not unit.handover:
+                edits.note(self.rules, self.data, id, assignments.extract_result(words)[1])
+            edits.begin(self.rules, self.data)
+
+    def cancel(self, reason: str) -> None:
+        """Write the workflow's own word for being cancelled, if there is one."""
+        edits.cancel(self.rules, self.data)
+
+    def add(self, changes: Changes) -> None:
+        """Add reading, reminders and context to their fields."""
+        edits.add(self.rules, self.data, reading=changes.reading, reminders=changes.reminders, context=changes.context)
+
+    def rename(self, id: str, title: str) -> None:
+        """Give a unit another title."""
+        edits.title(self.rules, self.data, id, title)
+
+    def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
+        """Write what a unit hands over into its field for notes."""
+        if deliverables:
+            self.refuse(f"{self.rules.name} keeps no deliverables")
+        edits.note(self.rules, self.data, id, text or "", instead=True)
