@@ -1,4 +1,4 @@
-"""`holdfast list` with archived workflows and templates, and `start --template`."""
+"""`holdfast status` with archived workflows and templates, and `start --template`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_templates_are_listed_and_used(root: Path) -> None:
     rows = holdfast("list", "--templates", "--json", root=root).json
     assert [row["name"] for row in rows] == ["team", "implementation", "planning", "qa-loop"]
     holdfast("start", "One", "--template", "team", "--read", "b.md", "--set", "n=2", root=root)
-    shown = holdfast("show", "One", "--json", root=root).json
+    shown = holdfast("status", "One", "--json", root=root).json
     assert [(phase["title"], phase["agent"]) for phase in shown["phases"]] == [
         ("Build", "coder"),
         ("Look", "general-purpose"),
@@ -68,7 +68,7 @@ def test_a_template_that_cannot_be_used_is_named(root: Path) -> None:
 
 def rows_of(root: Path, *more: str) -> list[str]:
     """Return the lines of a list."""
-    return holdfast("list", *more, root=root).out.splitlines()
+    return holdfast("status", *more, root=root).out.splitlines()
 
 
 def test_the_archive_says_which_is_another_worktrees(root: Path) -> None:

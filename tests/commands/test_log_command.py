@@ -99,25 +99,28 @@ def test_show_prints_a_generation_to_a_pipe_byte_for_byte(project: HoldfastProje
 def test_a_generation_that_is_not_there_is_named_with_those_that_are(project: HoldfastProject, hybrid: Path) -> None:
     """Numbers are the file's own; what is no number is no generation."""
     for wrong in ("0", "99", "-1"):
-        said = holdfast("log", "show", "--", wrong, root=project.root, code=1)
+        said = holdfast("restore", "--show", "--", wrong, root=project.root, code=1)
         assert f"no generation {wrong} of {HYBRID}; there are 1 to 3" in said.err
     for wrong in ("x", "²"):
-        said = holdfast("log", "diff", wrong, root=project.root, code=2)
+        said = holdfast("restore", "--diff", wrong, root=project.root, code=2)
         assert f"'{wrong}' isn't the number of a generation; to name a workflow: --workflow {wrong}\n" in said.err
     assert (
         'no workflow is named "nothing"'
-        in holdfast("log", "show", "1", "--workflow", "nothing", root=project.root, code=1).err
+        in holdfast("restore", "--show", "1", "--workflow", "nothing", root=project.root, code=1).err
     )
 
 
 def test_diff_without_numbers_compares_the_last_two(project: HoldfastProject, hybrid: Path) -> None:
     """With one number, it and the present; where nothing differs, that is said on stderr."""
-    assert holdfast("log", "diff", root=project.root).out == holdfast("log", "diff", "2", "3", root=project.root).out
-    same = holdfast("log", "diff", "3", root=project.root)
+    assert (
+        holdfast("restore", "--diff", root=project.root).out
+        == holdfast("restore", "--diff", "2", "3", root=project.root).out
+    )
+    same = holdfast("restore", "--diff", "3", root=project.root)
     assert (same.out, same.err.startswith(f"holdfast: No difference between {HYBRID} generation 3, ")) == ("", True)
     hybrid.write_text(hybrid.read_text("utf-8").replace("Calculator", "Abacus"), "utf-8")
-    changed = holdfast("log", "diff", "3", root=project.root)
-    assert changed.out == holdfast("log", "diff", "3", "now", root=project.root).out
+    changed = holdfast("restore", "--diff", "3", root=project.root)
+    assert changed.out == holdfast("restore", "--diff", "3", root=project.root).out
     assert (f"+++ {HYBRID} now" in changed.out, changed.err) == (True, "")
 
 
@@ -133,7 +136,7 @@ def test_a_workflow_whose_file_is_gone_comes_back(project: HoldfastProject) -> N
     assert not workflow.path.parent.exists()
     first = min(kept(project, workflow.path))
 
-    holdfast("log", "restore", str(first), "--workflow", "Release", root=project.root)
+    holdfast("restore", str(first), "--workflow", "Release", root=project.root)
 
     assert workflow.path.read_bytes() == whole
     there = Workspace.open(project.root)
@@ -150,14 +153,14 @@ def test_another_workflow_in_its_place_gives_way_only_when_asked(project: Holdfa
     abacus = hybrid.read_bytes()
     files = snapshot(project.root)
 
-    said = holdfast("log", "restore", "2", root=project.root, code=1)
+    said = holdfast("restore", "2", root=project.root, code=1)
 
     assert '"Abacus" (wf_' in said.err
     assert "is in the way: it is pending at phase 0/1" in said.err
     assert snapshot(project.root) == files
-    holdfast("log", "restore", "2", "--replace", root=project.root)
+    holdfast("restore", "2", "--replace", root=project.root)
     assert hybrid.read_bytes() == calculator[2]
-    assert "Abacus" in holdfast("list", "--archive", root=project.root).out
+    assert "Abacus" in holdfast("status", "--all", root=project.root).out
     assert abacus in kept(project, hybrid).values()
 
 
@@ -165,7 +168,7 @@ def test_a_file_of_another_tool_is_left_alone(project: HoldfastProject, hybrid: 
     """JSON of another schema, or another kind of JSON, is never overwritten."""
     for theirs in (b'{"jobs": []}', b"[1, 2]"):
         hybrid.write_bytes(theirs)
-        said = holdfast("log", "restore", "1", "--workflow", HYBRID, root=project.root, code=1)
+        said = holdfast("restore", "1", "--workflow", HYBRID, root=project.root, code=1)
         assert HYBRID in said.err
         assert hybrid.read_bytes() == theirs
 
@@ -174,24 +177,24 @@ def test_a_file_of_another_tool_is_left_alone(project: HoldfastProject, hybrid: 
 def test_a_workflow_whose_file_holds_no_state_comes_back_by_its_id(project: HoldfastProject, format_: str) -> None:
     """With --replace, since it may be another tool's file: it is kept aside first. The error and doctor say so."""
     holdfast("start", "Tool", "--format", format_, "--phase", "A", root=project.root)
-    (row,) = holdfast("list", "--json", root=project.root).json
+    (row,) = holdfast("status", "--json", root=project.root).json["workflows"]
     path = project.root / row["path"]
     before = path.read_bytes()
     path.write_text("{}")
 
-    refused = holdfast("log", "restore", "1", "--workflow", row["id"], root=project.root, code=1)
+    refused = holdfast("restore", "1", "--workflow", row["id"], root=project.root, code=1)
     named = doctoring.only("states", project.root, "notice" if format_ == "hybrid" else "problem")
-    restored = holdfast("log", "restore", "1", "--replace", "--workflow", row["id"], root=project.root)
+    restored = holdfast("restore", "1", "--replace", "--workflow", row["id"], root=project.root)
 
     assert refused.code == 1
-    assert f"holdfast log restore 1 --replace --workflow {path}" in refused.err
-    assert named.remedy == f"holdfast log restore 1 --replace --workflow {path}"
+    assert f"holdfast restore 1 --replace --workflow {path}" in refused.err
+    assert named.remedy == f"holdfast restore 1 --replace --workflow {path}"
     assert restored.code == 0
     assert "kept next to it as" in restored.out
     assert path.read_bytes() == before
     assert [each.read_text() for each in path.parent.glob(f"{path.stem}*.corrupt-*")] == ["{}"]
     path.unlink()
-    assert holdfast("log", "restore", "1", "--workflow", row["id"], root=project.root).code == 0
+    assert holdfast("restore", "1", "--workflow", row["id"], root=project.root).code == 0
     assert path.read_bytes() == before
 
 
@@ -201,7 +204,7 @@ def test_a_broken_file_is_kept_beside_and_then_put_right(project: HoldfastProjec
     os.utime(hybrid, (1, 1))
     before = kept(project, hybrid)
 
-    said = holdfast("log", "restore", "3", "--workflow", HYBRID, root=project.root)
+    said = holdfast("restore", "3", "--workflow", HYBRID, root=project.root)
 
     (aside,) = hybrid.parent.glob("*.corrupt-*")
     assert aside.name in said.out
@@ -216,7 +219,7 @@ def test_no_link_is_followed(project: HoldfastProject, hybrid: Path, tmp_path: P
     outside.write_bytes(hybrid.read_bytes())
     hybrid.unlink()
     hybrid.symlink_to(outside)
-    said = holdfast("log", "restore", "1", "--workflow", HYBRID, root=project.root, code=1)
+    said = holdfast("restore", "1", "--workflow", HYBRID, root=project.root, code=1)
     assert "symbolic link" in said.err
     assert outside.read_bytes() == kept(project, hybrid)[3]
 
@@ -227,7 +230,7 @@ def test_what_lies_elsewhere_is_not_put_back(project: HoldfastProject, hybrid: P
     there = Workspace.open(project.root)
     contents.keep(there, copy, hybrid.read_bytes(), why="odd")
     there.close()
-    said = holdfast("log", "restore", "1", "--workflow", "docs/workflow.json", root=project.root, code=1)
+    said = holdfast("restore", "1", "--workflow", "docs/workflow.json", root=project.root, code=1)
     assert "isn't a workflow's state" in said.err
     assert not copy.exists()
 
@@ -249,7 +252,7 @@ def test_a_write_that_comes_between_is_not_lost(
         return replace(path, data, expected, mode=mode)
 
     monkeypatch.setattr(atomic, "replace", between)
-    holdfast("log", "restore", "1", root=project.root)
+    holdfast("restore", "1", root=project.root)
 
     assert times
     assert saved in kept(project, hybrid).values()

@@ -1,4 +1,4 @@
-"""`holdfast list`, `explain` and `status` show the state of things to people and programs."""
+"""`holdfast status`, `explain` and `status` show the state of things to people and programs."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def test_status_and_log_say_why_nothing_was_restored(holdfast_project: Callable[
     )
     assert announced["restored"] is False
     (project.root / ".claude" / "state" / "workflow.json").unlink()
-    holdfast("log", "restore", "1", "--workflow", ".claude/state/workflow.json", root=project.root)
-    assert holdfast("show", "--json", root=project.root).json["last_restore"] is None
+    holdfast("restore", "1", "--workflow", ".claude/state/workflow.json", root=project.root)
+    assert holdfast("status", "--json", root=project.root).json["current"]["last_restore"] is None
 
 
 def test_status_shows_what_failed(compacted: HoldfastProject) -> None:

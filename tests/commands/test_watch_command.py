@@ -1,4 +1,4 @@
-"""`holdfast watch` keeps the page up to date, and restores the terminal."""
+"""`holdfast status --watch` keeps the page up to date, and restores the terminal."""
 
 from __future__ import annotations
 
@@ -174,10 +174,10 @@ def test_a_signal_leaves_a_clean_terminal(tmp_path: Path, terminals: list[Termin
 
 def test_without_a_terminal_it_names_another_command(tmp_path: Path, terminals: list[Terminal]) -> None:
     """A pipe and TERM=dumb can't be drawn on."""
-    assert "`holdfast show` prints" in holdfast("watch", root=tmp_path, code=1).err
+    assert "`holdfast status` prints" in holdfast("watch", root=tmp_path, code=1).err
     terminal = Terminal(tmp_path, TERM="dumb")
     terminals.append(terminal)
-    terminal.until("`holdfast show` prints")
+    terminal.until("`holdfast status` prints")
     assert terminal.ended() == 1
     assert "\x1b" not in terminal.said
 

@@ -223,7 +223,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
             *(0, "Book active, phase 1/2, 0%", "[>] 1. Draft", "[ ] 2. Review", "session 11111111", "Be kind"),
             *("docs/a.md", "plan"),
         ),
-        "show X": (1, 'no workflow is named "X"; these are here: "Book"', "holdfast show book"),
+        "show X": (1, 'no workflow is named "X"; these are here: "Book"', "holdfast status book"),
         "explain": (0, "After a compaction, Holdfast restores 1 workflow here.", '"Book": in full'),
         "status": (0, "Book: active, 1/2 Draft", "owned by session 11111111"),
         "log": (0, 'ownership changed: "Book"', "generation 1 kept"),
@@ -235,7 +235,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
     },
     several: {
         "list": (0, "1/2 Book - Draft", "0/2 Tool"),
-        "show": (1, "holdfast show book", "holdfast show tool"),
+        "show": (1, "holdfast status book", "holdfast status tool"),
         "show tool": (0, "Tool pending, phase 0/2"),
         "explain": (0, '"Tool": in full', '"Book": in one line, below "Tool"'),
         "status": (0, "Book: active, 1/2 Draft (compaction)", "Tool: pending, 0/2 (hybrid)"),
@@ -247,7 +247,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "list --archive": (0, "1/2 Book"),
         "show": (0, "No workflow is in progress here. The last one is completed: Book completed", "Owner none"),
         "status": (0, "`holdfast start TITLE` starts one"),
-        "log diff": (1, "name one that is over", "holdfast log diff --workflow book"),
+        "log diff": (1, "name one that is over", "holdfast restore --diff --workflow book"),
         "log diff --workflow book": (0, '- "status": "in_progress" + "status": "completed"'),
         "next": NO_NEXT,
         "done book": (1, "Book"),
@@ -403,10 +403,10 @@ def test_commands_answer(
 
 
 def test_a_reader_that_goes_away_costs_no_traceback(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """As `holdfast show | head -1` does."""
+    """As `holdfast status | head -1` does."""
     project = holdfast_project({})
     start(project, "Book", "--remind", "long " * 300)
-    command = f"{sys.executable} -m holdfast show | head -n 1"
+    command = f"{sys.executable} -m holdfast status | head -n 1"
     done = subprocess.run(["sh", "-c", command], cwd=project.root, capture_output=True, timeout=500, check=False)
 
     assert (done.stdout, done.stderr) == (b"Book\n", b"")

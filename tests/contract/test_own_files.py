@@ -328,7 +328,7 @@ def test_what_the_agents_of_a_script_returned_outlives_the_clients_files(
     over = "<task-notification>\n<task-id>t1</task-id>\n<status>completed</status>\n</task-notification>"
     project.fire("UserPromptSubmit", prompt=over, prompt_id="p", **sent)
     shutil.rmtree(folder)
-    (result,) = holdfast("agents", "show", folder.name, "--json", root=project.root).json["results"]
+    (result,) = holdfast("agents", folder.name, "--json", root=project.root).json["results"]
     assert (result["label"], result["state"], result["text"]) == ("Look", "finished", "All is well.")
 
 

@@ -29,7 +29,7 @@ def folder(workflows: Workflows) -> Path:
     return made
 
 
-@pytest.mark.parametrize("verb", ["next", "done", "resume"])
+@pytest.mark.parametrize("verb", ["next", "done", "claim"])
 def test_the_general_verbs_leave_a_paused_session_alone(workflows: Workflows, folder: Path, verb: str) -> None:
     """R002-04: who wants to go on with it says so; the message names the command."""
     workflows.run("task", "start", "IMPL-1")
@@ -38,7 +38,7 @@ def test_the_general_verbs_leave_a_paused_session_alone(workflows: Workflows, fo
     assert "is paused" in said.err
     assert "holdfast wfs resume WFS-user-auth" in said.err
     assert workflows.task(folder, "IMPL-1")["status"] == "active"
-    assert holdfast("list", root=workflows.root).out.startswith("paused")
+    assert holdfast("status", root=workflows.root).out.startswith("paused")
 
 
 @pytest.mark.parametrize("words", [("start", "Other"), ("pause",), ("complete",), ("switch", "WFS-other")])
@@ -95,9 +95,9 @@ def test_what_general_verbs_complete_is_archived_at_once(workflows: Workflows, f
     said = holdfast("done", "--all", root=workflows.root)
     assert "Ended the workflow with 0 of 2 tasks completed." in said.out
     assert "0/2" in said.out
-    (kept,) = holdfast("list", "--archive", "--json", root=workflows.root).json
+    (kept,) = holdfast("status", "--all", "--json", root=workflows.root).json["archive"]
     assert kept["title"] == "User Auth"
-    assert holdfast("show", folder.name, "--json", root=workflows.root).json["percent"] == 0
+    assert holdfast("status", folder.name, "--json", root=workflows.root).json["percent"] == 0
     assert workflows.task(folder, "IMPL-1")["status"] == "pending"
     before = (folder / "workflow-session.json").read_bytes()
     assert "was completed before" in workflows.run("complete", folder.name).out
@@ -130,7 +130,7 @@ def test_a_step_that_stops_the_task_blocks_it(workflows: Workflows, folder: Path
     said = workflows.run("task", "step", "IMPL-3", "two", "--failed").out
     assert "IMPL-3 is blocked: step two failed" in said
     assert workflows.task(folder, "IMPL-3")["status"] == "blocked"
-    assert "step two failed" in holdfast("show", root=workflows.root).out
+    assert "step two failed" in holdfast("status", root=workflows.root).out
     left = workflows.run("task", "complete", "IMPL-3").out
     assert "these steps were left out: two (failed), three (pending)" in left
 
@@ -173,7 +173,7 @@ def test_a_completed_session_stays_so_when_its_state_is_lost(
     workflows.run("repair")
     assert path.read_bytes() == good
     assert "is completed" in workflows.run("task", "start", "IMPL-1", "--session", folder.name, code=1).err
-    assert "wfs resume WFS-user-auth" in holdfast("resume", folder.name, root=workflows.root, code=1).err
+    assert "wfs resume WFS-user-auth" in holdfast("claim", folder.name, root=workflows.root, code=1).err
 
 
 @pytest.mark.parametrize("context", [None, [], {"parent": None}])
@@ -235,7 +235,7 @@ def test_of_two_marked_sessions_the_last_one_counts_everywhere(workflows: Workfl
     fired = Agent(workflows.project, "IMPL-1", "code-developer").about_to()
     fired.assert_advised('Task IMPL-1 "Design the tokens" is active')
     assert workflows.task(workflows.top / "WFS-other", "IMPL-1")["status"] == "pending"
-    assert "several sessions are marked" in holdfast("show", folder.name, "--json", root=workflows.root).out
+    assert "several sessions are marked" in holdfast("status", folder.name, "--json", root=workflows.root).out
 
 
 def test_a_task_that_cannot_be_read_still_counts(workflows: Workflows, folder: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_task_that_cannot_be_read_still_counts(workflows: Workflows, folder: P
     for number in (1, 2):
         workflows.run("task", "complete", f"IMPL-{number}")
     (folder / ".task/IMPL-9.json").write_text("{bad")
-    assert "2/3" in holdfast("list", root=workflows.root).out
+    assert "2/3" in holdfast("status", root=workflows.root).out
     assert "IMPL-9.json can't be read" in workflows.run("task", "start", "IMPL-9", code=1).err
     assert "unreadable: IMPL-9.json" in workflows.run("task", "next").out
 
@@ -301,8 +301,6 @@ def test_a_blocked_task_is_not_at_work(workflows: Workflows, folder: Path) -> No
 def test_a_task_of_the_log_is_put_back(workflows: Workflows, folder: Path) -> None:
     """The message names the file; state and list follow."""
     workflows.run("task", "start", "IMPL-1")
-    said = holdfast(
-        "log", "restore", "1", "--workflow", f".workflow/{folder.name}/.task/IMPL-1.json", root=workflows.root
-    ).out
+    said = holdfast("restore", "1", "--workflow", f".workflow/{folder.name}/.task/IMPL-1.json", root=workflows.root).out
     assert f".workflow/{folder.name}/.task/IMPL-1.json" in said and "0/2 tasks completed" in said
     assert workflows.task(folder, "IMPL-1")["status"] == "pending"

@@ -65,7 +65,7 @@ def test_the_example_can_be_moved_to_its_end(example: HoldfastProject) -> None:
     wrong = list[str]()
     for number, task in enumerate(("2.1", "2.2", "3.1"), 3):
         run(example, "orchestrator", "task", "finish", task)
-        seen = json.loads(run(example, "show", "--json"))
+        seen = json.loads(run(example, "status", "--json"))["current"]
         if {each["id"]: each["title"] for each in seen["phases"]} != NAMES:
             wrong.append(f"{task}: show names {[each['title'] for each in seen['phases']]}")
         example.fire("PreCompact", "PreCompact-auto")

@@ -160,7 +160,7 @@ def with_session(root: Path, session: str) -> None:
     """Let a session be live."""
     project = Workspace.open(root)
     conversations.note_event(project, session)
-    (found,) = holdfast("list", "--json", root=root).json
+    (found,) = holdfast("status", "--json", root=root).json["workflows"]
     assert found["format"] == "skills"
     assert session in conversations.live_others(project, ME)
     project.close()

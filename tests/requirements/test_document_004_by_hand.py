@@ -134,7 +134,7 @@ def test_the_current_phase_decides(handmade: Callable[..., Handmade]) -> None:
         names = [each["name"] for each in made.data()["state_machine"]["phases"]]
         at = names.index(current)
         agreed = ["completed"] * at + ["in_progress"] + ["pending"] * (len(names) - at - 1)
-        shown = made.run("list")
+        shown = made.run("status")
         place, _, title = position.partition(" - ")
         if restored["Step"] != position or not restored["Next step"].startswith(step):
             wrong.append(f"{phase or task}: {restored['Step']}, {restored['Next step']}")
@@ -189,7 +189,7 @@ def test_the_completed_copy_wins(handmade: Callable[..., Handmade]) -> None:
     copy = made.root / TOP / "completed" / made.file.name
     finished = copy.read_bytes()
     assert compact(made.project).context == ""
-    assert "completed" in made.run("list")
+    assert "completed" in made.run("status")
     assert "active/tdd-1.json is outdated: completed/ has the later copy" in made.run("doctor", code=1)
     assert made.file.exists()
     assert "active/tdd-1.json is removed" in made.run("doctor", "--fix", code=1)
@@ -207,8 +207,8 @@ def test_what_was_completed_can_be_restored(handmade: Callable[..., Handmade]) -
     made = handmade("tdd")
     made.run("skills", "phase", "red")
     made.run("skills", "complete", "--all")
-    made.run("log", "restore", "1", "--workflow", str(made.file))
-    assert "active" in made.run("list")
+    made.run("restore", "1", "--workflow", str(made.file))
+    assert "active" in made.run("status")
     assert not (made.root / TOP / "completed" / made.file.name).exists()
 
 

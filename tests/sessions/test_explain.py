@@ -119,7 +119,7 @@ def test_of_very_many_plans_the_text_names_those_that_matter_and_counts_the_rest
     assert lines[-3:] == [
         "  - 463 more: the status says completed, such as CLAUDE/Plan/003-x/PLAN.md",
         '  - 30 more: no status line and no "🔄 In Progress", such as CLAUDE/Plan/100-x/PLAN.md',
-        "  `holdfast explain --all` gives each reason",
+        "  `holdfast status --why --all` gives each reason",
     ]
     told = explain.explain(project)["candidates"]
     assert len(told) == 501
@@ -216,4 +216,4 @@ def test_a_completed_workflow_is_said_to_be_buried(project: Workspace, put: Put,
     assert explain.explain(project)["would_save"]["action"] == "buried"
     text = explain.text(explain.explain(project))
     assert ("this workflow is completed" in text) is everything
-    assert ("the state file was removed" in text and "`holdfast log restore 1 --workflow " in text) is not everything
+    assert ("the state file was removed" in text and "`holdfast restore 1 --workflow " in text) is not everything

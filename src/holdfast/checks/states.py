@@ -131,7 +131,7 @@ def putting_back(project: Workspace, path: Path, *, replace: bool = False) -> st
         return ""
     if replace and number:
         return rewind.putting_back(path, number)
-    return command_line("log", "restore", number, "--workflow", str(path)) if number else ""
+    return command_line("restore", number, "--workflow", str(path)) if number else ""
 
 
 def _mend(project: Workspace, path: Path) -> str:

@@ -31,7 +31,7 @@ def command(
     if phase is None and not over:
         raise HoldfastError(f"no {workflow.unit} of {quoted(workflow.title)} is completed; name the one to begin")
     if phase is None and not workflow.in_order and not workflow.finished:
-        raise HoldfastError(f"name the {workflow.unit} to reopen; `holdfast show` lists them")
+        raise HoldfastError(f"name the {workflow.unit} to reopen; `holdfast status` lists them")
     phase = phase or over[-1]
     after = verbs.reopen(project, workflow, phase)
     workflow_commands.tell(after, as_json, f"Reopened {after.named(phase)} {quoted(phase.title)}.")

@@ -73,7 +73,7 @@ def command(
         str | None,
         "--template",
         {"metavar": "NAME", "shell_complete": _templates},
-        "Take phases and more from a template. `holdfast list --templates` lists them.",
+        "Take phases and more from a template. A NAME that doesn't exist lists them.",
     ] = None,
     reading: Reading = (),
     reminders: Reminders = (),

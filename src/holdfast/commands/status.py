@@ -217,11 +217,10 @@ def _json(project: Workspace, name: str | None, *, everything: bool) -> dict[str
     """Return the named workflow, or all that is known of the project, as JSON values."""
     found, seen, verdict = _look(project, name)
     judged: dict[str, Any] = {"safe": verdict.safe, "summary": verdict.text}
-    current = overview.as_json(seen) if seen else None
-    if name is not None and current:
-        whole: dict[str, Any] = judged | current
-        return whole
-    rows = judged | {"current": current} | redact_value(_status(project, found))
+    current: dict[str, Any] = overview.as_json(seen) if seen else {}
+    if name is not None:
+        return judged | current
+    rows: dict[str, Any] = judged | {"current": current or None} | redact_value(_status(project, found))
     if everything:
         kept = archive.entries(project)
         rows["archive"] = [

@@ -28,13 +28,13 @@ _WORDS = {  # by whether they are plans and whether they are several: before and
     ),
     (False, True): (
         "Unfinished workflows in this project.",
-        f"{_FIRST} `holdfast show NAME` prints one, and `holdfast next NAME` continues it in this session.",
+        f"{_FIRST} `holdfast status NAME` prints one, and `holdfast next NAME` continues it in this session.",
     ),
     (True, False): ("Plan in progress in this project.", f"{_FIRST} {wording.TAKE_UP.format('it')}"),
     (True, True): ("Plans in progress in this project.", f"{_FIRST} {wording.TAKE_UP.format('one')}"),
 }
 _LOST = "Another session continues this workflow now."
-_BACK = "Leave it alone unless the user asks. `holdfast resume NAME --anyway` takes it back."
+_BACK = "Leave it alone unless the user asks. `holdfast claim NAME --anyway` takes it back."
 _MARK = re.compile(wording.OPEN.replace(wording.UNMARKED, "([0-9a-f]{12})"))
 
 
@@ -53,7 +53,7 @@ def announce_unfinished(event: Event, context: Context) -> list[Message]:
     told = messages.withheld(event, context, found)
     waiting = _waiting(project, conversation, found.workflows)
     if waiting:
-        more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
+        more = f", and {len(waiting) - 1} more (`holdfast status`)" if len(waiting) > 1 else ""
         show = _command("show", waiting[0], found.workflows)
         line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `{show}` shows it."
         told.append(Message(line, to_user=True))
@@ -136,7 +136,7 @@ def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message
     for shown in range(len(lines) - 1, 0, -1):
         if len(text) <= LIMIT_CHARS:
             break
-        more = f"+{len(lines) - shown} more{'' if isinstance(first, str) else ' (`holdfast list`)'}"
+        more = f"+{len(lines) - shown} more{'' if isinstance(first, str) else ' (`holdfast status`)'}"
         text = f"{wording.fenced(lead, [*lines[:shown], more])}\n{ways}"
     return Message(text)
 

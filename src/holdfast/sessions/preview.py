@@ -95,5 +95,5 @@ def _shared(each: Workflow, holder: str | None, verdicts: Mapping[str, Verdict],
             return Prospect(each.ref, "line", f"in one line{where}")
     if holder in names:
         return Prospect(each.ref, "no", f"not restored: it belongs to session {names[str(holder)][:8]}, which is live")
-    why = f"not restored: it could belong to any of {len(names)} live sessions. `holdfast resume` claims it for one"
+    why = f"not restored: it could belong to any of {len(names)} live sessions. `holdfast claim` claims it for one"
     return Prospect(each.ref, "no", why)

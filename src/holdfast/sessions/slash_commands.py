@@ -50,7 +50,7 @@ def _restored(event: Event, context: Context, conversation: str, workflow: Workf
     project = context.project
     owner = owners.owner(project, workflow)
     if owner and owner in conversations.live_others(project, conversation):
-        move = command_line("resume", workflow.id, "--session", event.session_id[:8], "--anyway")
+        move = command_line("claim", workflow.id, "--session", event.session_id[:8], "--anyway")
         holder = conversations.session_id(project, owner)[:8]
         whose = f"{quoted(workflow.title)} belongs to session {holder}, which is live"
         return [Message(f"Holdfast: {whose}; `{move}` moves it here.", to_user=True)]

@@ -136,7 +136,7 @@ def _kept(workflow: Workflow, root: Path, budget: int) -> list[str]:
     shown = [line for listed, count in zip(lines, counts, strict=True) if count for line in listed[: count + 1]]
     more = sum(len(listed) - 1 - count for listed, count in zip(lines, counts, strict=True))
     more += sum(each.left for each in sections)
-    return [*shown, *([f"+{more} more: `holdfast show`"] if more else [])]
+    return [*shown, *([f"+{more} more: `holdfast status`"] if more else [])]
 
 
 def _first(text: str, most: int) -> str:

@@ -84,7 +84,7 @@ def test_a_command_reads_the_last_changed_of_very_many_and_says_so(
     assert seen.problems[0].path == places.active(project)
     said = "40 state files are too many; 10 were not read. `holdfast skills cleanup` removes old ones"
     assert seen.problems[0].reason == said
-    assert said in holdfast("list", root=project.root).err
+    assert said in holdfast("status", root=project.root).err
     assert "10 were not read" in holdfast("status", root=project.root).out
     monkeypatch.setattr(skills, "_BUDGET_BYTES", sum(each.stat().st_size for each in many[-4:]))
     assert len(skills.find(project).workflows) == 5  # the first is read whatever its size

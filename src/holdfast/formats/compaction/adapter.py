@@ -163,7 +163,7 @@ def _held(project: Records, workflow: Workflow) -> Iterator[None]:
     """Hold the lock on a workflow's file. Raises MissingError if the file is gone, StateError if it is unusable."""
     statefile.guard(project.root, workflow.path)
     if not workflow.path.exists():
-        raise MissingError(workflow.path, "the state file is gone; `holdfast list` shows the workflows that are left")
+        raise MissingError(workflow.path, "the state file is gone; `holdfast status` shows the workflows that are left")
     with locked(files.folder(project)):
         yield
 

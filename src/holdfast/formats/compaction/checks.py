@@ -44,7 +44,7 @@ def _piled_up(project: Workspace, kept: Iterable[Workflow]) -> Iterator[Finding]
 
 
 def _said(project: Workspace) -> Iterator[Finding]:
-    """Yield the warnings of `holdfast explain` about the memory file and the accepted plan."""
+    """Yield the warnings of `holdfast status --why` about the memory file and the accepted plan."""
     for candidate in detect(project, everything=True).candidates:
         if candidate.accepted or candidate.method == memory.FILE:
             for warning in candidate.warnings:

@@ -88,7 +88,7 @@ def _grouped(candidates: list[Mapping[str, Any]], root: str) -> list[str]:
         f"- {len(paths):,} more: {kind}, such as {paths[0]}"
         for kind, paths in sorted(kinds.items(), key=lambda group: -len(group[1]))
     ]
-    return [*lines, "`holdfast explain --all` gives each reason"]
+    return [*lines, "`holdfast status --why --all` gives each reason"]
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:

@@ -288,7 +288,7 @@ def _left_to_you(run: Run) -> Iterator[tuple[str, str]]:
     left = [] if run.notes.get(ENDED_EARLY) is True else [each.id for each in run.unfinished()]
     if run.status == "completed" and left:
         named = f"{', '.join(left[:5])} {'is' if len(left) == 1 else 'are'}"
-        yield f"the run is completed, and {named} not", "`holdfast log restore` goes back to what it was before"
+        yield f"the run is completed, and {named} not", "`holdfast restore` goes back to what it was before"
     if run.status == "planning" and schema.objects(run.data.get("completed_tasks")):
         yield (
             "the run is planning, but some of its tasks are completed",

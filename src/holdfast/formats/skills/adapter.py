@@ -246,7 +246,7 @@ def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
         task = transitions.task(seen.data, number)
     except HoldfastError:
         return None
-    return Brief(display.brief(seen, number, task), f"holdfast show {workflow.id}")
+    return Brief(display.brief(seen, number, task), f"holdfast status {workflow.id}")
 
 
 def _block(data: dict[str, Any], unit: str, number: int | None, reason: str, at: str) -> None:

@@ -97,7 +97,7 @@ def get(project: Workspace, name: str) -> Template:
     ConfigError for an invalid file, HoldfastError if there is no such template.
     """
     if not name.strip():
-        raise HoldfastError("a template needs a name; `holdfast list --templates` lists the templates")
+        raise HoldfastError("a template needs a name; one that doesn't exist lists those that do")
     if Path(name).name == name:
         for folder, within in _folders(project):
             try:
@@ -144,7 +144,7 @@ def phase(text: str) -> tuple[str, str]:
 
 
 def row(template: Template) -> dict[str, Any]:
-    """Return a template's row for `holdfast list --templates --json`; its keys are those of a template file."""
+    """Return a template's row as JSON values; its keys are those of a template file."""
     return {
         "name": template.name,
         "source": template.source,

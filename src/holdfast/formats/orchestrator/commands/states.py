@@ -145,7 +145,7 @@ def restore(name: str, dry_run: bool, replace: bool, as_json: bool, project_dir:
     again = command_line("orchestrator", "restore", *([name] if name else []))
     lines += [f"`{again}` does it."] if dry_run else []
     if not dry_run:
-        undo = "`holdfast log` shows what the state held before, and `holdfast log restore N` puts it back."
+        undo = "`holdfast log` shows what the state held before, and `holdfast restore N` puts it back."
         lines += [f"What the state held is kept as {aside.name}." if aside else undo]
     options.say("\n".join([*lines, *_advice(project.root, snapshot.git_sha)]))
 
