@@ -71,7 +71,7 @@ def test_an_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch, tmp_pat
         holdfast("status", root=tmp_path)
 
 
-@each_row("arguments", [["--help"], ["--version"], ["handlers", "list"], ["explain", "-h"], ["report", "-"], ["show"]])
+@each_row("arguments", [["--help"], ["--version"], ["handlers", "list"], ["status", "-h"], ["report", "-"], ["status"]])
 def test_a_reader_that_goes_away_is_nobodys_error(tmp_path: Path, arguments: list[str]) -> None:
     """`holdfast … | head -1` ends without a word, as a program does that SIGPIPE ends; however much it has to say."""
     place = processes.make(tmp_path)

@@ -67,7 +67,7 @@ def run(project: HoldfastProject, *arguments: str) -> subprocess.CompletedProces
     """Run the command as a process, its output a pipe."""
     environ = os.environ | {"PYTHONPATH": f"{HERE / 'src'}", "HOLDFAST_PROJECT_DIR": str(project.root)}
     return subprocess.run(
-        [sys.executable, "-m", "holdfast", "log", *arguments],
+        [sys.executable, "-m", "holdfast", "restore", *arguments],
         env=environ,
         capture_output=True,
         timeout=500,
@@ -85,15 +85,14 @@ def test_show_prints_a_generation_to_a_pipe_byte_for_byte(project: HoldfastProje
     there.close()
     number = max(kept(project, hybrid))
 
-    done = run(project, "show", str(number))
+    done = run(project, "--show", str(number))
 
     assert (done.returncode, done.stdout) == (0, odd)
-    assert run(project, "show", "1", "--workflow", HYBRID).stdout == kept(project, hybrid)[1]
-    assert run(project, "show", "now").stdout == odd
+    assert run(project, "--show", "1", "--workflow", HYBRID).stdout == kept(project, hybrid)[1]
     there = Workspace.open(project.root)
     contents.keep(there, hybrid, b"no UTF-8: \xff\x00", why="odder")
     there.close()
-    assert run(project, "show", str(number + 1)).stdout == b"no UTF-8: \xff\x00"
+    assert run(project, "--show", str(number + 1)).stdout == b"no UTF-8: \xff\x00"
 
 
 def test_a_generation_that_is_not_there_is_named_with_those_that_are(project: HoldfastProject, hybrid: Path) -> None:
@@ -112,15 +111,12 @@ def test_a_generation_that_is_not_there_is_named_with_those_that_are(project: Ho
 
 def test_diff_without_numbers_compares_the_last_two(project: HoldfastProject, hybrid: Path) -> None:
     """With one number, it and the present; where nothing differs, that is said on stderr."""
-    assert (
-        holdfast("restore", "--diff", root=project.root).out
-        == holdfast("restore", "--diff", "2", "3", root=project.root).out
-    )
+    last = holdfast("restore", "--diff", root=project.root).out
+    assert f"--- {HYBRID} generation 2" in last and f"+++ {HYBRID} generation 3" in last
     same = holdfast("restore", "--diff", "3", root=project.root)
     assert (same.out, same.err.startswith(f"holdfast: No difference between {HYBRID} generation 3, ")) == ("", True)
     hybrid.write_text(hybrid.read_text("utf-8").replace("Calculator", "Abacus"), "utf-8")
     changed = holdfast("restore", "--diff", "3", root=project.root)
-    assert changed.out == holdfast("restore", "--diff", "3", root=project.root).out
     assert (f"+++ {HYBRID} now" in changed.out, changed.err) == (True, "")
 
 
@@ -281,7 +277,7 @@ def test_the_log_reads_as_git_log_does(project: HoldfastProject, hybrid: Path) -
         "no session of this project begins with '9'" in holdfast("log", "--session", "9", root=project.root, code=1).err
     )
     assert "is not a time" in holdfast("log", "--since", "yesterday", root=project.root, code=2).err
-    for command in ("log", "cost", "report"):
+    for command in ("log", "report"):
         said = holdfast(command, "--since", "999999w", root=project.root, code=2).err
         assert "'999999w' is before the year 1. Write a later time" in said, command
     assert holdfast("log", "--since", "2h", root=project.root).out.splitlines() == lines

@@ -180,7 +180,7 @@ def test_of_several_each_command_is_printed_ready_to_copy(tmp_path: Path) -> Non
     )
     assert "holdfast forget --workflow=payments\n" in holdfast("forget", "--workflow=pay", root=tmp_path, code=1).err
     assert (
-        "  holdfast restore --diff 1 now --workflow payments\n"
+        "  holdfast restore --diff 1 --workflow payments\n"
         in holdfast("restore", "--diff", "1", root=tmp_path, code=1).err
     )
 

@@ -313,8 +313,8 @@ def test_the_implementation_is_small() -> None:
 
 
 def test_the_agent_protocol_is_printed(calculator: Calculator) -> None:
-    """R000-40: `holdfast install --protocol` has "Workflow State Protocol": how to read, phase start, phase end."""
-    printed = calculator.run("install", "--protocol").out
+    """R000-40: `holdfast status --protocol` has "Workflow State Protocol": how to read, phase start, phase end."""
+    printed = calculator.run("status", "--protocol").out
 
     assert "Workflow State Protocol" in HEAD.findall(printed)
     section = printed.split("Workflow State Protocol", 1)[1]
@@ -330,7 +330,7 @@ def test_the_skill_says_the_protocol_too(calculator: Calculator) -> None:
     """R000-40: it is the body of the skill, which is what stands in CLAUDE.md's place."""
     skill = (ROOT / "skills" / "holdfast" / "SKILL.md").read_text("utf-8")
 
-    assert calculator.run("install", "--protocol").out.strip() == skill.split("---\n", 2)[2].strip()
+    assert calculator.run("status", "--protocol").out.strip() == skill.split("---\n", 2)[2].strip()
 
 
 def test_the_orchestrators_agent_creates_the_state(calculator: Calculator) -> None:
@@ -357,4 +357,4 @@ def test_the_guide_helps_when_something_is_wrong() -> None:
     rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
     assert len(rows) >= 5
     called = commands(section)
-    assert {parsed(each).name for each in called} >= {"install", "status", "reopen"}
+    assert {parsed(each).name for each in called} >= {"status", "reopen"}

@@ -57,7 +57,7 @@ def of_format(project: Workspace, name: str, workflows: Iterable[Workflow]) -> I
     """Yield what is wrong with the files of one format."""
     if RECORDS[name].CHECK not in ("", formats.STATES_CHECK):
         return
-    yield from (misplaced(each) for each in in_the_way(project, registry.foreign(project, name)))
+    yield from (misplaced(project, each) for each in in_the_way(project, registry.foreign(project, name)))
     form = registry.get(name)
     yield from unsound(workflows, problem if form.deviations == "problem" else notice)
     yield from form.findings(project)
@@ -70,11 +70,12 @@ def in_the_way(project: Workspace, foreign: Iterable[Foreign]) -> Iterator[Forei
             yield each
 
 
-def misplaced(each: Foreign) -> Finding:
+def misplaced(project: Workspace, each: Foreign) -> Finding:
     """Return a notice about another program's file in a format's place."""
     if closed := access.remedy(each.path):
         return notice(f"{each.path}: {each.meaning.partition(';')[0]}", closed)
-    return notice(f"{each.path}: {each.meaning}", each.remedy or aside(each.path))
+    back = putting_back(project, each.path, replace=True)
+    return notice(f"{each.path}: {each.meaning}", back or each.remedy or aside(each.path))
 
 
 def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding]) -> Iterator[Finding]:

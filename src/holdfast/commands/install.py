@@ -14,7 +14,7 @@ from holdfast.commands import options
 from holdfast.commands.verb import DryRun, ProjectDir, Scope, SettingsFile, verb
 from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document
-from holdfast.install import format_index, handler_packages, install, register, registrations, skill
+from holdfast.install import format_index, handler_packages, install, register, registrations
 from holdfast.install import settings as settings_file
 from holdfast.project import Project
 
@@ -33,7 +33,6 @@ def command(
     scope: Scope = "user",
     settings: SettingsFile = None,
     printing: Annotated[bool, "--print", "Print the settings that a team would get, and change nothing."] = False,
-    protocol: Annotated[bool, "Print how a model keeps a workflow, as a section for a CLAUDE.md."] = False,
     dry_run: DryRun = False,
     allow_cli: Annotated[bool, "Let the model run holdfast commands unasked, and give it the skill."] = False,
     status_line: Annotated[bool, "--statusline", "Show workflow and phase in the client's status line."] = False,
@@ -53,14 +52,11 @@ def command(
     Examples:
       holdfast install
       holdfast install --scope project --dry-run
-      holdfast install --protocol >> CLAUDE.md
     """
     target = options.target(scope, settings, project_dir)
     _check_place(target)
     asked = install.Options(allow_cli=allow_cli, status_line=status_line, all_events=all_events)
-    if protocol:
-        click.echo(skill.protocol(), nl=False)
-    elif printing:
+    if printing:
         click.echo(register.printed(target.root), nl=False)
     elif dry_run:
         click.echo(install.preview(target, asked), nl=False)

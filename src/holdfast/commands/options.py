@@ -52,7 +52,7 @@ def workflow_names(context: click.Context, param: click.Parameter, incomplete: s
 
     Archived ones are among them if the command can be about these.
     """
-    everything = param.name == "wanted" or context.info_name == "status"
+    everything = context.info_name in ("status", "log", "restore", "forget")
     try:
         project = open_project(context.params.get("project_dir"), tell=False)
         known = [each for each in registry.all_found(project).workflows if everything or not each.finished]

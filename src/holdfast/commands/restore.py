@@ -39,7 +39,7 @@ def command(
       holdfast restore 2 --workflow "User auth"
     """
     options.at_most_one({"--show": show, "--diff": diff, "--replace": replace})
-    if number and not number.isdecimal():
+    if number and not number.removeprefix("-").isdecimal():
         text = f"{number!r} isn't the number of a generation; to name a workflow: --workflow {number}"
         raise click.UsageError(text)
     path = rewind.find(project, workflow_id, options.conversation(project))

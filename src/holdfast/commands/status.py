@@ -18,7 +18,7 @@ from holdfast.commands import options, safety, terminal, workflow_commands, work
 from holdfast.commands.verb import Json, Name, ProjectDir, verb
 from holdfast.errors import ChoiceError, HoldfastError
 from holdfast.files.redact import redact, redact_value
-from holdfast.install import inspection
+from holdfast.install import inspection, skill
 from holdfast.plugins import discovery
 from holdfast.sessions import (
     agents,
@@ -79,6 +79,7 @@ def command(
     why: Annotated[bool, "Say what a compaction would save and restore here, and why."] = False,
     todo: Annotated[bool, "--todos", "Print the workflow's to-do list."] = False,
     everything: Annotated[bool, "--all", "Also completed workflows. With --why, a reason for every plan."] = False,
+    protocol: Annotated[bool, "Print how a model keeps a workflow, as a section for a CLAUDE.md."] = False,
     verbose: Annotated[bool, "-v", "Also the ledger, the last compactions, and what sessions were sent."] = False,
     as_json: Json = False,
     project_dir: ProjectDir = None,
@@ -93,11 +94,16 @@ def command(
       holdfast status payments --watch
       holdfast status --why
     """
-    options.at_most_one({"--watch": watch, "--why": why, "--todos": todo})
+    options.at_most_one({"--watch": watch, "--why": why, "--todos": todo, "--protocol": protocol})
+    if protocol:
+        click.echo(skill.protocol(), nl=False)
+        return
     if watch:
         _watch(project_dir, name)
         return
     project = options.open_project(project_dir)
+    if everything and not why:
+        options.insist_on_ledger(project)  # the archive is in it
     if why:
         _explain(project, everything=everything, as_json=as_json)
     elif todo:

@@ -54,7 +54,7 @@ def page(overview: Overview, now: datetime, *, brief: bool = False, verbose: boo
         yield from section("Reminders", map(_cleaned, workflow.reminders), "- ")
         yield from section("Context", map(_cleaned, context))
     yield from section("Warnings", map(_cleaned, (*workflow.warnings, *workflow.remarks)), "- ")
-    yield from section("Not read", _problem_lines(workflow.root, overview.problems))
+    yield from section("Unreadable files", _problem_lines(workflow.root, overview.problems))
 
 
 def _heading(words: str) -> Iterator[RenderableType]:

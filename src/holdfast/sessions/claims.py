@@ -60,7 +60,7 @@ def claim(
     if workflow.finished:
         raise HoldfastError(
             f"{quoted(workflow.title)} is completed, so there is nothing to resume; "
-            f"`{command_line('show', workflow.id)}` shows it. To open it again: {registry.reopening(workflow)}"
+            f"`{command_line('status', workflow.id)}` shows it. To open it again: {registry.reopening(workflow)}"
         )
     if workflow.paused:
         resume = command_line(workflow.format, "resume", workflow.id)

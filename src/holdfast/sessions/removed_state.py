@@ -49,4 +49,4 @@ def way(project: OpenProject, path: Path) -> str:
     place = path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
     if not versions:
         return ""
-    return f"`{command_line('log', 'restore', str(versions[0].number), '--workflow', one_line(place))}`"
+    return f"`{command_line('restore', str(versions[0].number), '--workflow', one_line(place))}`"

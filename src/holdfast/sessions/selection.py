@@ -135,7 +135,7 @@ def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole
     if over is not None:
         raise HoldfastError(
             f"{quoted(over.workflow.title)} was {over.workflow.word} at {clock.minute(over.completed_at)}; "
-            f"`{command_line('show', over.workflow.id)}` shows it"
+            f"`{command_line('status', over.workflow.id)}` shows it"
         )
     if whole and found and not named(found, wanted, whole=True):
         raise _choice(f"no workflow is named {quoted(wanted)}; did you mean", found, wanted, workflows)

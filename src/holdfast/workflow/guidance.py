@@ -334,7 +334,7 @@ def _left_out(workflow: Workflow, sections: Iterable[Section]) -> list[str]:
     if not left:
         return []
     name = wording.one_line(workflow.id, 80)
-    return [f"{left} more lines were not looked at, this workflow being too large: `{command_line('show', name)}`"]
+    return [f"{left} more lines were not looked at, this workflow being too large: `{command_line('status', name)}`"]
 
 
 def _whole(workflow: Workflow, step: _Next, sections: Sequence[Section]) -> str:
