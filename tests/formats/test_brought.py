@@ -144,7 +144,7 @@ def test_a_package_that_fails_costs_only_its_own(
         raise KeyError("oh no")
 
     if part == "step":
-        monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER], part, fails, raising=False)
+        monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER].FORMAT, part, fails)
     else:
         detector = ModuleType(f"holdfast_{name}.detector")
         vars(detector).update(save=fails, skipped=fails, waiting=fails)
@@ -170,7 +170,7 @@ def test_a_command_names_the_package_that_fails(
     def fails(*arguments: object, **options: object) -> object:
         raise KeyError("oh no")
 
-    monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER], "change", fails)
+    monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER].FORMAT, "change", fails)
 
     result = holdfast("next", root=project.root, session=project.session, code=1)
 
@@ -204,19 +204,22 @@ def test_what_a_package_prints_is_no_answer(
     for file in package.glob("*.py"):
         file.write_text(f"{file.read_text()}\nprint('hello from {file.stem}')\n")
     found = package / "format.py"
-    found.write_text(
-        found.read_text().replace(
-            "def find(", "def find(project):\n    print('found')\n    return _find(project)\n\n\ndef _find("
-        )
-    )
-    (package / "commands.py").write_text(
-        "import click\n\nprint('hello')\n\n\n@click.command()\ndef command():\n    click.echo('{}')\n"
+    loud = "    def find(self, project):\n        print('found')\n        return self._find(project)\n\n    def _find("
+    found.write_text(found.read_text().replace("    def find(", loud))
+    (package / "verbs.py").write_text(
+        """'''Loud commands.'''\n\nfrom holdfast.workflow.format import Answer\n\nprint('hello')\n\n\n"""
+        "def look(project):\n    return Answer('', data={})\n\n\nVERBS = {'look': look}\n"
     )
     record = package / "record.py"
     record.write_text(f"{record.read_text()}COMMANDS = 'Help.'\n")
     brought.install(tmp_path, monkeypatch)
     project = holdfast_project({"checklists/one.md": "# One\n\n- [ ] First\n"})
-    for words in (("doctor", "--json"), ("status", "--json"), ("status", "--why", "--json"), ("loud",)):
+    for words in (
+        ("doctor", "--json"),
+        ("status", "--json"),
+        ("status", "--why", "--json"),
+        ("loud", "look", "--json"),
+    ):
         brought.unload("holdfast_loud")
         result = holdfast(*words, root=project.root, code=1 if words[0] == "doctor" else 0)
         json.loads(result.out)
@@ -263,10 +266,9 @@ BAD = {
     "raise ValueError('no')\n": "ValueError: no",
     "NAME = 'other'\n": "its record has no ADAPTER",
     "UNIT = 3\n": "UNIT in its record is no str",
-    "ADAPTER = 'holdfast_broken.markdown'\n": "holdfast_broken.markdown has no function find",
-    "COMMANDS = 'Help.'\n": "ModuleNotFoundError: No module named 'holdfast_broken.commands'",
+    "ADAPTER = 'holdfast_broken.markdown'\n": "holdfast_broken.markdown has no FORMAT",
+    "COMMANDS = 'Help.'\n": "ModuleNotFoundError: No module named 'holdfast_broken.verbs'",
     "SOURCES = ('*/notes.md',)\n": "ModuleNotFoundError: No module named 'holdfast_broken.detector'",
-    "CHECK = 'states'\n": "Holdfast has a check 'states' of its own",
     "raise ValueError('two\\nlines')\n": "ValueError: two lines",
     "raise type('Odd', (BaseException,), {})\n": "can't be used: Odd:",
 }
@@ -322,7 +324,7 @@ def test_a_format_that_finds_nonsense_costs_no_event(
 ) -> None:
     """Other formats go on, and the user is told which one fails."""
     holdfast("start", "Other", "--phase", "First", root=project.root, session=project.session)
-    monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER], "find", lambda project: None)
+    monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER].FORMAT, "find", lambda project: None)
     opened = Workspace.open(project.root)
 
     found = registry.all_found(opened)
@@ -374,7 +376,7 @@ def test_an_index_gives_no_other_package_a_format_of_ours(name: str, run_python:
 
 def test_a_part_that_cannot_be_loaded_costs_only_its_own_format(name: str) -> None:
     """The package has no module of that name; ours would be a fault of Holdfast's, which is raised."""
-    assert list(formats.parts("format", [name, *formats.OURS])) == [name, *formats.OURS]
+    assert list(formats.parts("record", [name, *formats.OURS])) == [name, *formats.OURS]
     assert formats.parts("nowhere", [name]) == {}
     with pytest.raises(ModuleNotFoundError):
         formats.parts("nowhere", [name, formats.OURS[0]])

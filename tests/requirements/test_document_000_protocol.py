@@ -277,7 +277,7 @@ def test_workflow_completed_by_hand_stays_completed(calculator: Calculator) -> N
     calculator.project.write({STATE: calculator.state | {"status": "completed"}})
     before = calculator.read(STATE)
 
-    with pytest.raises(TransitionError, match="`holdfast hybrid reopen 1` makes it active again"):
+    with pytest.raises(TransitionError, match="`holdfast reopen 1` makes it active again"):
         calculator.update("phase_0", "active")
     agent = Agent(calculator.project, CREATE)
     agent.about_to()

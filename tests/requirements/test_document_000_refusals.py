@@ -113,7 +113,7 @@ def test_a_file_that_is_not_json_is_left_alone_and_a_torn_one_is_set_aside(calcu
     start = ("start", "X", "--format", "hybrid", "--phase", "a")
     for content, words in (
         *((each, "is not JSON, so Holdfast did not write it") for each in ("my notes", "[1, 2", '"a text')),
-        (titles, "no phase has"),
+        (titles, 'have no "title"'),
     ):
         calculator.project.write({STATE: content})
         assert words in calculator.run(*start, code=1).err, content

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import click
 
 from holdfast import formats
 from holdfast.commands import options, workflow_commands
 from holdfast.commands.verb import Json, verb
+from holdfast.sessions import selection
 from holdfast.sessions.workspace import Workspace
+from holdfast.workflow.model import Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.workflow.format import Answer
+
+_Other = Annotated[
+    str | None, "--workflow", {"metavar": "WORKFLOW"}, "Another workflow of this format than the current one."
+]
 
 
 def group(name: str) -> click.Group:
@@ -24,7 +31,9 @@ def group(name: str) -> click.Group:
 
     `VERBS` of its module `verbs` has a function for each command: `{"task add": add, "scratch": scratch}`. The module's
     docstring is the group's help, and `GROUPS` has the help of each inner group by its name. A function takes the
-    project and what its annotations say (`commands.verb`), and returns an `Answer`.
+    project and what its annotations say (`commands.verb`), and returns an `Answer`. If its second parameter is a
+    `Workflow`, it gets the one that the command is about: the session's own of this format, the only one that is free,
+    or the one that is named with `--workflow`.
     """
     module = import_module(formats.module(name, "verbs"))
     top = click.Group(name, help=inspect.getdoc(module))
@@ -33,16 +42,26 @@ def group(name: str) -> click.Group:
         top.add_command(each)
     for words, function in module.VERBS.items():
         outer, _, last = words.rpartition(" ")
-        verb(last, inner[outer] if outer else top)(_printing(function))
+        verb(last, inner[outer] if outer else top)(_printing(name, function))
     return top
 
 
-def _printing(function: Callable[..., Answer]) -> Callable[..., None]:
+def _printing(name: str, function: Callable[..., Answer]) -> Callable[..., None]:
     """Return a function that calls a verb, gives its workflow to the session, and prints its answer."""
+    hints = get_type_hints(function, include_extras=True)
+    signature = inspect.signature(function)
+    first, *others = signature.parameters.values()
+    selects = bool(others) and hints[others[0].name] is Workflow
 
-    def run(project: Workspace, *values: Any, as_json: bool = False, **options_: Any) -> None:
+    def run(
+        project: Workspace, *values: Any, as_json: bool = False, workflow_id: str | None = None, **options_: Any
+    ) -> None:
         workflow_commands.settle(project)
-        answer = function(project, *values, **options_)
+        call = partial(function, project)
+        if selects:
+            conversation = options.conversation(project)
+            call = partial(call, selection.select(project, workflow_id, conversation, whole=True, format=name))
+        answer = call(*values, **options_)
         if answer.workflow is not None:
             workflow_commands.take(project, answer.workflow)
             workflow_commands.tell(answer.workflow, as_json, answer.text)
@@ -51,12 +70,11 @@ def _printing(function: Callable[..., Answer]) -> Callable[..., None]:
         else:
             options.say(answer.text)
 
-    signature = inspect.signature(function)
-    first, *others = signature.parameters.values()
-    as_json = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False)
-    own = [each for each in others if each.kind is not inspect.Parameter.VAR_KEYWORD]
-    run.__signature__ = signature.replace(parameters=[first, *own, as_json])  # type: ignore[attr-defined]
-    hints = get_type_hints(function, include_extras=True)
-    run.__annotations__ = {**hints, first.name: Workspace, "as_json": Json}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = [each for each in others[selects:] if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    own += [inspect.Parameter("workflow_id", keyword, default=None)] * selects
+    own.append(inspect.Parameter("as_json", keyword, default=False))
+    run.__signature__ = signature.replace(parameters=[first, *own])  # type: ignore[attr-defined]
+    run.__annotations__ = {**hints, first.name: Workspace, "workflow_id": _Other, "as_json": Json}
     run.__doc__ = function.__doc__
     return run

@@ -30,6 +30,7 @@ def select(
     whole: bool = False,
     anyway: bool = False,
     ended: bool = False,
+    format: str = "",
 ) -> Workflow:
     """Return the workflow that a command names or, if it names none, the current one.
 
@@ -43,13 +44,14 @@ def select(
         anyway: whether another live session's workflow counts if the session owns none and none is free to it.
         ended: whether the command is also about workflows that are over, so that the message lists those if there are
             no others.
+        format: the format that it has to be of; empty for any.
 
     Raises:
         HoldfastError: there is none, or it could be several; the message lists them.
     """
     saving.take_over(project, conversation or "")
     found = registry.all_found(project)
-    workflows, unread = found.workflows, unreadable(found)
+    workflows, unread = tuple(each for each in found.workflows if format in ("", each.format)), unreadable(found)
     if wanted is not None:
         return _named(project, workflows, wanted, whole, unread)
     own, free = candidates(project, workflows, conversation)
@@ -130,16 +132,22 @@ def unreadable(found: Found) -> str:
 def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole: bool, unread: str) -> Workflow:
     found = named(workflows, wanted, whole=True)
     over = None if found else archived(project, wanted, whole=True)  # a whole name beats a beginning
-    found = found or ([] if over else named(workflows, wanted))
+    found = found or ([] if over else named(workflows, wanted) or _asked(project, workflows, wanted))
     over = over or (None if found else archived(project, wanted))
     if over is not None:
         raise HoldfastError(
             f"{quoted(over.workflow.title)} was {over.workflow.word} at {clock.minute(over.completed_at)}; "
             f"`{command_line('status', over.workflow.id)}` shows it"
         )
-    if whole and found and not named(found, wanted, whole=True):
+    if whole and found and not (named(found, wanted, whole=True) or _asked(project, found, wanted)):
         raise _choice(f"no workflow is named {quoted(wanted)}; did you mean", found, wanted, workflows)
     return _only(found, f"named {quoted(wanted)}", workflows, unread, wanted)
+
+
+def _asked(project: Workspace, workflows: Sequence[Workflow], wanted: str) -> list[Workflow]:
+    """Return those of some workflows that a format knows by another name, such as what they are about."""
+    keys = {each.key for each in registry.asked(project, "", wanted)}
+    return [each for each in workflows if each.key in keys]
 
 
 def _only(

@@ -92,7 +92,7 @@ def write_notes(project: Records, state: Path, workflow_id: str, notes: Mapping[
     def attempt() -> None:
         path = places.extras(project.root, state)
         before, data = _opened(project, path, workflow_id)
-        if before is not None or notes:
+        if dict(notes) != _notes(data):
             statefile.write(project, path, {**data, NOTES: dict(notes)}, before, why="notes")
 
     statefile.insist(attempt)

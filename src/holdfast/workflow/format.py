@@ -218,7 +218,10 @@ class Format:
     # Sessions.
 
     def asked(self, project: Records, command: str, argument: str) -> list[Workflow]:
-        """Return the unfinished workflows that `/command argument` means; none if the command isn't known."""
+        """Return the unfinished workflows that `/command argument` means; none if the command isn't known.
+
+        An empty command is a person who names a workflow by what it is about.
+        """
         return []
 
     def record_evidence(self, project: Records, workflow: Workflow, work: Sequence[Work]) -> list[str]:

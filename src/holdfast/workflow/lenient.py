@@ -26,14 +26,12 @@ _FAULTS = {
 }
 
 
-def _plain_text(value: Any) -> Any:
-    if value is None:
-        return ""
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-Text = Annotated[str, BeforeValidator(_plain_text)]
-"""A text, which people also write as a number or leave empty."""
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+"""A text; null is an empty one."""
+Texts = Annotated[list[Text], BeforeValidator(lambda value: [] if value is None else value)]
+"""A list of texts; null is an empty one."""
+Name = Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else values.text(value))]
+"""A text that people may also write as a number."""
 
 
 def read(model: type[Model], data: Mapping[str, Any], warnings: list[str]) -> Model:
@@ -88,7 +86,7 @@ def _mend(data: Any, where: tuple[int | str, ...], kind: str, *, again: bool) ->
     if kind == "string_type" and not again:
         data[last] = values.text(value)
     elif kind == "list_type" and not again and value is not None:
-        data[last] = list(value.values()) if isinstance(value, dict) else [value]
+        data[last] = [values.member(*each) for each in value.items()] if isinstance(value, dict) else [value]
     elif isinstance(data, dict):
         del data[last]
     else:

@@ -333,12 +333,14 @@ class Foreign(NamedTuple):
         meaning: what this means for you, as the rest of a sentence that begins with the path.
         in_the_way: whether you can't use the format while the file is there.
         remedy: the command that makes use of the file; empty if you can only move it away.
+        field: the field to correct if the file would be the format's own but for that; empty otherwise.
     """
 
     path: Path
     meaning: str
     in_the_way: bool = False
     remedy: str = ""
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,10 +38,11 @@ def get(name: str) -> Format:
     if name not in RECORDS:
         raise HoldfastError(f"there is no format {name!r}; the formats are {', '.join(sorted(RECORDS))}")
     if name in formats.OURS:
-        return _format(import_module(RECORDS[name].ADAPTER))
+        module = import_module(RECORDS[name].ADAPTER)
+        return cast("Format", module.FORMAT) if hasattr(module, "FORMAT") else _Functions(module)
     if name in formats.DESCRIBED:
         return cast("Format", formats.DESCRIBED[name])
-    return cast("Format", _Brought(name, _format(_called(name, import_module, RECORDS[name].ADAPTER))))
+    return cast("Format", _Brought(name, _called(name, _format, RECORDS[name].ADAPTER)))
 
 
 def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
@@ -208,12 +209,12 @@ def _asked(project: Records, name: str, ask: Callable[[Format], Found]) -> Found
     return found
 
 
-def _format(module: ModuleType) -> Format:
-    """Return the format of a module."""
-    found = getattr(module, "FORMAT", None)
-    if isinstance(found, Format):
-        return found
-    return _Functions(module)
+def _format(module: str) -> Format:
+    """Return the format of another package's module."""
+    found = getattr(import_module(module), "FORMAT", None)
+    if not isinstance(found, Format):
+        raise TypeError(f"{module} has no FORMAT")
+    return found
 
 
 class _Functions(Format):

@@ -94,6 +94,10 @@ class FileFormat(Format):
         """Return a draft of a file's content."""
         raise NotImplementedError
 
+    def draft_of(self, project: Records, file: StateFile) -> FileDraft:
+        """Return a draft of a state file; by default, one that needs nothing but its content."""
+        return self.draft(copy.deepcopy(file.data))
+
     def location(self, project: Records, start: Start) -> Path:
         """Return the file that a new workflow gets. What is there now gives way if `displace` lets it."""
         return next(iter(self.files(project)))
@@ -196,6 +200,10 @@ class FileFormat(Format):
             raise SchemaMismatch(path, f"is no place for a file of {self.name}")
         return self.view(project, StateFile(document.parse(path, raw, clock.now().timestamp()), present=raw))
 
+    def wrong_field(self, data: dict[str, Any]) -> str:
+        """Return the field to correct in a content that would be of this format but for that; empty otherwise."""
+        return ""
+
     def blocking(self, project: Records) -> Iterator[Foreign]:
         """Yield other programs' files in the place of the state file, for a format that has only one."""
         for path in self.files(project):
@@ -204,7 +212,10 @@ class FileFormat(Format):
             except SchemaMismatch as error:
                 where = f"so no workflow of the {self.name} format can be kept here while it is there"
                 away = "Move it away, or start workflows with `--format compaction`"
-                yield Foreign(error.path, f"{error.reason}, {where}. {away}", in_the_way=True)
+                field = ""
+                with suppress(StateError):
+                    field = self.wrong_field(self.load(project, path).data)
+                yield Foreign(error.path, f"{error.reason}, {where}. {away}", in_the_way=True, field=field)
             except StateError:
                 pass  # missing or broken, but not another program's
 
@@ -254,7 +265,7 @@ class FileFormat(Format):
             before = self.view(project, file)
             if before.id != workflow.id:
                 raise TransitionError(f"{workflow.place} holds {before.id} by now, not {workflow.id}")
-            draft = self.draft(copy.deepcopy(file.data))
+            draft = self.draft_of(project, file)
             edit(draft)
             project.observe(before)  # what was moved by hand before keeps its own time
             return draft.content()
@@ -313,7 +324,7 @@ class FileFormat(Format):
         workflow = self.view(project, file)
         project.observe(workflow, at=clock.stamp())
         if aside is not None:
-            notes = [*notes, f"what {workflow.place} held before is kept as {aside.name} beside it"]
+            notes = [*notes, self.displaced(workflow, aside)]
         return _with_warnings(workflow, notes)
 
     def _displaced(
@@ -345,6 +356,10 @@ class FileFormat(Format):
     ) -> tuple[StateFile | None, Workflow | None, Path | None]:
         """Let a workflow give way to a new one at its path; return what `_displaced` does. Here, it is overwritten."""
         return file, workflow, statefile.keep_aside(project, file.path, file.document.raw)
+
+    def displaced(self, workflow: Workflow, aside: Path) -> str:
+        """Say where the content that a new workflow displaced is kept, if the ledger doesn't have it."""
+        return f"what {workflow.place} held before is kept as {aside.name} beside it"
 
     def in_the_way(self, project: Records, workflow: Workflow) -> str:
         """Say that an unfinished workflow is in the way of another, and how to end it."""

@@ -27,7 +27,7 @@ def texts(value: Any, name: str, warnings: list[str]) -> tuple[str, ...]:
         return tuple([item for item in value if item.strip()])
     if not isinstance(value, list):
         warnings.append(f'"{name}" is not a list')
-        value = [_member(*each) for each in value.items()] if isinstance(value, dict) else [value]
+        value = [member(*each) for each in value.items()] if isinstance(value, dict) else [value]
     else:
         warnings.append(f'"{name}" holds values that are not texts')
     return tuple(item for item in map(text, value) if item.strip())
@@ -93,7 +93,7 @@ def added(existing: Any, new: tuple[str, ...]) -> Any:
     return [*before, *fresh] if fresh else existing
 
 
-def _member(key: str, value: Any) -> str:
+def member(key: str, value: Any) -> str:
     """Return a member of an object as `key: value`; only the key if the value is None, true or empty."""
     return key if value is None or value is True or value == "" else f"{key}: {text(value)}"
 

@@ -55,6 +55,11 @@ class HybridFormat(FileFormat):
         """Raise SchemaMismatch if a file that was read isn't of this format (I000-20)."""
         schema.check(file.path, file.data)
 
+    def wrong_field(self, data: dict[str, Any]) -> str:
+        """Return the field to correct in a content that has some of the schema's keys."""
+        fault = schema.mismatch(data)
+        return fault[0] if fault and {"id", "task", "phases"} & data.keys() else ""
+
     def workflow(self, project: Records, file: StateFile) -> Workflow:
         """Return the workflow in a file of this format, without its extras."""
         return schema.workflow(project.root, file)

@@ -56,7 +56,7 @@ class PhaseEntry(BaseModel):
     title: lenient.Text = ""
     agent: lenient.Text = ""
     status: _StatusWord = "pending"
-    deliverables: list[lenient.Text] = []
+    deliverables: lenient.Texts = []
     context_for_next: lenient.Text = ""
 
 
@@ -65,8 +65,8 @@ class State(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    id: lenient.Text
-    task: lenient.Text
+    id: lenient.Name
+    task: lenient.Name
     status: _StatusWord | None = None
     current_phase: Any = None
     phases: list[PhaseEntry]
@@ -78,12 +78,22 @@ class State(BaseModel):
 
 def check(path: Path, data: Mapping[str, Any]) -> None:
     """Raise SchemaMismatch unless a file has this schema (I000-20, lesson 2)."""
-    needed = {"id": (str, int, float), "task": (str, int, float), "phases": (list,)}
-    wrong = [f'"{key}"' for key, types in needed.items() if not isinstance(data.get(key), types)]
-    if wrong:
-        raise SchemaMismatch(path, f"isn't a hybrid workflow (wrong or missing: {', '.join(wrong)}); it is left alone")
+    if fault := mismatch(data):
+        raise SchemaMismatch(path, f"isn't a hybrid workflow ({fault[1]}); it is left alone")
+
+
+def mismatch(data: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the field for which a file isn't of this format, and what is wrong with it; None if it is."""
+    for field, types, wanted in (
+        ("id", (str, int, float), "a text"),
+        ("task", (str, int, float), "a text"),
+        ("phases", (list,), "a list"),
+    ):
+        if not isinstance(data.get(field), types):
+            return field, f'"{field}" must be {wanted}'
     if data["phases"] and not any(_is_phase(each, titles="current_phase" in data) for each in data["phases"]):
-        raise SchemaMismatch(path, 'isn\'t a hybrid workflow (no phase has a "title"); it is left alone')
+        return "phases[0]", '"phases[0]" and the others have no "title"'
+    return None
 
 
 def fresh(id_: str, task: str, phases: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -209,5 +219,7 @@ def _status(found: Status | None, written: str, phases: tuple[Phase, ...], warni
         return "completed"
     if found is not None:
         return found
+    if not written:
+        warnings.append(f'"status" is "", not one of {", ".join(STATUSES)}')
     statuses = {phase.status for phase in phases}
     return "failed" if "failed" in statuses else "active" if statuses & {"active", "completed"} else "pending"

@@ -23,14 +23,14 @@ _COMMAND = re.compile(r"`(holdfast [^`]+)`")
 def findings(project: Workspace) -> Iterator[Finding]:
     """Check the state file; nothing is written."""
     for each in states.in_the_way(project, adapter.foreign(project)):
-        yield states.misplaced(each)
+        yield states.misplaced(project, each)
     yield from states.unsound(adapter.find(project).workflows, notice)
     try:
         file, run = store.current(project)
     except StateError:
         return  # missing, or reported above
     for each in adapter.foreign(project):
-        yield states.misplaced(each)
+        yield states.misplaced(project, each)
     for said, way in check.contradictions(run):
         yield notice(f"{file.path}: {said}", way or "holdfast orchestrator repair")
     for said in evidence.drift(project, run):
