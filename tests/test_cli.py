@@ -39,7 +39,7 @@ def test_an_error_the_user_can_mend_is_a_sentence(tmp_path: Path) -> None:
     assert said.err == "holdfast: no workflow is unfinished; `holdfast start TITLE` starts one\n"
 
 
-@each_row("arguments", [["nonsense"], ["status", "--nonsense"], ["start"], ["update", "--status", "odd"], ["--nonsense"]])
+@each_row("arguments", [["nonsense"], ["status", "--nonsense"], ["start"], ["update", "--status", "odd"], ["--no"]])
 def test_a_wrong_call_is_a_usage_error(tmp_path: Path, arguments: list[str]) -> None:
     """Exit 2, and how it is called."""
     said = holdfast(*arguments, root=tmp_path, code=2)

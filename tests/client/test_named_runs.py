@@ -125,7 +125,7 @@ def test_a_run_that_is_stopped_and_launched_again(fleet: Fleet, named: bool, ane
     """In one turn. It goes on, named or not; after `holdfast agents rerun` all agents run."""
     session, run = begun(fleet)
     turns: list[Turn] = [call("TaskStop", task_id=run["task"])]
-    turns += [call("Bash", command=f"holdfast agents {run['run']}" - -rerun, description="x")] if anew else []
+    turns += [call("Bash", command=f"holdfast agents {run['run']} --rerun", description="x")] if anew else []
     turns += [call("Workflow", script=SIX, **({"resumeFromRunId": run["run"]} if named else {})), say("Launched.")]
     fleet.world.model.turns = turns
     session.prompt("Stop it, and launch it again.")

@@ -176,7 +176,7 @@ def test_an_interrupted_run_is_carried_and_resumed(launches: Launches) -> None:
     assert changed(fired) == {"script": SCRIPT, "resumeFromRunId": RUN}
     assert f"5 of 6 agents finished in run {RUN}" in fired.context
     assert "changed" not in fired.context
-    assert f"holdfast agents {RUN}" - -rerun in fired.context
+    assert f"holdfast agents {RUN} --rerun" in fired.context
     assert "Holdfast: 5 of 6 agents finished" in fired.reply["systemMessage"]
     carried = launches.transcript.with_suffix("") / "subagents" / "workflows" / RUN / NAME
     assert carried.read_text("utf-8").count('"result"') == 10  # type and value

@@ -57,18 +57,13 @@ def of_format(project: Workspace, name: str, workflows: Iterable[Workflow]) -> I
     """Yield what is wrong with the files of one format."""
     if RECORDS[name].CHECK not in ("", formats.STATES_CHECK):
         return
-<<<<<<< HEAD
     yield from (misplaced(project, each) for each in in_the_way(project, registry.foreign(project, name)))
-    form = registry.get(name)
-=======
-    yield from (misplaced(each) for each in in_the_way(project, registry.foreign(project, name)))
     try:
         form = registry.get(name)
     except HoldfastError:
         if name in formats.OURS:
             raise
         return  # another package's format that can't be used: it is reported where its files are read
->>>>>>> land
     yield from unsound(workflows, problem if form.deviations == "problem" else notice)
     yield from form.findings(project)
 
@@ -80,23 +75,15 @@ def in_the_way(project: Workspace, foreign: Iterable[Foreign]) -> Iterator[Forei
             yield each
 
 
-<<<<<<< HEAD
 def misplaced(project: Workspace, each: Foreign) -> Finding:
-    """Return a notice about another program's file in a format's place."""
-    if closed := access.remedy(each.path):
-        return notice(f"{each.path}: {each.meaning.partition(';')[0]}", closed)
-    back = putting_back(project, each.path, replace=True)
-    return notice(f"{each.path}: {each.meaning}", back or each.remedy or aside(each.path))
-=======
-def misplaced(each: Foreign) -> Finding:
     """Return the finding about a file in a format's place that isn't the format's."""
     if closed := access.remedy(each.path):
         return notice(f"{each.path}: {each.meaning.partition(';')[0]}", closed)
     if each.field:
         remedy = f'correct "{each.field}" in {each.path}'
         return problem(f"{each.path}: {each.meaning}", remedy, path=each.path, field=each.field)
-    return notice(f"{each.path}: {each.meaning}", each.remedy or aside(each.path), path=each.path)
->>>>>>> land
+    back = putting_back(project, each.path, replace=True)
+    return notice(f"{each.path}: {each.meaning}", back or each.remedy or aside(each.path), path=each.path)
 
 
 def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding]) -> Iterator[Finding]:
