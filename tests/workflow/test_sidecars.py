@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log
-from holdfast.formats.compaction import adapter as compaction
+from holdfast.formats.compaction.format import FORMAT as compaction
 from holdfast.workflow.guidance import write_sidecar
 from holdfast.workflow.model import Start, Workflow
 

@@ -35,7 +35,7 @@ def _records() -> _Records:
     # A folder without a record is what a format left that is gone: git removes its modules, but no `__pycache__`.
     names = [name for name in os.listdir(__path__[0]) if "." not in name and not name.startswith("_")]  # noqa: PTH208 - quickest
     folders = [name for name in names if os.path.exists(f"{__path__[0]}/{name}/record.py")]  # noqa: PTH110 - likewise
-    found: list[Record] = [import_module(f"{__name__}.{name}.record") for name in folders]
+    found = [completed(vars(import_module(f"{__name__}.{name}.record"))) for name in folders]
     return _Records({each.NAME: each for each in sorted(found, key=lambda record: record.RANK)})
 
 

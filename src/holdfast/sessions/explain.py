@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import command_line
 from holdfast.sessions import conversations, preview, removed_state
-from holdfast.workflow import guidance, outlook, registry
-from holdfast.workflow.outlook import Outlook
+from holdfast.workflow import guidance, registry
+from holdfast.workflow.model import DetectionReport
 from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 _CONTENT = {"reading": "to read", "reminders": "to remember", "context": "as context"}
+_MANY = 50  # files that can describe a workflow that the text lists one by one
 _SINCE = "what the file says of it hasn't changed since. If Claude writes it there again, a new run begins"
 _MEANINGS = {
     "created": "PreCompact creates",
@@ -32,8 +33,7 @@ _MEANINGS = {
 def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     """Return everything that decides about saving and restoring in a project; nothing is written.
 
-    Keys: root; candidates (files looked at, with reasons and warnings; `notable` marks those whose refusal may
-    surprise; files refused for much the same reason share a `kind`); near_misses (plans at places that aren't read,
+    Keys: root; candidates (files looked at, with reasons and warnings); near_misses (plans at places that aren't read,
     each with the command that takes it up); detected (the extract or None); state_files (all of them, with created,
     updated, phase and status); problems; left_alone (files of other programs, and whether they are in the way);
     accumulating (older files of a workflow, and finished ones); would_save (action, path); prospects (what each
@@ -43,11 +43,11 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     live = conversations.live_others(project, "")
     if session is None and len(live) < 2:
         session = next(iter(live), "")
-    seen, found = outlook.outlooks(project, session or ""), registry.all_found(project)
+    seen, found = list(registry.detected(lambda each: each.report(project, session or ""))), registry.all_found(project)
     piling = {workflow.path: workflow for each in seen for workflow in each.files}
     every = {workflow.path: workflow for workflow in found.workflows}
     every |= {path: workflow for path, workflow in piling.items() if path not in every}
-    chosen = next((each for each in seen if each.detected), next(iter(seen), Outlook()))
+    chosen = next((each for each in seen if each.detected), next(iter(seen), DetectionReport()))
     detected = [chosen.path] if chosen.path else []
     prospects = preview.foresee(project, found.workflows, session, chosen.saved, detected)
     return {
@@ -71,8 +71,7 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
 def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
     """Return an explanation as plain text for people, with paths relative to the project's root.
 
-    Up to fifty candidates have a line each. Beyond that only those that matter do, and the others are counted by
-    reason, unless `everything` is set.
+    Beyond the newest fifty candidates, only those that count have a line, unless `everything` is set.
     """
     root = f"{explanation['root']}/"
     alone = {each["path"] for each in explanation["left_alone"]}
@@ -86,7 +85,7 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
             for each in explanation["state_files"]
         ],
         "Found in other files": _detected(explanation["detected"], root),
-        "Files that can describe a workflow": outlook.looked_at(explanation["candidates"], root, everything=everything),
+        "Files that can describe a workflow": _looked_at(explanation["candidates"], root, everything=everything),
         "Looks like a plan": [
             f"- {each['path'].removeprefix(root)}: {each['reason']}" for each in explanation["near_misses"]
         ],
@@ -106,6 +105,18 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
         if entries:
             lines += ["", heading, *(f"  {entry}" for entry in entries)]
     return "\n".join(lines)
+
+
+def _looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything: bool) -> list[str]:
+    """Return a line for each file that can describe a workflow; of very many, for the newest and those that count."""
+    lines = []
+    shown = [each for at, each in enumerate(candidates) if everything or at < _MANY or each["accepted"]]
+    for each in shown:
+        mark = "✓" if each["accepted"] else "-"
+        lines.append(f"{mark} {each['path'].removeprefix(root)}: {'; '.join(each['reasons'])}")
+        lines += [f"    warning: {warning}" for warning in each["warnings"]]
+    left = len(candidates) - len(shown)
+    return [*lines, f"- {left:,} others: `holdfast status --why --all` gives each reason"] if left else lines
 
 
 def _verdict(explanation: Mapping[str, Any]) -> str:
@@ -185,7 +196,7 @@ def _accumulating(
     return [{"path": workflow.place, "reason": why} for workflow, why in reasons]
 
 
-def _would_save(project: Workspace, seen: Outlook) -> dict[str, Any]:
+def _would_save(project: Workspace, seen: DetectionReport) -> dict[str, Any]:
     path = seen.path.relative_to(project.root).as_posix() if seen.path else None
     if seen.action == "buried" and seen.path is not None:
         return {"action": seen.action, "path": path, "remedy": removed_state.way(project, seen.path)}

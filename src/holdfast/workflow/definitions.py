@@ -6,18 +6,32 @@ Machines of skills and formats without code are such files. They execute nothing
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
 
 from holdfast import paths
 from holdfast.errors import ConfigError, HoldfastError, MissingError, TransitionError
 from holdfast.files import document, tomlfile, trust
 from holdfast.files.file_memo import Kept
+from holdfast.workflow import lenient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 Value = TypeVar("Value")
+Model = TypeVar("Model", bound=BaseModel)
+
+_WANTED = {
+    "string_type": "a text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "bool_type": "true or false",
+    "int_type": "a number",
+}
 
 MAX_FILES = 200  # of one folder that are listed
 _MAX_KEPT = 64  # parsed definitions of projects that a process remembers
@@ -72,6 +86,48 @@ class Reader:
         names = tuple(known)
         if unknown := [key for key in data if key not in names]:
             self.fail(f"{where}{unknown[0]} isn't a key of a {self.KIND}; use {', '.join(names)}")
+
+
+def checked(model: type[Model], data: Mapping[str, Any], source: str, kind: str) -> Model:
+    """Return the model of a definition's tables.
+
+    Args:
+        model: describes the tables.
+        data: the tables.
+        source: the file, for messages.
+        kind: what the file defines, for messages: `format`, `machine`.
+
+    Raises:
+        ConfigError: a key is unknown, missing or has a value that doesn't fit; it names file and field.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        way = [
+            each for each in fault["loc"] if isinstance(each, int) or "[" not in each
+        ]  # without pydantic's own names
+        field, kinds = lenient.name(tuple(way)), fault["type"]
+        if kinds == "extra_forbidden":
+            text = f"{field} isn't a key of a {kind}; use {', '.join(_keys(model, way[:-1]))}"
+        elif kinds == "value_error":
+            text = f"{field}: {fault['ctx']['error']}" if field else str(fault["ctx"]["error"])
+        elif kinds == "missing":
+            text = f"{field} is missing"
+        elif kinds in _WANTED:
+            text = f"{field} must be {_WANTED[kinds]}"
+        else:
+            text = f"{field}: {fault['msg'][:1].lower()}{fault['msg'][1:]}"
+        raise ConfigError(f"{source}: {text}") from error
+
+
+def _keys(model: Any, way: Iterable[str | int]) -> list[str]:
+    """Return the keys of the table that some keys and indexes lead to in a model."""
+    for key in way:
+        if isinstance(key, str):
+            found = model.model_fields[key].annotation
+            model = found if hasattr(found, "model_fields") else get_args(found)[-1]
+    return list(model.model_fields)
 
 
 def user_folder(kind: str) -> Path:

@@ -58,7 +58,7 @@ def merged(project: Records, workflow: Workflow) -> tuple[Workflow, tuple[Proble
     )
     if whole.status == "failed" and CANCELLED in _notes(file.data):
         whole = whole.cancelled()
-    return whole, ((Problem(file.path, file.trouble),) if file.broken else ())
+    return whole, ((file.problem,) if file.broken else ())
 
 
 def held(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Brief,
         Changes,
         Detected,
+        DetectionReport,
         Foreign,
         Found,
         Judged,
@@ -259,3 +260,6 @@ class Detector(Protocol):
 
     def waiting(self, project: Records, places: Sequence[str]) -> list[str]:
         """Return what to tell a session about waiting files, a line for each that is still in progress."""
+
+    def report(self, project: Records, session: str) -> DetectionReport:
+        """Look at all files, for a session. Never writes, and never raises for their contents."""

@@ -319,10 +319,24 @@ def ordinal(number: int) -> str:
 
 
 class Problem(NamedTuple):
-    """A file that could not be read as the workflow it should be."""
+    """A file that could not be read as the workflow it should be.
+
+    Attributes:
+        path: the file.
+        fault: what is wrong with it.
+        fallback: what is used instead; empty for nothing.
+        remedy: what puts it right, with the command; empty if that isn't known.
+    """
 
     path: Path
-    reason: str
+    fault: str
+    fallback: str = ""
+    remedy: str = ""
+
+    @property
+    def reason(self) -> str:
+        """All of it in one sentence."""
+        return "; ".join(filter(None, (self.fault, self.fallback, self.remedy)))
 
 
 class Foreign(NamedTuple):
@@ -490,3 +504,25 @@ class Detected(NamedTuple):
     unread: str = ""
     removed: str = ""
     waiting: tuple[str, ...] = ()
+
+
+class DetectionReport(NamedTuple):
+    """What a format sees in people's own files, and what it would save next.
+
+    Attributes:
+        candidates: the files that were looked at: path, method, accepted, reasons, warnings.
+        detected: the workflow that was found (`name`, `current`, `total`, `phase`, `source`, …), or None.
+        action: what the next save would do: created, updated, unchanged, buried, none, or why it can't do anything.
+        path: the state file that it would do that to.
+        saved: the workflow after that; None if nothing would be written.
+        files: the workflow in every state file of the format, older files of the same workflow included.
+        near_misses: files that look like one of these but aren't read: path, reason with the command that helps.
+    """
+
+    candidates: tuple[Mapping[str, Any], ...] = ()
+    detected: Mapping[str, Any] | None = None
+    action: str = "none"
+    path: Path | None = None
+    saved: Workflow | None = None
+    files: tuple[Workflow, ...] = ()
+    near_misses: tuple[Mapping[str, str], ...] = ()

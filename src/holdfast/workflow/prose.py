@@ -22,6 +22,11 @@ class Text(NamedTuple):
     mtime: float
     whole: bool
 
+    @property
+    def cut(self) -> str:
+        """What to say behind a remark on a file that wasn't read to its end; empty for any other."""
+        return "" if self.whole else f" (its first {LIMIT_BYTES // 1024} KB were read)"
+
 
 def read(path: Path, within: Path) -> Text | None:
     """Return the text of a regular file's first 256 KB with `\\n` line ends, or None if there is no such file.

@@ -187,7 +187,7 @@ class FileFormat(Format):
                 problems.append(Problem(error.path, error.reason))
                 continue
             workflows.append(found)
-            problems += [*([Problem(file.path, file.trouble)] if file.broken else ()), *more]
+            problems += [*([file.problem] if file.broken else ()), *more]
         return Found(tuple(workflows), tuple(problems), left)
 
     def mismatch(self, error: SchemaMismatch) -> list[Problem]:

@@ -1,4 +1,4 @@
-"""Complete a `compaction` workflow: leave its tombstone, keep its generations, remove its files."""
+"""Complete a `compaction` workflow: leave its tombstone, keep its versions, remove its files."""
 
 from __future__ import annotations
 
@@ -8,38 +8,36 @@ from typing import TYPE_CHECKING
 
 from holdfast import log
 from holdfast.errors import LedgerError
-from holdfast.formats.compaction import file as files
+from holdfast.formats.compaction import record
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.workflow import names, statefile
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from holdfast.formats.compaction.detection.extract import Extract
-    from holdfast.formats.compaction.file import Entry
     from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
 
 
-def complete(project: Records, entry: Entry) -> Workflow:
-    """Leave a tombstone for a workflow and remove its state files (R001-19).
+def complete(project: Records, workflow: Workflow, files: Iterable[Path]) -> Workflow:
+    """Leave a tombstone for a workflow and remove its state files (R001-19), then their folders if these are empty.
 
-    Only `state-*.json` files that name this workflow are removed, then their folder if nothing else is in it (I001-3,
-    R001-20). Hold the folder's lock. Returns the completed workflow, whose path no longer exists. Raises StateError.
+    Hold the folder's lock. Returns the completed workflow, whose path no longer exists. Raises StateError.
     """
-    workflow = entry.workflow
     # The tombstone comes first: a process killed in between then leaves a finished file, and can't revive the workflow.
     _bury(project, workflow)
-    entries, _ = files.scan(project)
-    asides = []
-    same = {each.workflow.path for each in entries if names.key(each.workflow.title) == names.key(workflow.title)}
-    for path in sorted(same | {workflow.path}):
-        asides.append(statefile.discard(project, path, why="complete"))
+    warnings: list[str] = []
+    for path in sorted({workflow.path, *files}):
+        aside = statefile.discard(project, path, why="complete")
+        warnings += [f"{aside.name} stays in {aside.parent}, for the ledger has not kept it"] if aside else []
         for left_over in path.parent.glob(f".{path.name}.*.tmp"):  # a killed writer left it
             left_over.unlink(missing_ok=True)
-        _remove_empty(project, path.parent)
-    warnings = [f"{path.name} stays in {path.parent}, for the ledger has not kept it" for path in asides if path]
+        if path.parent.parent == project.root / record.TOP:
+            with suppress(OSError):  # other files are in it
+                path.parent.rmdir()
     return replace(workflow, warnings=(*workflow.warnings, *warnings))
 
 
@@ -63,9 +61,3 @@ def _names(extract: Extract, workflow: Workflow) -> bool:
     if names.key(extract.name) == names.key(workflow.title):
         return True
     return names.faithful(extract.name) and names.slug(extract.name) == workflow.path.parent.name
-
-
-def _remove_empty(project: Records, folder: Path) -> None:
-    if folder.parent == files.folder(project):
-        with suppress(OSError):
-            folder.rmdir()

@@ -35,5 +35,5 @@ def read(project: Records, names: Iterable[str], room: Room) -> Found:
             continue
         workflow, more = view.merged(project, seen)
         found.append(workflow)
-        problems += [*([Problem(path, seen.file.trouble)] if seen.file.broken else ()), *more]
+        problems += [*([seen.file.problem] if seen.file.broken else ()), *more]
     return Found(tuple(found), tuple(problems), left)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.formats.compaction.detection import plantext
+from holdfast.formats.compaction.detection import plan_file
 from holdfast.workflow.model import UNKNOWN
 from tests.tables import each_row
 
 if TYPE_CHECKING:
-    from holdfast.formats.compaction.detection.extract import Extract
+    from holdfast.formats.compaction.detection.extract import Candidate, Extract
 
 ROOT = Path("/project")
 WILD = st.sampled_from(
@@ -26,8 +26,8 @@ WILD = st.sampled_from(
 )
 
 
-def read(text: str, folder: str = "001-user-auth") -> plantext.Reading:
-    return plantext.parse(text, ROOT / "CLAUDE/Plan" / folder / "PLAN.md", ROOT, 1.0)
+def read(text: str, folder: str = "001-user-auth") -> Candidate:
+    return plan_file.parse(text, ROOT / "CLAUDE/Plan" / folder / "PLAN.md", ROOT, 1.0)
 
 
 def parsed(text: str, folder: str = "001-user-auth") -> Extract:
@@ -77,22 +77,6 @@ def test_the_reason_says_what_makes_it_active(text: str, reason: str) -> None:
     assert reason in read(f"# P\n{text}\n\nphase\n").reason
 
 
-@each_row(
-    "text, notable",
-    [
-        ("Status: In Progress", True),
-        ("Status: [In Progress | Done]\nphase", False),
-        ("Status: Done\nphase", False),
-        ("phase", False),
-    ],
-)
-def test_what_one_may_be_surprised_at_is_notable(text: str, notable: bool) -> None:
-    """In progress but not formal."""
-    reading = read(f"# P\n{text}\n")
-    assert reading.extract is None
-    assert reading.notable is notable
-
-
 @given(st.lists(WILD, max_size=60).map("".join))
 def test_any_text_is_an_extract_or_a_reason(text: str) -> None:
     """Nothing a plan holds raises; a name and a phase are never empty, and the quick look agrees with the long one."""
@@ -102,7 +86,7 @@ def test_any_text_is_an_extract_or_a_reason(text: str) -> None:
         assert reading.extract.name
         assert reading.extract.phase
         assert 1 <= (reading.extract.current or 1) <= (reading.extract.total or 10_000)
-        assert plantext.may_be_active(text)
+        assert plan_file.may_be_active(text)
 
 
 @pytest.mark.slow

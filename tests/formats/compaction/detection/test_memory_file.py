@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.formats.compaction.detection import memory, phaselist
+from holdfast.formats.compaction.detection import memory_file, plan_phases
 from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.workflow import prose
 from tests.tables import each_row
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def read(text: str) -> Extract | str:
     """Return what is taken from a memory file with this text, or the reason why it names no workflow."""
     with TemporaryDirectory() as folder:
-        path = Path(folder, memory.FILE)
+        path = Path(folder, memory_file.FILE)
         path.write_bytes(text.encode())
-        candidate, extract = memory.look(path)
-    return extract or candidate.reasons[0]
+        candidate = memory_file.look(path)
+    return candidate.extract or candidate.reason
 
 
 def parsed(text: str) -> Extract:
@@ -42,16 +42,15 @@ def test_a_memory_file_kept_by_hand_is_read_as_it_is_meant(sample: Sample, tmp_p
     path = tmp_path / "CLAUDE.local.md"
     path.write_bytes(sample.raw)
 
-    candidate, extract = memory.look(path)
+    candidate = memory_file.look(path)
+    extract = candidate.extract
 
     if sample.why:
-        assert extract is None, candidate.reasons
-        assert not candidate.accepted
-        assert sample.why in candidate.reasons[0]
+        assert extract is None, candidate.reason
+        assert sample.why in candidate.reason
     else:
-        assert extract is not None, candidate.reasons
-        assert candidate.accepted
-        assert candidate.reasons[0].startswith("names the workflow ")
+        assert extract is not None, candidate.reason
+        assert candidate.reason.startswith("names the workflow ")
         assert (extract.name, f"{extract.current}/{extract.total} {extract.phase}") == (
             sample.expected["name"],
             sample.expected["at"],
@@ -81,7 +80,7 @@ def test_phase_lines_are_read_as_people_write_them(
     line: str, position: tuple[int | None, int | None, str | None]
 ) -> None:
     """Number, total and name are taken where they are said, and nothing is made up."""
-    assert position == phaselist.position(line)
+    assert position == plan_phases.position(line)
 
 
 @each_row(
@@ -136,7 +135,8 @@ def test_a_title_behind_a_number_is_no_status(line: str, phase: str | None, stat
 def test_what_is_too_long_to_be_read_whole_is_said(put: Put) -> None:
     """R001-27: what is beyond the limit is missing from the workflow, so it is no secret."""
     lines = "@docs/of/a/file.md\n" * 15_000
-    candidate, extract = memory.look(put("CLAUDE.local.md", f"# Workflow State\nWorkflow: X\nPhase: 1/2\n{lines}"))
+    candidate = memory_file.look(put("CLAUDE.local.md", f"# Workflow State\nWorkflow: X\nPhase: 1/2\n{lines}"))
+    extract = candidate.extract
 
     assert extract is not None
     assert extract.unread == "only its first 256 KB were read. Shorten it"
@@ -205,7 +205,7 @@ def test_only_a_phase_line_names_the_phase(more: str) -> None:
 )
 def test_status_words_are_those_of_the_state_file(line: str, state: str | None) -> None:
     """R001-07: a status line gives one of the four words or nothing."""
-    assert state == memory.state(line)
+    assert state == memory_file.state(line)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_status_words_are_those_of_the_state_file(line: str, state: str | None) 
 )
 def test_what_is_odd_or_left_aside_in_the_file_is_a_warning(put: Put, text: str, warning: str) -> None:
     """R001-27, I001-17: a phase beyond the total, and every other block, with the reason why it is not used."""
-    candidate, _ = memory.look(put("CLAUDE.local.md", f"# Workflow State\nWorkflow: X\n{text}\n"))
+    candidate = memory_file.look(put("CLAUDE.local.md", f"# Workflow State\nWorkflow: X\n{text}\n"))
     [said] = candidate.warnings
     assert warning in said
 
@@ -228,7 +228,8 @@ def test_what_is_odd_or_left_aside_in_the_file_is_a_warning(put: Put, text: str,
 def test_what_comes_before_the_block_that_is_used_is_mentioned_too(put: Put) -> None:
     """R001-27: a workflow without a heading gives way to one under a heading."""
     path = put("CLAUDE.local.md", "Workflow: X\nPhase: 1/2\n\n# Workflow State\nWorkflow: Y\n")
-    candidate, extract = memory.look(path)
+    candidate = memory_file.look(path)
+    extract = candidate.extract
     assert extract is not None
     assert extract.name == "Y"
     assert candidate.warnings == (
@@ -241,7 +242,8 @@ def test_what_comes_before_the_block_that_is_used_is_mentioned_too(put: Put) -> 
 )
 def test_a_file_with_one_sound_block_has_no_warning(put: Put, text: str) -> None:
     """R001-27: nothing is called odd that is not."""
-    candidate, extract = memory.look(put("CLAUDE.local.md", f"# Workflow State\nWorkflow: X\n{text}\n"))
+    candidate = memory_file.look(put("CLAUDE.local.md", f"# Workflow State\nWorkflow: X\n{text}\n"))
+    extract = candidate.extract
     assert extract is not None
     assert candidate.warnings == ()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from holdfast.formats.compaction.detection import phaselist
+from holdfast.formats.compaction.detection import plan_phases
 from holdfast.formats.compaction.detection.extract import NEXT_STEP, Candidate, Extract
 from holdfast.workflow import markdown, prose, scanner, statuses
 from holdfast.workflow.wording import quoted
@@ -49,7 +49,6 @@ _NOTHING = re.compile(
 )  # also a reference elsewhere, a placeholder, what is struck through, and several fields on a line
 _PATH = re.compile(r"[\w~.-]*[./][\w./~-]*\w")
 _PAIR = re.compile(r"[*_`]{0,3}(\w[\w .-]{0,80}?)[*_`]{0,3}\s*[:=][*_`]{0,3}\s*(.+)")
-_BESIDE = 1000  # lines above and below a `Workflow:` line in which its `Phase:` line is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ class Block:
     is_over: bool
 
 
-def look(path: Path) -> tuple[Candidate, Extract | None]:
+def look(path: Path) -> Candidate:
     """Return what the memory file at `path` says, and why that counts or not.
 
     It needs a `Workflow:` line with a value, and either a heading "Workflow State" above it or a `Phase:` line beside
@@ -83,23 +82,22 @@ def look(path: Path) -> tuple[Candidate, Extract | None]:
     and one under such a heading before all others.
     """
     try:
-        found = prose.read(path, path.parent)
+        memory = prose.read(path, path.parent)
     except OSError as error:
-        return _candidate(path, f"cannot be read: {error.strerror or error}", notable=True), None
-    if found is None:
-        return _candidate(path, "does not exist"), None
-    named = sorted(blocks(found.text), key=lambda block: not block.is_marked)
+        return Candidate(path, f"cannot be read: {error.strerror or error}")
+    if memory is None:
+        return Candidate(path, "does not exist")
+    named = sorted(blocks(memory.text), key=lambda block: not block.is_marked)
     block = next((block for block in named if not block.is_over), named[0] if named else None)
     if block is None:
-        cut = "" if found.whole else f" (its first {prose.LIMIT_BYTES // 1024} KB were read)"
-        return _candidate(path, f"{_nothing(found.text)}{cut}", found.mtime), None
+        return Candidate(path, f"{_why_none(memory.text)}{memory.cut}", memory.mtime)
     if block.ending:
         reason = f"names the workflow {quoted(block.name)}, but its status is {quoted(block.ending)}"
-        return _candidate(path, reason, found.mtime), None
+        return Candidate(path, reason, memory.mtime)
     marks = ['a heading "Workflow State"'] if block.is_marked else []
     marks += ['a "Phase:" line'] if block.phase else []
-    unread = "" if found.whole else f"only its first {prose.LIMIT_BYTES // 1024} KB were read. Shorten it"
-    extract = replace(_extract(block, path, found.mtime), unread=unread)
+    unread = "" if memory.whole else f"only its first {prose.LIMIT_BYTES // 1024} KB were read. Shorten it"
+    extract = replace(_extract(block, path, memory.mtime), unread=unread)
     warnings = [*_impossible(extract), *filter(None, (unread,))]
     for other in named:
         if other is not block:
@@ -109,7 +107,7 @@ def look(path: Path) -> tuple[Candidate, Extract | None]:
                 why = 'one under a heading "Workflow State" comes first'
             warnings.append(f"{word} names the workflow {quoted(other.name)}, which is not used: {why}")
     reason = f"names the workflow {quoted(block.name)} and has {' and '.join(marks)}"
-    return _candidate(path, reason, found.mtime, accepted=True, warnings=tuple(warnings)), extract
+    return Candidate(path, reason, memory.mtime, extract, tuple(warnings))
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -122,7 +120,7 @@ def blocks(text: str) -> Iterator[Block]:
         section = lines[start + 1 : end]
         if not example or depth <= example:
             example = 0 if _EXAMPLES.isdisjoint(markdown.words(title)) else depth
-        named = (at for at, line in enumerate(section) if not _is_nothing(_value(line, "workflow")))
+        named = (at for at, line in enumerate(section) if not _is_why_none(_value(line, "workflow")))
         at = None if example else next(named, None)
         if at is None:
             continue
@@ -142,8 +140,8 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def _extract(block: Block, path: Path, mtime: float) -> Extract:
-    number, total, title = phaselist.position(block.phase) if block.phase else (None, None, None)
-    label = phaselist.counted(block.phase)[0] if block.phase else None
+    number, total, title = plan_phases.position(block.phase) if block.phase else (None, None, None)
+    label = plan_phases.counted(block.phase)[0] if block.phase else None
     if total is None and label and not label.isdecimal():
         number = None  # nothing tells which number a phase 3A has
     unmarked, mark = statuses.split_mark(title or "")
@@ -182,11 +180,11 @@ def _impossible(extract: Extract) -> Iterator[str]:
         yield 'phase 0 is before the first; 1 is taken instead. Correct its "Phase:" line'
 
 
-def _nothing(text: str) -> str:
+def _why_none(text: str) -> str:
     """Say why a text names no workflow."""
     lines = scanner.lines(text)
     values = [field.value for line in lines if (field := markdown.field(line.raw)) and field.words == "workflow"]
-    if name := next((value for value in values if not _is_nothing(value)), ""):
+    if name := next((value for value in values if not _is_why_none(value)), ""):
         return (
             f'has a line "Workflow: {name[:80]}", but neither a heading "Workflow State" above it nor a "Phase:" line '
             "beside it that names a phase"
@@ -209,14 +207,14 @@ def _first(lines: list[Line], *labels: str) -> str:
 def _phase(lines: list[Line]) -> str:
     """Return the first value of a `Phase:` line that names a phase; empty for none."""
     fields = (markdown.field(line.raw) for line in lines if "phase" in line.raw.lower() and line.kind != "heading")
-    values = (field.value for field in fields if field and phaselist.is_current(field))
-    return next((value for value in values if not _is_nothing(value)), "")
+    values = (field.value for field in fields if field and plan_phases.is_current(field))
+    return next((value for value in values if not _is_why_none(value)), "")
 
 
 def _beside(lines: list[Line], at: int) -> list[Line]:
     """Return the lines around one, up to a heading or to text that is neither a field nor in a list."""
-    above = takewhile(_is_field, reversed(lines[max(at - _BESIDE, 0) : at]))
-    return [*reversed(list(above)), *takewhile(_is_field, lines[at : at + _BESIDE])]
+    above = takewhile(_is_field, reversed(lines[:at]))
+    return [*reversed(list(above)), *takewhile(_is_field, lines[at:])]
 
 
 def _is_field(line: Line) -> bool:
@@ -226,7 +224,7 @@ def _is_field(line: Line) -> bool:
     return field is not None and len(field.words) < 42 and re.fullmatch(r"[\w /-]+", field.words) is not None
 
 
-def _is_nothing(value: str) -> bool:
+def _is_why_none(value: str) -> bool:
     """Return whether a value says that there is nothing, refers elsewhere, or is a placeholder."""
     return _NOTHING.fullmatch(value[:300]) is not None
 
@@ -276,15 +274,3 @@ def _own(title: str, *, counted: bool) -> str | None:
         return WORDS.get(statuses.pure(title) or "")
     letters = "".join(each for each in title[:100].lower() if each.isalnum())
     return next((word for word in _OWN if word.replace("_", "") == letters), None)
-
-
-def _candidate(
-    path: Path,
-    reason: str,
-    mtime: float = 0.0,
-    *,
-    accepted: bool = False,
-    notable: bool = False,
-    warnings: tuple[str, ...] = (),
-) -> Candidate:
-    return Candidate(path, "CLAUDE.local.md", accepted, (reason,), mtime, notable, warnings=warnings)

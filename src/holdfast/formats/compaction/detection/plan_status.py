@@ -16,32 +16,20 @@ if TYPE_CHECKING:
 _STATUS = re.compile(r"(?:(?P<of>current|overall|project|implementation)\s+|plan\s+)?status")
 _PART = re.compile(r"\W*(?:(?:phase|milestone|stage|sprint|task|step)s?\b|\d+(?:\.\d+)*[.)]?\s)", re.IGNORECASE)
 _LITERAL = re.compile(r"(?:\W*|.*\bis\W+)🔄\ufe0f?[\s*_`]*in[\s_-]*progress\b", re.IGNORECASE)
-_STATEMENTS = 1000  # lines with "status" in them that are looked at
 _BELOW = 4  # lines of text below a heading "Status", one of which may be the status
 
 
 class Standing(NamedTuple):
     """Whether a plan is in progress, and why.
 
-    `kind` is the same for plans that aren't in progress for much the same reason. `status` is what says that the plan
-    itself is in progress.
+    `status` is what says that the plan itself is in progress. `state` is what another status means
+    (`statuses.opening`); empty if nobody knows.
     """
 
     going: bool
     why: str
-    kind: str = ""
     status: str = ""
-
-
-COMPLETED = "the status says completed"
-DROPPED = "the status says given up"
-SILENT = 'no status line and no "🔄 In Progress"'
-_KINDS = {
-    "completed": COMPLETED,
-    "dropped": DROPPED,
-    "blocked": "the status says blocked",
-    "not_started": "the status says not started",
-}
+    state: str = ""
 
 
 class _Part(NamedTuple):
@@ -64,13 +52,13 @@ def standing(lines: list[Line]) -> Standing:
         if statuses.in_progress(value):
             return Standing(True, f"its status is {quoted(value)}", status=value)
         if state := statuses.opening(value) or is_decisive:
-            kind = _KINDS.get(str(state), "some other status")
-            return Standing(False, f'its status is {quoted(value)}, which is not "In Progress"', kind)
+            why = f'its status is {quoted(value)}, which is not "In Progress"'
+            return Standing(False, why, state=state if isinstance(state, str) else "")
     if part := next((part for part in parts if statuses.in_progress(part.status)), None):
         return Standing(True, f"it has no status of its own, but {quoted(part.title, 60)} in it is in progress")
     if literal := _literal(lines):
         return Standing(True, f"it has no status line, but says {quoted(literal)}")
-    return Standing(False, f"has {SILENT}", SILENT)
+    return Standing(False, 'has no status line and no "🔄 In Progress"')
 
 
 def _statements(lines: list[Line], parts: list[_Part]) -> Iterator[tuple[str, bool]]:
@@ -78,7 +66,7 @@ def _statements(lines: list[Line], parts: list[_Part]) -> Iterator[tuple[str, bo
 
     What is under a phase, a task or the like belongs to that part, up to a heading of its level or a rule.
     """
-    level, is_first, left = 0, True, _STATEMENTS  # a level of 0 is outside parts
+    level, is_first = 0, True  # a level of 0 is outside parts
     for index, line in enumerate(lines):
         if line.kind == "heading":
             is_part = _PART.match(line.text) is not None and not (is_first and line.depth == 1)
@@ -89,9 +77,8 @@ def _statements(lines: list[Line], parts: list[_Part]) -> Iterator[tuple[str, bo
                 parts.append(_Part(title, (mark or "").replace("_", " ")))
         elif line.kind == "break":
             level = 0
-        if "status" not in line.raw.lower() or left <= 0:
+        if "status" not in line.raw.lower():
             continue
-        left -= 1
         for value, is_decisive in _labelled(line, lines[index + 1 : index + 1 + 3 * _BELOW]):
             if level or (line.kind == "item" and line.raw[:2].isspace()):
                 parts.append(_Part(parts[-1].title if parts else "a task", value))
