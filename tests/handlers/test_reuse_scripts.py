@@ -329,7 +329,7 @@ def test_the_configuration_decides(launches: Launches, mode: str, said: bool) ->
 
 
 def test_what_shall_run_anew_does(launches: Launches) -> None:
-    """`holdfast agents rerun` wins over everything."""
+    """`holdfast agents ID --rerun` wins over everything."""
     launches.ran()
     new_session(launches)
     holdfast("agents", "--rerun", "review", root=launches.project.root)
