@@ -30,26 +30,27 @@ if TYPE_CHECKING:
 _FIELD = re.compile(r'"([^"]+)"')  # a warning begins with the field's name
 
 
-def findings(project: Workspace) -> Iterator[Finding]:
-    """Read every state file of the project; nothing is written."""
+def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
+    """Read every state file of the project, or `only` those of a format; nothing is written."""
     tops = [project.root / record.TOP for record in RECORDS.values()]
     if any(access.closed(each) not in (None, each) for each in tops):
         return  # the folders check reports a folder that can't be entered
-    found = registry.all_found(project)
+    found = registry.get(only).find(project) if only else registry.all_found(project)
     theirs = {each.path for each in registry.foreign(project)}
-    told = [
+    wrong = [
         _unread(project, each)
         for each in found.problems
         if each.path not in theirs
         and not _checks_itself(project, each.path)
         and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
     ]
-    for name in formats.NAMES:
-        told += of_format(project, name, [each for each in found.workflows if each.format == name])
-    told += _stale(project, found)
-    told += _left_over(project)
-    yield from told
-    if not told:
+    for name in (only,) if only else formats.NAMES:
+        wrong += of_format(project, name, [each for each in found.workflows if each.format == name])
+    wrong += _stale(project, found)
+    if not only:
+        wrong += _left_over(project)
+    yield from wrong
+    if not wrong:
         yield ok(f"{count(len(found.workflows), 'workflow')}, with consistent files")
 
 
