@@ -258,4 +258,4 @@ def _todos(show: Mapping[str, Any]) -> Seen:
 def _show(desk: Desk) -> dict[str, Any]:
     """Return what `show --json` prints; nothing if there is no workflow, nor a completed one."""
     said = holdfast("status", "--json", root=desk.root, session=SESSION, code=None)
-    return dict(said.json) if said.code == 0 else {}
+    return dict(said.json["current"] or {}) if said.code == 0 else {}

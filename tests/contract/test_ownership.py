@@ -98,7 +98,8 @@ class Scene:
         said = holdfast(
             "status", "--json", root=self.project.root, session="" if who == "person" else session_id(who), code=None
         )
-        return str(said.json["title"]) if said.code == 0 else "refused"
+        current = said.json["current"]
+        return str(current["title"]) if current else "refused"
 
     def moves(self, who: str, title: str = "") -> str:
         return self.run(who, "done", *filter(None, [title]))

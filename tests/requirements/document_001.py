@@ -196,7 +196,7 @@ class Desk:
     def show(self, name: str = "") -> dict[str, Any]:
         """Return what `holdfast status --json` says."""
         shown: dict[str, Any] = self.run("status", *([name] if name else []), "--json").json
-        return shown
+        return shown if name else dict(shown["current"])
 
 
 def by_command(desk: Desk, name: str) -> None:

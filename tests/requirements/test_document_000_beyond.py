@@ -316,7 +316,7 @@ def test_the_agent_protocol_is_printed(calculator: Calculator) -> None:
 
     assert "Workflow State Protocol" in HEAD.findall(printed)
     section = printed.split("Workflow State Protocol", 1)[1]
-    for said in (STATE, "holdfast next", "holdfast done", "holdfast hybrid phase", "context"):
+    for said in (STATE, "holdfast next", "holdfast done", "holdfast update --phase", "context"):
         assert said in section
     assert re.search(r"start", section, re.IGNORECASE)
     assert re.search(r"\bend", section, re.IGNORECASE)

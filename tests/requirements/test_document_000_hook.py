@@ -477,9 +477,9 @@ def test_the_model_may_not_reopen_unasked(calculator: Calculator, monkeypatch: p
     allowed = json.loads(calculator.read(".claude/settings.json"))["permissions"]["allow"]
 
     assert (calculator.root / ".claude/skills/holdfast/SKILL.md").is_file()
-    assert any("holdfast hybrid phase" in rule for rule in allowed)
-    assert not any("reopen" in rule or rule.startswith("Bash(holdfast hybrid:") for rule in allowed)
-    of_people = ("handlers", "install", "uninstall", "forget", "config", "restore", "log restore", "formats")
+    assert any("holdfast update" in rule for rule in allowed)
+    assert not any("reopen" in rule for rule in allowed)
+    of_people = ("handlers", "install", "uninstall", "forget", "config", "restore", "cancel", "formats")
     assert not [rule for rule in allowed for name in of_people if rule.startswith(f"Bash(holdfast {name}")]
 
 

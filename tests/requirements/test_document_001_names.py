@@ -158,7 +158,7 @@ def test_each_workflow_has_a_directory_of_its_own_and_several_are_normal(desk: D
 
     assert [path.parent.name for path in desk.files] == ["migration", "page-orchestration", "qa-loop"]
     listed = desk.run("status", "--json")
-    assert {row["title"] for row in listed.json} == {"Page Orchestration", "QA Loop", "Database Migration"}
+    assert {row["title"] for row in listed.json["workflows"]} == {"Page Orchestration", "QA Loop", "Database Migration"}
     assert listed.err == ""
 
 

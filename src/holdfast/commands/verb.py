@@ -103,7 +103,9 @@ def _parameter(parameter: inspect.Parameter, hint: Any) -> Decorator:
     kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     types = [each for each in notes if isinstance(each, click.ParamType)]
     texts = [each for each in notes if isinstance(each, str)]
-    settings: dict[str, Any] = {"type": types[0] if types else click.Path(path_type=Path) if kind is Path else None}
+    settings: dict[str, Any] = {
+        "type": types[0] if types else click.Path(path_type=Path) if kind in (Path, Path | None) else None
+    }
     for each in notes:
         settings |= each if isinstance(each, dict) else {}
     if parameter.kind is inspect.Parameter.VAR_POSITIONAL:

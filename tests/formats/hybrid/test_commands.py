@@ -15,7 +15,6 @@ from holdfast.memory.rows import Task
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +55,7 @@ def test_an_error_needs_a_phase_that_failed(root: Path) -> None:
     """What is given is kept or refused, never dropped."""
     holdfast("next", root=root)
     before = (root / ".claude" / "state" / "workflow.json").read_bytes()
-    for verb in (("update", "--phase", "1"), ("done", "1"), ("update",)):
+    for verb in (("update", "--phase", "1"), ("update",)):
         assert "failed" in holdfast(*verb, "--error", "no disk", root=root, code=1).err
     assert (root / ".claude" / "state" / "workflow.json").read_bytes() == before
     with pytest.raises(TransitionError, match="--status failed"):
@@ -95,18 +94,25 @@ def test_without_a_ledger_the_completed_workflow_stays_under_another_name(root: 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("phase", "nope", "--status", "active"), 'there is no phase "nope"; there are 1 "Build it", 2'),
-        (("phase", "1"), "nothing to change"),
-        (("phase", "0", "--status", "active"), "phases count from 1"),
-        (("reopen", "1"), "only a completed or failed phase reopens"),
-        (("reopen", "nope"), 'there is no phase "nope"'),
+        (("update", "--phase", "nope", "--status", "active"), 'has no phase "nope"; there are "Build it", "Test it"'),
+        (("update", "--phase", "0", "--status", "active"), "there is no phase 0"),
+        (("reopen", "1"), "hasn't begun"),
+        (("reopen", "nope"), 'no phase "nope"'),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(root: Path, arguments: tuple[str, ...], words: str) -> None:
     """Exit 1, what is wrong and what there is."""
-    assert words in holdfast("hybrid", *arguments, root=root, code=1).err
+    assert words in holdfast(*arguments, root=root, code=1).err
 
     assert statuses(root) == ["pending"] * 3
+
+
+def test_done_takes_what_the_phase_delivered(root: Path) -> None:
+    """R000-11: with what it hands over."""
+    holdfast("done", "--deliverable", "a.py", "--deliverable", "12 pass", "--note", "Mind the gap", root=root)
+
+    (phase, *_) = json.loads((root / ".claude" / "state" / "workflow.json").read_bytes())["phases"]
+    assert (phase["deliverables"], phase["context_for_next"]) == (["a.py", "12 pass"], "Mind the gap")
 
 
 def test_the_todo_list_is_printed(root: Path) -> None:
@@ -129,17 +135,9 @@ def test_todos_on_a_terminal_is_a_plain_list(tmp_path: Path, monkeypatch: pytest
     """The instructions for a model's to-do list are only for a pipe or a session."""
     holdfast("start", "Tool", "--format", "hybrid", "--phase", "Build @a", "--phase", "Test @b", root=tmp_path)
     terminal = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr("holdfast.formats.hybrid.commands.phases.sys", terminal)
+    monkeypatch.setattr("holdfast.commands.status.sys", terminal)
 
     lines = holdfast("status", "--todos", root=tmp_path).out.splitlines()
 
     assert len(lines) == 2
     assert lines[0].startswith("[ ] ")
-
-
-@each_row("arguments", [("phase", "1", "--status", "active"), ("reopen", "1"), ("todos",)])
-def test_without_a_hybrid_workflow_the_way_to_one_is_named(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    """An error says what to do."""
-    said = holdfast("hybrid", *arguments, root=tmp_path, code=1)
-
-    assert "there is no workflow in the hybrid format here; `holdfast start TITLE --format hybrid" in said.err
