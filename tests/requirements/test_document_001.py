@@ -375,7 +375,7 @@ def _lost(desk: Desk) -> None:
     assert restored["restored_in"] == ME
     assert restored["restored_at"] >= restored["saved_at"]
     assert desk.show()["required_reading"] == ["@docs/a.md"]
-    page = desk.run("status").out
+    page = desk.run("status", "-v").out
     for words in ("QA Loop", f"saved {_second(restored['saved_at'])}", f"restored {_second(restored['restored_at'])}"):
         assert words in page
     desk.begin("startup", session=OTHER)

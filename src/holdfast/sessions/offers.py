@@ -24,7 +24,7 @@ _FIRST = "What the user asks comes first."
 _WORDS = {  # by whether they are plans and whether they are several: before and after them
     (False, False): (
         "Unfinished workflow in this project.",
-        f"{_FIRST} `{{show}}` prints all of it, and `{{next}}` continues it in this session.",
+        f"{_FIRST} `{{status}}` prints all of it, and `{{next}}` continues it in this session.",
     ),
     (False, True): (
         "Unfinished workflows in this project.",
@@ -54,8 +54,8 @@ def announce_unfinished(event: Event, context: Context) -> list[Message]:
     waiting = _waiting(project, conversation, found.workflows)
     if waiting:
         more = f", and {len(waiting) - 1} more (`holdfast status`)" if len(waiting) > 1 else ""
-        show = _command("show", waiting[0], found.workflows)
-        line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `{show}` shows it."
+        status = _command("status", waiting[0], found.workflows)
+        line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `{status}` shows it."
         told.append(Message(line, to_user=True))
     if not project.client.attended(context.environ):
         return told
@@ -127,7 +127,7 @@ def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message
     lines = [each if isinstance(each, str) else guidance.line(each) for each in work]
     lead, ways = _WORDS[isinstance(first, str), several]
     if not several and not isinstance(first, str):
-        ways = ways.format_map({verb: _command(verb, first, among) for verb in ("show", "next")})
+        ways = ways.format_map({verb: _command(verb, first, among) for verb in ("status", "next")})
         with suppress(HoldfastError):  # another package's format failed
             if step := verbs.step(first):
                 room = LIMIT_CHARS - len(f"{wording.fenced(lead, [*lines, 'Next step: …'])}\n{ways}")

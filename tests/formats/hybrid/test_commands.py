@@ -62,7 +62,7 @@ def test_an_error_needs_a_phase_that_failed(root: Path) -> None:
         functions.update_phase_status(json.loads(before)["id"], "phase_0", "active", error="no disk", root=root)
 
     holdfast("update", "--phase", "1", "--status", "failed", root=root)
-    holdfast("update", "--phase", "1", "--error", "no disk", root=root)
+    holdfast("update", "--error", "no disk", root=root)
     assert "no disk" in holdfast("status", root=root).out
 
 
