@@ -68,7 +68,7 @@ ONLY_IN = {
     ),
     "pytest": ("testing",),
     "jinja2": ("report.page",),
-    "markdown_it": ("workflow.scanner",),
+    "markdown_it": ("workflow.markdown",),
     "tomlkit": ("plugins.switches",),
     "packaging": ("install.handler_packages",),
     "tree_sitter": ("process.shell.bash",),

@@ -70,10 +70,8 @@ COMMANDS = """
     skills start nothing --feature missing.md
     orchestrator next
     orchestrator status
-    wfs list
-    wfs task list
-    wfs start "My topic"
-    wfs task list
+    start "My topic" --format wfs
+    wfs task show
     list
     status
     handlers off "my guard"

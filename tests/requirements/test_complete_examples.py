@@ -357,7 +357,7 @@ def task(id_: str, status: str) -> Callable[[Desk], object]:
 
     def act(desk: Desk) -> None:
         desk.shell(f"jq '.status = \"{status}\"' .task/{id_}.json > temp && mv temp .task/{id_}.json", SESSION)
-        desk.run("wfs", "todo")
+        desk.run("doctor", "wfs", "--fix")
 
     return act
 
@@ -386,7 +386,7 @@ EXAMPLES["002 wfs"] = Example(
                 agent(f"IMPL-2: {PROTECT}", "code-developer"),
                 Seen(False, "", frozenset({DESIGN, JWT, PROTECT})),
             ),
-            Step("wfs complete", run("wfs complete"), over(DESIGN, JWT, PROTECT)),
+            Step("done --all", run("done --all"), over(DESIGN, JWT, PROTECT)),
         ],
         "hand": [
             Step("IMPL-1.1 active", task("IMPL-1.1", "active"), at(DESIGN)),

@@ -132,7 +132,10 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
         top: the folder for home and project.
         events: the events to measure; a ledger is filled in the tables that these events use.
     """
-    place = Place(Throwaway(top), top / "project", SESSION, process="")
+    home = Throwaway(
+        top, variables={"HOLDFAST_RELAY": "native", "HOLDFAST_SERVER": "off"}
+    )  # only that one asks a server
+    place = Place(home, top / "project", SESSION, process="")
     (place.root / ".claude").mkdir(parents=True)
     place.home.mkdir()
     handler = place.home / ".config/holdfast/handlers/h00000.py"

@@ -65,7 +65,8 @@ def of_format(project: Workspace, name: str, workflows: Iterable[Workflow]) -> I
         if name in formats.OURS:
             raise
         return  # another package's format that can't be used: it is reported where its files are read
-    yield from unsound(workflows, problem if form.deviations == "problem" else notice)
+    if not form.reports_all:
+        yield from unsound(workflows, problem if form.deviations == "problem" else notice)
     yield from form.findings(project)
 
 
@@ -135,12 +136,14 @@ def putting_back(project: Workspace, path: Path, *, replace: bool = False) -> st
     """Return the command that puts the last whole content of a file back, if it was read; else nothing."""
     try:
         document.read(path, statefile.LIMIT_BYTES)
-        number = rewind.last_state_number(project, path)
+        last = rewind.last_state(project, path)
     except HoldfastError:
         return ""
-    if replace and number:
-        return rewind.putting_back(path, number)
-    return command_line("restore", number, "--workflow", str(path)) if number else ""
+    if last is None:
+        return ""
+    if replace:
+        return rewind.putting_back(path, last[0])
+    return command_line("restore", last[0], "--workflow", str(path))
 
 
 def _mend(project: Workspace, path: Path) -> str:

@@ -21,7 +21,7 @@ from holdfast.memory.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest
 from holdfast.sessions import archive, conversations, status_line
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import facts, outside_reading, registry, typed_names, wording
+from holdfast.workflow import facts, names, outside_reading, registry, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -61,7 +61,7 @@ def workflow_names(context: click.Context, param: click.Parameter, incomplete: s
             known += [each.workflow for each in archive.entries(project) if each.workflow.key not in here]
     except (HoldfastError, OSError):
         return []
-    named = [(typed_names.short(each, known), each) for each in known]
+    named = [(names.short(each, known), each) for each in known]
     return [
         CompletionItem(name, help=wording.one_line(each.title))
         for name, each in named

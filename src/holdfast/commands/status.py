@@ -29,10 +29,10 @@ from holdfast.sessions import (
     explain,
     overview,
     owners,
+    phase_report,
     phases,
     saving,
     selection,
-    todo_lists,
 )
 from holdfast.workflow import registry, todos, views
 from holdfast.workflow.wording import clean, count, one_line, quoted
@@ -134,7 +134,7 @@ def _print_todos(project: Workspace, name: str | None, *, as_json: bool) -> None
         for each in todos.todo_list(workflow):
             options.say(f"{views.MARKS[_MARKED[each['status']]]} {one_line(each['content'])}")
     else:  # not `options.say`, which would break the tags around the data
-        click.echo(todos.request(workflow, todo_lists.task_ids(project, session) if session else {}))
+        click.echo(todos.request(workflow, phase_report.task_ids(project, session) if session else {}))
 
 
 def _watch(project_dir: str | None, name: str | None) -> None:

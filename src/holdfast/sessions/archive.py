@@ -86,9 +86,7 @@ def entries(project: OpenProject) -> list[Archived]:
 def last(project: OpenProject, workflows: Iterable[Workflow]) -> Workflow | None:
     """Return the workflow of this worktree that was completed last, or None. Without a ledger, only files count.
 
-    Args:
-        project: the project.
-        workflows: the workflows that have a file. If one is in the archive too, its file counts.
+    `workflows` are those that have a file; if one is in the archive too, its file counts.
     """
     try:
         here = [each for each in entries(project) if each.worktree == project.worktree]

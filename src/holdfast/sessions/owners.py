@@ -75,16 +75,8 @@ def all_owners(project: OpenProject) -> set[str]:
     return {str(row["owner"]) for row in project.ledger.rows("SELECT DISTINCT owner FROM workflows WHERE owner > ''")}
 
 
-def keys(project: OpenProject, conversation: str) -> list[str]:
-    """Return the keys of all workflows that a conversation owns, those first that it got last."""
-    return [each.workflow for each in _owned(project, conversation, -1)]
-
-
 def owned(project: OpenProject, conversation: str) -> list[str]:
-    """Return the keys of the workflows that a conversation owns, up to the `OWNED` that it got last.
-
-    The ledger never forgets an owner, so a session that a project resumes for a year may own a thousand.
-    """
+    """Return the keys of the workflows that a conversation owns, up to the `OWNED` that it got last."""
     return [each.workflow for each in _owned(project, conversation, OWNED)]
 
 
@@ -119,17 +111,14 @@ def branch(project: OpenProject, workflow: Workflow) -> str:
 def changes_since(project: OpenProject, conversation: str, topic: str) -> dict[str, bool]:
     """Return the workflows that lately lost their owner, or were this conversation's, and were not told since.
 
-    Args:
-        project: the project.
-        conversation: the conversation to tell.
-        topic: the topic under which it is told (`messages`).
-
-    Returns:
-        Whether the workflow was this conversation's, by the workflow's key. Lately means within `freshness_days`.
+    They count as told under a topic of `messages`. The values say whether a workflow was this conversation's, by its
+    key. Lately means within `freshness_days`; of many, these are the last `NAMED` of each
+    kind.
     """
     table, since, found = _table(project), _cutoff(project), dict[str, bool]()
-    released = table.where("released_at >= ?", since, worktree=project.worktree)
-    lost = table.where("since >= ?", since, worktree=project.worktree, previous_owner=conversation)
+    here = {"worktree": project.worktree}
+    released = table.where("released_at >= ?", since, **here, order="released_at DESC", limit=NAMED)
+    lost = table.where("since >= ?", since, **here, previous_owner=conversation, order="since DESC", limit=NAMED)
     told = project.ledger.table(Told)
     for rows, column in ((released, "released_at"), (lost, "since")):
         known = told.by("key", [each.workflow for each in rows], conversation=conversation, topic=topic)

@@ -11,7 +11,7 @@ from holdfast.errors import HoldfastError, SchemaMismatch, StateError, command_l
 from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.sessions import contents, selection
-from holdfast.workflow import places, registry, statefile, typed_names
+from holdfast.workflow import names, places, registry, statefile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -107,17 +107,11 @@ def restore(project: Workspace, path: Path, number: str, *, replace: bool = Fals
     return put._replace(aside=aside) if aside else put
 
 
-def last_state_number(project: Workspace, path: Path) -> str:
-    """Return the number of the last generation of a file that is a workflow's state; empty without one.
+def last_state(project: Workspace, path: Path) -> tuple[str, Workflow] | None:
+    """Return the number of the last generation of a file that is a workflow's state, with the workflow.
 
-    Raises LedgerError.
+    None without one. Raises LedgerError.
     """
-    last = _last_state(project, path)
-    return last[0] if last else ""
-
-
-def _last_state(project: Workspace, path: Path) -> tuple[str, Workflow] | None:
-    """Return the number of the last generation of a file that is a workflow's state, with the workflow."""
     names = places.keepers(project.root, path)
     for version in contents.list_versions(project, path):
         raw = contents.content(project, path, version.number) or b""
@@ -162,8 +156,8 @@ def putting_back(path: Path, number: str) -> str:
 
 def _formerly(project: Workspace, wanted: str | None) -> Path | None:
     """Return the path of the one state file that held the workflow named, and that is gone or holds no state now."""
-    states = [_last_state(project, project.root / place) for place in contents.paths(project)] if wanted else []
-    meant = typed_names.named([each[1] for each in states if each], wanted or "", whole=True)
+    states = [last_state(project, project.root / place) for place in contents.paths(project)] if wanted else []
+    meant = names.matching([each[1] for each in states if each], wanted or "", whole=True)
     return meant[0].path if len(meant) == 1 else None
 
 

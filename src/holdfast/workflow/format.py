@@ -57,6 +57,7 @@ class Format:
     Attributes:
         name: its name, as in its record.
         deviations: what `holdfast doctor` makes of a file that deviates from the schema: people may keep one by hand.
+        reports_all: whether `findings` has unreadable files and warnings of workflows, too, because it repairs them.
         clears_finished: whether the file of a finished workflow goes to the archive, so that `done` finishes what a
             hand or a crash left.
         takes_evidence: whether it has `record_evidence`, which costs a look at the transcript.
@@ -66,6 +67,7 @@ class Format:
 
     name: str
     deviations: Level = "notice"
+    reports_all = False
     clears_finished = False
     takes_evidence = False
     locks_files = False
@@ -132,6 +134,20 @@ class Format:
             repair: write a broken file again from its last version, even if nothing changes.
         """
         raise NotImplementedError
+
+    def resume(self, project: Records, workflow: Workflow, conversation: str | None, *, anyway: bool) -> Workflow:
+        """Return a paused workflow after somebody claimed it: it goes on.
+
+        Args:
+            project: the project.
+            workflow: the workflow.
+            conversation: the conversation that claims it; None for a person.
+            anyway: whether to interrupt another live conversation.
+
+        Raises:
+            TransitionError: another live conversation works on what would be paused instead.
+        """
+        return workflow
 
     def restore(self, project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
         """Restore an earlier content of a state file, and update everything generated from it.

@@ -115,20 +115,20 @@ class Workflow:
     format: str
     id: str
     title: str
-    kind: str
     status: Status
     phases: tuple[Phase, ...]
     current: int | None
     total: int
     phase: str
     phase_status: Status | Literal[""]
-    reading: tuple[str, ...]
-    reminders: tuple[str, ...]
-    context: Mapping[str, Any]
-    created_at: str
     updated_at: str
     path: Path
     raw: bytes
+    kind: str = ""
+    reading: tuple[str, ...] = ()
+    reminders: tuple[str, ...] = ()
+    context: Mapping[str, Any] = field(default_factory=dict)
+    created_at: str = ""
     root: Path | None = None
     origin: Origin = "agent"
     plan_at: str = ""
@@ -148,55 +148,31 @@ class Workflow:
         cls,
         document: Document,
         *,
-        root: Path,
-        recovered: bool,
-        format: str,
-        id: str,
-        title: str,
-        status: Status,
         phases: tuple[Phase, ...],
         current: Phase | None,
-        kind: str = "",
-        reading: tuple[str, ...] = (),
-        reminders: tuple[str, ...] = (),
-        context: Mapping[str, Any] | None = None,
-        created_at: str = "",
         warnings: Iterable[str] = (),
-        due: tuple[str, ...] = (),
-        needs: tuple[str, ...] = (),
-        abandoned: bool = False,
+        **values: Any,
     ) -> Workflow:
         """Return the workflow in a file that holds all its phases. The file says when it was last updated.
 
         Args:
             document: the file, or its last generation.
-            current: the current phase, one of `phases`; None before the first and after the last.
-            root, recovered, …: as in the class.
+            phases: all of its phases.
+            current: the current one of them; None before the first and after the last.
+            warnings: what the model and people must know of it.
+            values: the other attributes of the class that aren't empty.
         """
         return cls(
-            format=format,
-            id=id,
-            title=title,
-            kind=kind,
-            status=status,
             phases=phases,
             current=current.number if current else None,
             total=len(phases),
             phase=current.title if current else "",
             phase_status=current.status if current else "",
-            reading=reading,
-            reminders=reminders,
-            context=context or {},
-            created_at=created_at,
             updated_at=changed(document.data, document.mtime),
             path=document.path,
             raw=document.raw,
-            root=root,
             warnings=tuple(warnings),
-            recovered=recovered,
-            due=due,
-            needs=needs,
-            abandoned=abandoned,
+            **values,
         )
 
     @property
@@ -516,7 +492,6 @@ class DetectionReport(NamedTuple):
         path: the state file that it would do that to.
         saved: the workflow after that; None if nothing would be written.
         files: the workflow in every state file of the format, older files of the same workflow included.
-        near_misses: files that look like one of these but aren't read: path, reason with the command that helps.
     """
 
     candidates: tuple[Mapping[str, Any], ...] = ()
@@ -525,4 +500,3 @@ class DetectionReport(NamedTuple):
     path: Path | None = None
     saved: Workflow | None = None
     files: tuple[Workflow, ...] = ()
-    near_misses: tuple[Mapping[str, str], ...] = ()

@@ -16,7 +16,7 @@ from holdfast.formats.skills import candidates, folder, library, places
 from holdfast.sessions import owners
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope
-from holdfast.workflow import sidecars, verbs
+from holdfast.workflow import holdfast_folder, verbs
 from holdfast.workflow.model import Changes
 from tests.commandline import holdfast
 from tests.formats.skills import documents
@@ -140,7 +140,7 @@ def test_forgetting_a_session_leaves_no_sidecar_of_a_file_that_commands_do_not_r
     (own,) = skills.candidates(project, [f"skills:{many[7].relative_to(project.root)}#"]).workflows[:1]
     assert own.path == many[7]
     owners.own(project, own, "session-1")
-    written = sidecars.write_sidecar(project.root, own, "all of it")
+    written = holdfast_folder.write_sidecar(project.root, own, "all of it")
     assert written is not None
 
     assert written[0] in erasure.forget(project, Scope(sessions=("session-1",))).files

@@ -8,31 +8,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, paths
-from holdfast.errors import HoldfastError, command_line
+from holdfast.errors import HoldfastError
 from holdfast.files.document import Document
 from holdfast.formats.compaction import merge, schema
 from holdfast.formats.compaction.detection import memory_file, plan_file
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.compaction.format import FORMAT
-from holdfast.workflow import manyfiles, markdown, prose, scanner, statuses
+from holdfast.workflow import manyfiles
 from holdfast.workflow.model import Detected, DetectionReport
 from holdfast.workflow.statefile import StateFile
-from holdfast.workflow.wording import clean, one_line
+from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from holdfast.formats.compaction.detection.extract import Candidate, Extract
     from holdfast.formats.compaction.merge import Intent
     from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
-
-_NEAR_MISSES = (  # plans of other tools and places; the same file may match twice
-    *("[Pp][Ll][Aa][Nn].md", "*_[Pp][Ll][Aa][Nn].md", "docs/[Pp][Ll][Aa][Nn].md", "CLAUDE/PLAN.md", "CLAUDE/Plan/*.md"),
-    *(".planning/STATE.md", ".claude/PLAN.md", "plans/*.md", "docs/plans/*.md", "specs/*/plan.md"),
-)
-_MOST_NEAR_MISSES = 10
 
 
 def save(
@@ -77,12 +71,10 @@ def report(project: Records, session: str) -> DetectionReport:
     """Look at the memory file, every plan and every state file; see `workflow.format.Detector`."""
     detection = detect(project, session, everything=True, owns=partial(_owns, project, session))
     candidates = sorted(detection.candidates[1:], key=lambda each: each.extract is None)  # of many, few are shown
-    workflows = tuple(FORMAT.each_file(project))
     seen = DetectionReport(
         candidates=tuple(_candidate(candidate) for candidate in (detection.candidates[0], *candidates)),
         detected=_extract(detection.extract) if detection.extract else None,
-        files=workflows,
-        near_misses=tuple(_near_misses(project, workflows)),
+        files=tuple(FORMAT.each_file(project)),
     )
     intent = _next_save(project, detection.extract, session)
     if isinstance(intent, str):
@@ -131,23 +123,6 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
 
 def _extract(extract: Extract) -> dict[str, Any]:
     return {**extract.content, "origin": extract.origin, "source": clean(str(extract.source))}
-
-
-def _near_misses(project: Records, workflows: Iterable[Workflow]) -> Iterator[dict[str, str]]:
-    """Yield the files that look like a plan at a place that isn't read, unless a workflow requires reading them."""
-    known = {entry for each in workflows for entry in each.reading}
-    matching = {path for pattern in _NEAR_MISSES for path in project.root.glob(pattern) if path.is_file()}
-    places = (path.relative_to(project.root).as_posix() for path in sorted(matching))
-    for place in [each for each in places if f"@{each}" not in known][:_MOST_NEAR_MISSES]:
-        path = project.root / place
-        with suppress(OSError):  # as for a link out of the project
-            text = prose.read(path, project.root)
-            headings = (line.text for line in scanner.lines(text.text if text else "") if line.kind == "heading")
-            title = one_line(statuses.split_mark(markdown.plain(next(headings, "").replace("`", "")))[0]) or path.stem
-            command = command_line("start", title, "--read", place)
-            only = f"Holdfast reads plans only in {plan_file.FOLDER}/NAME/{plan_file.FILE}"
-            reason = f"{only}. To take it up where it is: `{command}`, with --phase for each phase"
-            yield {"path": clean(str(path)), "reason": reason}
 
 
 def _next_save(project: Records, extract: Extract | None, session: str) -> Intent | str:

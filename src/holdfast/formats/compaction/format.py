@@ -9,11 +9,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock
+from holdfast import clock, log
 from holdfast.errors import LedgerError, SchemaMismatch, StateError, TransitionError, command_line
 from holdfast.files.lock import locked
 from holdfast.formats.compaction import record, schema
-from holdfast.formats.compaction.completion import complete
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.compaction.schema import WORDS, Position, read_position
 from holdfast.workflow import names, statefile, values, views
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from holdfast.formats.compaction.detection.extract import Extract
     from holdfast.workflow.findings import Finding
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import Room, StateFile
@@ -174,9 +174,8 @@ class CompactionFormat(FileFormat):
         if draft.cancelled:
             workflow = workflow.cancelled()
             project.shelve(workflow)
-        return complete(
-            project, workflow, [each.path for each in self.each_file(project) if self.is_same(each, workflow)]
-        )
+        same = [each.path for each in self.each_file(project) if self.is_same(each, workflow)]
+        return _complete(project, workflow, same)
 
     def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
         """Return changes with a note added to what the current phase leaves for the next."""
@@ -294,6 +293,47 @@ class CompactionDraft(FileDraft):
     def _add_context(self, new: Mapping[str, Any]) -> None:
         if new:
             self.data["context"] = {**schema.read_context(self.data), **new}
+
+
+def _complete(project: Records, workflow: Workflow, files: Iterable[Path]) -> Workflow:
+    """Leave a tombstone for a workflow and remove its state files (R001-19), then their folders if these are empty.
+
+    Hold the folder's lock. Returns the completed workflow, whose path no longer exists. Raises StateError.
+    """
+    # The tombstone comes first: a process killed in between then leaves a finished file, and can't revive the workflow.
+    _bury(project, workflow)
+    warnings: list[str] = []
+    for path in sorted({workflow.path, *files}):
+        aside = statefile.discard(project, path, why="complete")
+        warnings += [f"{aside.name} stays in {aside.parent}, for the ledger has not kept it"] if aside else []
+        for left_over in path.parent.glob(f".{path.name}.*.tmp"):  # a killed writer left it
+            left_over.unlink(missing_ok=True)
+        if path.parent.parent == project.root / record.TOP:
+            with suppress(OSError):  # other files are in it
+                path.parent.rmdir()
+    return replace(workflow, warnings=(*workflow.warnings, *warnings))
+
+
+def _bury(project: Records, workflow: Workflow) -> None:
+    try:
+        for name, digest in _claims(project, workflow):
+            project.bury(name, digest)
+    except LedgerError as error:
+        log.write("warning", f"the completion of {quoted(workflow.title)} wasn't remembered: {error}")
+
+
+def _claims(project: Records, workflow: Workflow) -> set[tuple[str, str]]:
+    """Return (name, digest) of each extract that could create this workflow's file again."""
+    detected = detect(project, everything=True).extracts  # plans that aren't the newest, too: they may become it
+    claims = {(names.key(each.name), each.digest) for each in detected if _names(each, workflow)}
+    last = project.remembered(workflow.path)
+    return claims | ({(last["name"], last["digest"])} if last else set())
+
+
+def _names(extract: Extract, workflow: Workflow) -> bool:
+    if names.key(extract.name) == names.key(workflow.title):
+        return True
+    return names.faithful(extract.name) and names.slug(extract.name) == workflow.path.parent.name
 
 
 def newest_first(workflows: Iterable[Workflow]) -> list[Workflow]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from holdfast import clock, log
 from holdfast.errors import LedgerError
@@ -16,7 +16,7 @@ from holdfast.workflow.model import UNKNOWN
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from holdfast.formats.compaction.detection.extract import Extract
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from holdfast.workflow.statefile import StateFile
 
 _PHASE = ("current", "total", "phase", "status")
+
+_Value = TypeVar("_Value")
 
 Action = Literal["created", "updated", "unchanged", "buried", "none"]
 
@@ -175,10 +177,11 @@ def _remember(project: Records, workflow: Workflow, extract: Extract, *, derived
     content = {**extract.content, **made_from}
     if last == content:
         return
-    try:
-        project.remember(workflow.path, names.key(extract.name), extract.digest, content)
-    except LedgerError as error:
-        log.write("warning", f"what other files say about {workflow.path} wasn't remembered: {error}")
+    _from_ledger(
+        lambda: project.remember(workflow.path, names.key(extract.name), extract.digest, content),
+        None,
+        f"what other files say about {workflow.path} wasn't remembered",
+    )
 
 
 def _news(extract: Extract, last: Mapping[str, Any] | None, file: StateFile, workflow: Workflow) -> dict[str, Any]:
@@ -236,25 +239,25 @@ def _moved(data: Mapping[str, Any], workflow: Workflow, news: Mapping[str, Any])
 
 
 def _last_seen(project: Records, path: Path) -> dict[str, Any] | None:
-    try:
-        last = project.remembered(path)
-    except LedgerError as error:
-        log.write("warning", f"what other files last said about {path} is unknown: {error}")
-        return None
+    last = _from_ledger(lambda: project.remembered(path), None, f"what other files last said about {path} is unknown")
     return dict(last["content"]) if last else None
 
 
 def _saved_to(project: Records, extract: Extract) -> Path | None:
-    try:
-        return project.saved_to(names.key(extract.name), extract.digest)
-    except LedgerError:
-        return None
+    unknown = f"where {quoted(extract.name)} was saved is unknown"
+    return _from_ledger(lambda: project.saved_to(names.key(extract.name), extract.digest), None, unknown)
 
 
 def _is_buried(project: Records, extract: Extract) -> bool:
     """Return whether the workflow was completed, so that there is a tombstone."""
+    unknown = f"can't tell whether {quoted(extract.name)} is completed"
+    return _from_ledger(lambda: project.is_buried(names.key(extract.name), extract.digest), False, unknown)
+
+
+def _from_ledger(ask: Callable[[], _Value], otherwise: _Value, unknown: str) -> _Value:
+    """Return what the ledger says, or something else, with a line in the log, if it can't be read or written."""
     try:
-        return project.is_buried(names.key(extract.name), extract.digest)
+        return ask()
     except LedgerError as error:
-        log.write("warning", f"can't tell whether {quoted(extract.name)} is completed: {error}")
-        return False
+        log.write("warning", f"{unknown}: {error}")
+        return otherwise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from holdfast.errors import LedgerError
 from holdfast.formats.compaction import record
 from holdfast.formats.compaction.detection import memory_file, plan_file
-from holdfast.workflow import names, prose, values
+from holdfast.workflow import names, text_file, values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ def ended(root: Path, source: Source, title: str, since: float) -> str:
         return ""
     path, place = root / source.place, source.place
     try:
-        found = prose.read(path, root) if path.stat().st_mtime >= since else None
+        found = text_file.read(path, root) if path.stat().st_mtime >= since else None
     except (FileNotFoundError, NotADirectoryError):
         return f"{place} is gone" if source.seen else ""
     except (OSError, ValueError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast.errors import BrokenError
 from holdfast.files import document
 from holdfast.formats.orchestrator import amounts, schema
-from holdfast.workflow import scanner
+from holdfast.workflow import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -94,7 +94,7 @@ def text(path: Path, raw: bytes) -> str:
 def parse(text: str) -> TaskDocument:
     """Return what a task document says. Headings in fenced code or comments don't count (I003-18)."""
     raw = text.split("\n")
-    lines = scanner.lines(text)
+    lines = markdown.lines(text)
     phases, tasks, faults, title, above = dict[int, str](), dict[str, Task](), list[str](), "", 0
     for line in lines:
         if line.kind != "heading":
@@ -132,7 +132,7 @@ def section(text: str, task: str) -> Section:
         found = _TASK.fullmatch(_heading(line))
         return found is not None and _plain(found[1]) == task
 
-    numbers, lines = scanner.section(text, opens, depth=4)
+    numbers, lines = markdown.section(text, opens, depth=4)
     body = "\n".join(text.split("\n")[numbers.start : numbers.stop]).strip()
     cut = f"{body[:SECTION_LIMIT_CHARS]}…" if len(body) > SECTION_LIMIT_CHARS else body
     return Section(cut, tuple(_criteria(lines)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import StateError
 from holdfast.files import document
-from holdfast.workflow import scanner
+from holdfast.workflow import markdown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def read(root: Path, key: str) -> Feature | None:
         raw, _ = document.read(root / key, LIMIT_BYTES, within=root)
     except (StateError, ValueError):
         return None
-    lines = scanner.lines(raw.decode("utf-8", "replace"))
+    lines = markdown.lines(raw.decode("utf-8", "replace"))
     title = next((each.text for each in lines if each.kind == "heading"), "")
     boxes = [(each.text, each.box != " ") for each in lines if each.box is not None and each.text.strip()]
     return Feature(title, tuple(boxes[:MOST]))

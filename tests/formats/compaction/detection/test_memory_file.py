@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from holdfast.formats.compaction.detection import memory_file, plan_phases
 from holdfast.formats.compaction.detection.extract import Extract
-from holdfast.workflow import prose
+from holdfast.workflow import text_file
 from tests.tables import each_row
 from tests.workflow import samples
 
@@ -281,7 +281,7 @@ def test_the_reason_why_there_is_no_workflow_is_true(text: str, reason: str) -> 
 )
 def test_the_worst_of_files_takes_time_in_proportion_to_its_length(piece: str) -> None:
     """A quarter of a megabyte of it: one pass too many for each line would outlast the time limit of the tests."""
-    text = piece * (prose.LIMIT_BYTES // len(piece))
+    text = piece * (text_file.LIMIT_BYTES // len(piece))
     assert read(text)
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from holdfast.formats.compaction.detection import plan_status
-from holdfast.workflow import scanner
+from holdfast.workflow import markdown
 
 
 def going(text: str) -> bool:
-    return plan_status.standing(scanner.lines(f"# Title\n\n{text}\n")).going
+    return plan_status.standing(markdown.lines(f"# Title\n\n{text}\n")).going
 
 
 def why(text: str) -> str:
-    return plan_status.standing(scanner.lines(f"# Title\n\n{text}\n")).why
+    return plan_status.standing(markdown.lines(f"# Title\n\n{text}\n")).why
 
 
 def each(words: str) -> list[str]:
@@ -75,8 +75,8 @@ def test_no_more_than_a_few_lines_below_a_heading_are_its_status() -> None:
 def test_a_status_in_the_title_counts_where_no_line_has_one() -> None:
     """The mark after a title."""
     for title, expected in (("# A [In Progress]", True), ("# A ✅", False), ("## A", False)):
-        assert plan_status.standing(scanner.lines(f"{title}\n\nText")).going is expected, title
-    assert plan_status.standing(scanner.lines("# A ✅\n\n## Phase 1: B 🔄")).state == "completed"
+        assert plan_status.standing(markdown.lines(f"{title}\n\nText")).going is expected, title
+    assert plan_status.standing(markdown.lines("# A ✅\n\n## Phase 1: B 🔄")).state == "completed"
 
 
 def test_the_reason_tells_what_was_seen_instead() -> None:

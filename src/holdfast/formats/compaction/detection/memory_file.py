@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.compaction.detection import plan_phases
 from holdfast.formats.compaction.detection.extract import NEXT_STEP, Candidate, Extract
-from holdfast.workflow import markdown, prose, scanner, statuses
+from holdfast.workflow import markdown, statuses, text_file
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def look(path: Path) -> Candidate:
     and one under such a heading before all others.
     """
     try:
-        memory = prose.read(path, path.parent)
+        memory = text_file.read(path, path.parent)
     except OSError as error:
         return Candidate(path, f"cannot be read: {error.strerror or error}")
     if memory is None:
@@ -96,7 +96,7 @@ def look(path: Path) -> Candidate:
         return Candidate(path, reason, memory.mtime)
     marks = ['a heading "Workflow State"'] if block.is_marked else []
     marks += ['a "Phase:" line'] if block.phase else []
-    unread = "" if memory.whole else f"only its first {prose.LIMIT_BYTES // 1024} KB were read. Shorten it"
+    unread = "" if memory.whole else f"only its first {text_file.LIMIT_BYTES // 1024} KB were read. Shorten it"
     extract = replace(_extract(block, path, memory.mtime), unread=unread)
     warnings = [*_impossible(extract), *filter(None, (unread,))]
     for other in named:
@@ -112,7 +112,7 @@ def look(path: Path) -> Candidate:
 
 def blocks(text: str) -> Iterator[Block]:
     """Yield the sections of a memory file that name a workflow, in the file's order. Examples don't count."""
-    lines = scanner.lines(text)
+    lines = markdown.lines(text)
     heads = [at for at, line in enumerate(lines) if line.kind == "heading" and _topic(line) is None]
     example = 0  # the level of the heading of an example that the section is in
     for start, end in zip([-1, *heads], [*heads, len(lines)], strict=True):
@@ -182,7 +182,7 @@ def _impossible(extract: Extract) -> Iterator[str]:
 
 def _why_none(text: str) -> str:
     """Say why a text names no workflow."""
-    lines = scanner.lines(text)
+    lines = markdown.lines(text)
     values = [field.value for line in lines if (field := markdown.field(line.raw)) and field.words == "workflow"]
     if name := next((value for value in values if not _is_why_none(value)), ""):
         return (

@@ -12,7 +12,7 @@ from holdfast import clock
 from holdfast.errors import command_line
 from holdfast.formats.compaction.detection import plan_phases, plan_status
 from holdfast.formats.compaction.detection.extract import Candidate, Extract
-from holdfast.workflow import manyfiles, markdown, prose, scanner, statuses
+from holdfast.workflow import manyfiles, markdown, statuses, text_file
 from holdfast.workflow.model import UNKNOWN
 from holdfast.workflow.wording import one_line, quoted
 
@@ -91,7 +91,7 @@ def look(root: Path) -> list[Candidate]:
 def examine(root: Path, path: Path, mtime: float, *, quickly: bool = False) -> Candidate:
     """Return what a plan's first 256 KB say. `quickly` doesn't parse a plan that can't be in progress."""
     try:
-        plan = prose.read(path, root)
+        plan = text_file.read(path, root)
     except OSError as error:
         return _unreadable(path, error, mtime)
     if plan is None or (quickly and not may_be_active(plan.text)):
@@ -146,7 +146,7 @@ def _unreadable(path: Path, error: OSError, mtime: float = 0.0) -> Candidate:
 
 def parse(text: str, path: Path, root: Path, mtime: float) -> Candidate:
     """Return what the text of the plan at `path` in the project `root` says (I001-14, I001-15)."""
-    lines = scanner.lines(text)
+    lines = markdown.lines(text)
     standing = plan_status.standing(lines)
     if not standing.going:
         return Candidate(path, standing.why, mtime)
@@ -161,7 +161,7 @@ def parse(text: str, path: Path, root: Path, mtime: float) -> Candidate:
 
 def ending(text: str) -> str:
     """Say that a plan's status is completed or given up; empty if it isn't."""
-    state = plan_status.standing(scanner.lines(text)).state
+    state = plan_status.standing(markdown.lines(text)).state
     return {"completed": "the status says completed", "dropped": "the status says given up"}.get(state, "")
 
 
@@ -211,7 +211,7 @@ def _place(lines: list[Line], status: str) -> _Place:
     or if what it says of its phases is contradictory.
     """
     found = plan_phases.find(lines)
-    chosen = plan_phases.choose(found)
+    chosen = max(found, key=lambda each: each.evidence, default=None)  # of several the first one
     label, total, title = _named(lines, status)
     if chosen is None:
         if label is None:

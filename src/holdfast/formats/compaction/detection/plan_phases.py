@@ -11,11 +11,11 @@ from dataclasses import field as attribute
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.workflow import markdown, scanner, statuses
+from holdfast.workflow import markdown, statuses
 from holdfast.workflow.model import LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from holdfast.workflow.markdown import Field, Line
 
@@ -168,11 +168,6 @@ def find(lines: list[Line]) -> list[PhaseList]:
     return [each for each in found if len(each.phases) > (each is not found[0])]
 
 
-def choose(found: Sequence[PhaseList]) -> PhaseList | None:
-    """Return the list with the best evidence, of several the first one; None for none."""
-    return max(found, key=lambda each: each.evidence, default=None)
-
-
 def item(line: Line, *, separated: bool = False) -> Phase | None:
     """Return the phase that a heading, an item of a list or another line names, with its box; None for any other.
 
@@ -280,7 +275,7 @@ def _items(below: list[Line]) -> Iterator[Phase]:
 
 def _tabled(lines: list[Line]) -> list[Phase]:
     """Return the phases of the first table with a column "Phase" and their states."""
-    for head, rows in scanner.tables(lines):
+    for head, rows in markdown.tables(lines):
         column = next((at for at, cell in enumerate(head) if markdown.name(cell[:60]) in ("phase", "phases")), None)
         if column is None:
             continue

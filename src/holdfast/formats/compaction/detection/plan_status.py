@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.workflow import markdown, scanner, statuses
+from holdfast.workflow import markdown, statuses
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _statements(lines: list[Line], parts: list[_Part]) -> Iterator[tuple[str, bo
                 parts.append(_Part(parts[-1].title if parts else "a task", value))
             else:
                 yield value, is_decisive
-    for head, rows in scanner.tables(lines):
+    for head, rows in markdown.tables(lines):
         parts += _of_table(head, rows)
 
 

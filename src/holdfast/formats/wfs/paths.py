@@ -21,16 +21,13 @@ MARKER = ".active-"
 SESSION = "workflow-session.json"
 PLAN = "IMPL_PLAN.md"
 LIST = "TODO_LIST.md"
-PLAN_TEXT = "# Implementation Plan\n"
-"""The content of a plan that nobody has written yet."""
-LIST_TEXT = "# Tasks\n"
-"""The content of a list without tasks (R002-09)."""
-_LONGEST_BYTES = 255  # bytes of a file name, on all relevant systems
 TASKS = ".task"
 SUMMARIES = ".summaries"
 CHAT = ".chat"
 SCRATCH = ".scratchpad"
 DESIGN = ".design"
+_SUMMARY_ENDING = "-summary.md"
+_NAME_LIMIT_BYTES = 255  # bytes of a file name, on all relevant systems
 
 
 def top(project: Records) -> Path:
@@ -55,22 +52,26 @@ def task(folder: Path, id_: str) -> Path:
 
 def summary(folder: Path, id_: str) -> Path:
     """Return the file of a task's summary (R002-14)."""
-    return folder / SUMMARIES / f"{id_}-summary.md"
+    return folder / SUMMARIES / f"{id_}{_SUMMARY_ENDING}"
 
 
-def summarised(folder: Path) -> frozenset[str]:
+def summarized(folder: Path) -> frozenset[str]:
     """Return the ids of the tasks that have a summary in a session's folder."""
-    ends = "-summary.md"
     with suppress(OSError):
         names = [each.name for each in (folder / SUMMARIES).iterdir()]
-        return frozenset(name.removesuffix(ends) for name in names if name.endswith(ends))
+        return frozenset(name.removesuffix(_SUMMARY_ENDING) for name in names if name.endswith(_SUMMARY_ENDING))
     return frozenset()
 
 
-def has(project: Records, session: str) -> bool:
+def exists(project: Records, session: str) -> bool:
     """Return whether a session's folder exists. A symbolic link doesn't count, since nothing is written through it."""
     folder = top(project) / session
     return is_name(session) and folder.is_dir() and not folder.is_symlink()
+
+
+def folders(project: Records) -> list[Path]:
+    """Return the folders of all sessions, by name."""
+    return [each for each in _inside(top(project)) if is_name(each.name)]
 
 
 def links(project: Records) -> list[Path]:
@@ -86,27 +87,17 @@ def elsewhere(project: Records) -> list[Path]:
 
     Later versions of the document put sessions there. Holdfast doesn't read them.
     """
-    others = [folder for folder in inside(top(project)) if not is_name(folder.name)]
-    return [each for folder in others for each in inside(folder) if is_name(each.name)]
+    others = [folder for folder in _inside(top(project)) if not is_name(folder.name)]
+    return [each for folder in others for each in _inside(folder) if is_name(each.name)]
 
 
 def moving(folder: Path) -> str:
-    """Return the command that moves such a session to where Holdfast works on it, and goes on with it there."""
+    """Return the command that moves such a session to where Holdfast works on it, and makes it the active one."""
     move = shlex.join(["mv", str(folder), f"{folder.parent.parent}/"])
-    return f"{move} && {command_line('wfs', 'resume', folder.name)}"
+    return f"{move} && {command_line('claim', folder.name)}"
 
 
-def inside(folder: Path) -> list[Path]:
-    """Return the folders in a folder by name; links are not followed."""
-    try:
-        with os.scandir(folder) as entries:
-            names = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
-    except OSError:
-        return []
-    return [folder / name for name in names]
-
-
-def inner(project: Records, path: Path) -> str:
+def shown(project: Records, path: Path) -> str:
     """Return a path for messages: relative to the project's root if it is inside."""
     return path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
 
@@ -114,4 +105,14 @@ def inner(project: Records, path: Path) -> str:
 def is_name(text: str) -> bool:
     """Return whether a text can be a session's name: one path component that begins with `WFS-` and isn't too long."""
     plain = text.startswith("WFS-") and "\\" not in text and "\0" not in text
-    return plain and PurePosixPath(text).name == text and len(os.fsencode(MARKER + text)) <= _LONGEST_BYTES
+    return plain and PurePosixPath(text).name == text and len(os.fsencode(MARKER + text)) <= _NAME_LIMIT_BYTES
+
+
+def _inside(folder: Path) -> list[Path]:
+    """Return the folders in a folder by name; links are not followed."""
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+    return [folder / name for name in names]

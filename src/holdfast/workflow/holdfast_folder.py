@@ -1,17 +1,24 @@
-"""Holdfast's own folder in a project: files only for their owner, ignored by git, no links followed."""
+"""Holdfast's own folder in a project: files only for their owner, ignored by git, no links followed.
+
+It holds sidecars, each the full version of a workflow's guidance, which the model may read; results of agents that were
+too long to be told; and the report.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from typing import TYPE_CHECKING
 
-from holdfast import paths
+from holdfast import log, paths
 from holdfast.errors import StateError
 from holdfast.files import atomic, document
-from holdfast.workflow import statefile
+from holdfast.workflow import names, statefile
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
 
 REPORT = "report.html"
 _IGNORED = b"*\n"
@@ -21,6 +28,30 @@ _HEAD_BYTES = 64 * 1024  # bytes that are read to recognise a file of Holdfast's
 def place(root: Path, name: str) -> Path:
     """Return the path of a file in Holdfast's folder of a project."""
     return paths.sidecar_dir(root) / name
+
+
+def sidecar_place(root: Path, workflow: Workflow) -> Path:
+    """Return the path of a workflow's sidecar."""
+    return place(root, f"{workflow.format}-{names.slug(workflow.title)}.md")
+
+
+def sidecar_digest(text: str) -> str:
+    """Return the SHA-256 of a sidecar's text in hexadecimal."""
+    return hashlib.sha256(_bytes(text)).hexdigest()
+
+
+def write_sidecar(root: Path, workflow: Workflow, text: str) -> tuple[Path, str] | None:
+    """Write a workflow's sidecar (0600, ignored by git, no link followed) and return its path and SHA-256.
+
+    An unchanged sidecar isn't rewritten. If it can't be written, returns None and writes a line to the log.
+    """
+    path = sidecar_place(root, workflow)
+    try:
+        put(root, path, _bytes(text))
+    except (StateError, OSError) as error:
+        log.write("warning", f"the sidecar wasn't written: {error}")
+        return None
+    return path, sidecar_digest(text)
 
 
 def result_place(root: Path, agent: str) -> Path:
@@ -118,3 +149,7 @@ def _write(path: Path, data: bytes) -> None:
         pass
     atomic.write(path, data, mode=0o600)
     path.chmod(0o600)  # else an existing file would keep its mode
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions import agents, conversations, summaries
+from holdfast.sessions import agents, conversations
 from tests.agentry import CALL, RUN, launch, report
 from tests.handmade import ME, workspace
 
@@ -28,10 +28,10 @@ def test_a_foreground_agent_beside_one_in_the_background_is_seen(project: Worksp
     agents.name_run(project, ME, "background", "run1")
     report(project, "running", run="run1")
     launch(project, "foreground")
-    assert not summaries.is_of_agent(project, ME, {})
+    assert not agents.compacts_itself(project, ME, {})
 
     report(project, "running", run="run2")
-    assert summaries.is_of_agent(project, ME, {})
+    assert agents.compacts_itself(project, ME, {})
 
 
 def test_an_unmarked_compaction_is_an_agents_while_the_main_thread_cannot_have_one(project: Workspace) -> None:
@@ -39,28 +39,30 @@ def test_an_unmarked_compaction_is_an_agents_while_the_main_thread_cannot_have_o
     conversations.note_event(project, ME)
     launch(project)
     report(project, "running")
-    assert summaries.is_of_agent(project, ME, {})
+    assert agents.compacts_itself(project, ME, {})
 
     agents.name_run(project, ME, CALL, RUN)
-    assert not summaries.is_of_agent(project, ME, {}), "it works on beside the agent, so it counts as the main thread's"
+    assert not agents.compacts_itself(project, ME, {}), (
+        "it works on beside the agent, so it counts as the main thread's"
+    )
     conversations.record_stop(project, ME)
-    assert summaries.is_of_agent(project, ME, {})
+    assert agents.compacts_itself(project, ME, {})
     report(project, "stopped")
-    assert not summaries.is_of_agent(project, ME, {})
+    assert not agents.compacts_itself(project, ME, {})
 
 
 def test_unmarked_compaction_belongs_to_the_only_running_agent(project: Workspace) -> None:
     """The one agent's that runs, waited for or not; nobody's where several run."""
     conversations.note_event(project, ME)
-    assert summaries.compacted_agent(project, ME) is None
+    assert agents.compacted_agent(project, ME) is None
     launch(project, "c1")
     report(project, "running", run="foreground")
-    assert summaries.compacted_agent(project, ME) == "foreground"
+    assert agents.compacted_agent(project, ME) == "foreground"
     agents.name_run(project, ME, "c1", "foreground")  # so it runs in the background
-    assert summaries.compacted_agent(project, ME) == "foreground"
+    assert agents.compacted_agent(project, ME) == "foreground"
 
     agents.record_launch(project, ME, "c2", "tester", "", "")
     agents.record_report(project, ME, "second", "running", agent_type="tester")
-    assert summaries.compacted_agent(project, ME) is None
+    assert agents.compacted_agent(project, ME) is None
     report(project, "stopped", "Done.", run="foreground")
-    assert summaries.compacted_agent(project, ME) == "second"
+    assert agents.compacted_agent(project, ME) == "second"
