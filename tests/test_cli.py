@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +13,7 @@ import pytest
 
 from holdfast import cli
 from tests import processes
-from tests.commandline import holdfast
+from tests.commandline import command_of, holdfast
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 @each_row("name", cli.commands())
 def test_every_command_of_the_table_is_there(name: str) -> None:
     """One lazy row in the table is all a command needs beside its file."""
-    command = import_module(cli.module(name)).command
+    command = command_of(name)
 
     assert isinstance(command, click.Command)
     assert command.name == name
