@@ -24,7 +24,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "R002-10": ("holdfast doctor --fix",),
     "R002-33": ("holdfast doctor",),
     "R002-35": ("holdfast wfs scratch",),
-    "R002-44": ("holdfast wfs task show ID --for-agent",),
+    "R002-44": ("holdfast wfs task show ID",),
     "R002-45": ("holdfast wfs task add TITLE", "holdfast wfs task decompose ID", "holdfast update --phase ID"),
     "I002-11": ("holdfast doctor --fix",),
     "I002-13": ("holdfast done --all SESSION",),
