@@ -67,7 +67,7 @@ COMMANDS = """
     resume user-auth
     next user-auth
     skills next
-    skills start nothing --feature missing.md
+    skills start nothing missing.md
     orchestrator next
     orchestrator status
     start "My topic" --format wfs

@@ -115,7 +115,8 @@ def test_a_projects_format_counts_once_trusted_as_it_is(holdfast_project: Callab
     path = theirs(project.root, "mine")
 
     def used() -> bool:
-        return holdfast("formats", "list", "--json", root=project.root).json[-1]["used"] is True
+        rows = holdfast("formats", "list", "--json", root=project.root).json
+        return [each["used"] for each in rows if each["name"] == "mine"] == [True]
 
     assert TITLE not in holdfast("list", root=project.root).out
     said = holdfast("formats", "list", root=project.root)
@@ -262,9 +263,9 @@ def test_a_description_is_read_up_to_its_limit(tmp_path: Path, kind: str) -> Non
         folder = definitions.user_folder("machines")
         folder.mkdir(parents=True)
         path = path.rename(folder / "mine.toml")
-    from holdfast.formats.skills import library
+    from holdfast.formats.skills.machine import MACHINES
 
-    found = (catalog.FORMATS if kind == "formats" else library.MACHINES).listed(tmp_path)
+    found = (catalog.FORMATS if kind == "formats" else MACHINES).listed(tmp_path)
 
     assert [(each.value, "larger" in each.reason) for each in found if each.path == path] == [(None, True)]
 

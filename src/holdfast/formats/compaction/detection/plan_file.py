@@ -100,6 +100,13 @@ def examine(root: Path, path: Path, mtime: float, *, quickly: bool = False) -> C
     return candidate if candidate.extract else replace(candidate, reason=f"{candidate.reason}{plan.cut}")
 
 
+def title(path: Path, root: Path) -> str:
+    """Return the title of a plan anywhere, from its first heading or else its file's name. Raises OSError."""
+    plan = text_file.read(path, root)
+    headings = (line.text for line in markdown.lines(plan.text if plan else "") if line.kind == "heading")
+    return one_line(statuses.split_mark(markdown.plain(next(headings, "").replace("`", "")))[0]) or path.stem
+
+
 def names(text: str, plan: Extract) -> bool:
     """Return whether a path or another text names the folder of a plan."""
     return re.compile(rf"{re.escape(f'{FOLDER}/{plan.source.parent.name}')}(?![\w-])").search(text) is not None
