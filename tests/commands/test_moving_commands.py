@@ -108,7 +108,7 @@ def test_a_workflow_in_the_way_goes_when_asked(tmp_path: Path) -> None:
 
     holdfast("start", "Book", "--phase", "New", "--replace", root=tmp_path)
     assert only(tmp_path).phase == "New"
-    (row,) = holdfast("list", "--archive", "--json", root=tmp_path).json
+    (row,) = holdfast("status", "--all", "--json", root=tmp_path).json["archive"]
     assert (row["status"], row["current"], row["total"]) == ("active", 1, 2)
 
 
@@ -130,12 +130,12 @@ def test_what_nobody_worked_on_is_not_completed_by_an_end(root: Path) -> None:
 
     assert f"Ended the workflow with {done} of 3 {unit}s completed. Not completed: " in said
     assert '"Review"' in said and '"Publish"' in said
-    shown = holdfast("show", "book", "--json", root=root).json
+    shown = holdfast("status", "book", "--json", root=root).json
     assert [each["status"] for each in shown["phases"]][1:] == ["pending", "pending"]
     assert [each["history"] for each in shown["phases"]][1:] == [None, None], "there is no time of it"
     assert (shown["status"], shown["percent"]) == ("completed", 100 * done // 3)
-    assert f"{done}/3" in holdfast("show", "Book", root=root).out
-    assert f" {done}/3 " in holdfast("list", "--archive", root=root).out
+    assert f"{done}/3" in holdfast("status", "Book", root=root).out
+    assert f" {done}/3 " in holdfast("status", "--all", root=root).out
 
 
 def test_a_note_stays_with_the_current_phase(root: Path) -> None:
@@ -180,8 +180,8 @@ def test_of_several_each_command_is_printed_ready_to_copy(tmp_path: Path) -> Non
     )
     assert "holdfast forget --workflow=payments\n" in holdfast("forget", "--workflow=pay", root=tmp_path, code=1).err
     assert (
-        "  holdfast log diff 1 now --workflow payments\n"
-        in holdfast("log", "diff", "1", "now", root=tmp_path, code=1).err
+        "  holdfast restore --diff 1 --workflow payments\n"
+        in holdfast("restore", "--diff", "1", root=tmp_path, code=1).err
     )
 
 

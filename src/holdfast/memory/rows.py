@@ -310,7 +310,7 @@ class Agent(Row):
         output: the path that the client writes its output to; empty if unknown.
         transcript: the path of its own transcript; of a script, the folder with its journal. Empty if unknown.
         reminded: whether it was given its workflow's reminders.
-        discarded: whether a person wants the work done again (`holdfast agents rerun`).
+        discarded: whether a person wants the work done again (`holdfast agents ID --rerun`).
         open: whether it runs, or anything about it is still to be judged or told. An index finds these few.
     """
 

@@ -165,7 +165,7 @@ def _looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything
         lines.append(f"{mark} {each['path'].removeprefix(root)}: {'; '.join(each['reasons'])}")
         lines += [f"    warning: {warning}" for warning in each["warnings"]]
     left = len(candidates) - len(shown)
-    return [*lines, f"- {left:,} others: `holdfast explain --all` gives each reason"] if left else lines
+    return [*lines, f"- {left:,} others: `holdfast status --why --all` gives each reason"] if left else lines
 
 
 def _verdict(explanation: Mapping[str, Any]) -> str:
@@ -273,5 +273,5 @@ def _shared(each: Workflow, holder: str | None, verdicts: Mapping[str, Verdict],
             return Prospect(each.ref, "line", f"in one line{where}")
     if holder in names:
         return Prospect(each.ref, "no", f"not restored: it belongs to session {names[str(holder)][:8]}, which is live")
-    why = f"not restored: it could belong to any of {len(names)} live sessions. `holdfast resume` claims it for one"
+    why = f"not restored: it could belong to any of {len(names)} live sessions. `holdfast claim` claims it for one"
     return Prospect(each.ref, "no", why)

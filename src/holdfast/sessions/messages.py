@@ -75,7 +75,7 @@ def pending_handovers(event: Event, context: Context) -> list[Message]:
             tell(project, conversation, GIVEN, key)
         return []
     listed = wording.fenced("The user gave you this from a terminal.", [guidance.line(each) for each in mine])
-    ways = "Read it with `holdfast show`. Ask the user whether to begin; `holdfast next` then says what to do."
+    ways = "Read it with `holdfast status`. Ask the user whether to begin; `holdfast next` then says what to do."
     return [once(project, conversation, GIVEN, keys, wording.Message(f"{listed}\n{ways}"))]
 
 
@@ -130,7 +130,7 @@ def omitted(project: OpenProject, conversation: str, found: Found) -> list[Messa
     if found.cut:
         left = wording.count(found.left, "other state file")
         text = f"Holdfast: the search for workflows ended after {manyfiles.SEARCH_TIMEOUT_S:g} s, with {left} left out"
-    text = f"{text}. This session's own workflow is always read. `holdfast list` shows all."
+    text = f"{text}. This session's own workflow is always read. `holdfast status` shows all."
     return [once(project, conversation, _OMITTED, [""], wording.Message(text, to_user=True))]
 
 
@@ -191,7 +191,7 @@ def way_back(project: Workspace, path: Path) -> str:
         return ""
     if not versions:
         return ""
-    return f"`{command_line('log', 'restore', str(versions[0].number), '--workflow', one_line(project.place(path)))}`"
+    return f"`{command_line('restore', str(versions[0].number), '--workflow', one_line(project.place(path)))}`"
 
 
 def was_told(project: OpenProject, conversation: str, topic: str, key: str = "") -> bool:
