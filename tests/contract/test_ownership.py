@@ -113,6 +113,9 @@ class Scene:
         """Have a person give a workflow to a session."""
         return self.run("person", "resume", title, "--session", session_id(who))
 
+    def takes_anyway(self, who: str, title: str) -> str:
+        return self.run(who, "resume", title, "--anyway")
+
     def gives_anyway(self, who: str, title: str) -> str:
         return self.run("person", "resume", title, "--session", session_id(who), "--anyway")
 
@@ -182,6 +185,9 @@ SCENES = {
     " A restores -> 1 refused; B restores -> 1 refused; A takes Orphan; A restores -> Orphan; B restores -> -",
     "a new id is found by what was saved": f"{BOTH} A saves -> Mine; C restores -> Mine; all owner Mine -> C;"
     " B restores -> Theirs",
+    "also after it was saved twice": f"{BOTH} A saves; A saves -> Mine; C restores -> Mine; B restores -> Theirs",
+    "the end of the old id is not the session's": "A begins; A starts Mine; A saves; C restores -> Mine; A ends;"
+    " B restores -> -; C restores -> Mine",
     "the old id is no other session": "A starts Mine; person starts Second; A saves; C restores -> Mine + Second",
     "a snapshot restores once": f"{BOTH} A saves -> Mine; C restores -> Mine; D restores -> -",
     "a restore that nobody got is given again": f"{BOTH} A saves; C restores -> Mine; C restores -> Mine",
@@ -198,6 +204,7 @@ SCENES = {
     " B restores -> Theirs + Mine",
     "a live session's workflow isn't given away unasked": f"{BOTH} B gives Mine; all owner Mine -> A;"
     " B gives_anyway Mine; all owner Mine -> B",
+    "a person can't set it free": f"{BOTH} person takes_anyway Mine; all owner Mine -> A; B restores -> Theirs",
     "a finished workflow isn't restored": "A begins; A starts Mine; A saves -> Mine; A completes Mine; A restores -> -",
     "after a week only a line is left": "A begins; person starts Old; all wait 10100; A starts New;"
     " A restores -> New + Old",
