@@ -128,8 +128,9 @@ class Scene:
             else ", ".join(re.findall(r'^"(.*?)" \(', text, re.MULTILINE)) or "-"
         )
 
-    def prompts(self, who: str) -> None:
-        self.fire(who, "UserPromptSubmit", prompt="Go on.")
+    def prompts(self, who: str) -> str:
+        """Give a prompt: the workflows of which the session's model is told."""
+        return named(self.fire(who, "UserPromptSubmit", prompt="Go on.").context)
 
     def ends(self, who: str, why: str = "other") -> None:
         self.fire(who, f"SessionEnd-{why}")
@@ -204,6 +205,10 @@ SCENES = {
     " B restores -> Theirs + Mine",
     "a live session's workflow isn't given away unasked": f"{BOTH} B gives Mine; all owner Mine -> A;"
     " B gives_anyway Mine; all owner Mine -> B",
+    "what it was given is told once": f"{BOTH} A gives_anyway Theirs; A prompts -> Theirs; A prompts -> -;"
+    " B prompts -> Theirs",
+    "what is over by then isn't told": "A begins; B begins; person starts Free; B gives Free; person completes Free;"
+    " B prompts -> -",
     "a person can't set it free": f"{BOTH} person takes_anyway Mine; all owner Mine -> A; B restores -> Theirs",
     "a finished workflow isn't restored": "A begins; A starts Mine; A saves -> Mine; A completes Mine; A restores -> -",
     "after a week only a line is left": "A begins; person starts Old; all wait 10100; A starts New;"
