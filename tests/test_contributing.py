@@ -161,7 +161,7 @@ def test_an_added_event_is_dispatched(tree: Path, place: Place) -> None:
 @pytest.mark.slow
 def test_an_added_format_fails_no_test_that_goes_through_all(tree: Path) -> None:
     """Its folder is all there is of it: no test has a list that it must be put into."""
-    (name,) = (each.split("/")[-2] for each in EXAMPLES if each.endswith("/adapter.py"))
+    (name,) = (each.split("/")[-2] for each in EXAMPLES if each.endswith("/format.py"))
     for folder in ("docs", "examples", "tools"):
         shutil.copytree(ROOT / folder, tree / folder, dirs_exist_ok=True)
     for page in ROOT.glob("*.md"):

@@ -67,13 +67,11 @@ COMMANDS = """
     resume user-auth
     next user-auth
     skills next
-    skills start nothing --feature missing.md
+    skills start nothing missing.md
     orchestrator next
     orchestrator status
-    wfs list
-    wfs task list
-    wfs start "My topic"
-    wfs task list
+    start "My topic" --format wfs
+    wfs task show
     list
     status
     handlers off "my guard"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
@@ -64,14 +63,21 @@ def test_its_front_matter_allows_what_install_allows() -> None:
     assert line.removeprefix("allowed-tools: ") == ", ".join(install.ALLOW_RULES)
 
 
+def named(name: str) -> click.Command:
+    """Return a command of `holdfast`."""
+    with click.Context(cli.holdfast) as context:
+        command = cli.holdfast.get_command(context, name)
+    assert command is not None
+    return command
+
+
 @each_row("call", CALLS)
 def test_every_call_it_names_is_one(call: str) -> None:
     """Each command, subcommand and option exists, and the model may call it."""
     words = shlex.split(call)[1:]
     name = words.pop(0)
     assert name in cli.commands()
-    command: click.Command = import_module(cli.module(name)).command
-    verb = name
+    command, verb = named(name), name
     while isinstance(command, click.Group):
         verb = f"{verb} {words[0]}"
         command = command.commands[words.pop(0)]
@@ -85,7 +91,7 @@ def test_every_command_it_names_takes_json(call: str) -> None:
     """It says so."""
     assert "Every command named here takes `--json`." in TEXTS["skill"]
     words = shlex.split(call)[1:]
-    command: click.Command = import_module(cli.module(words.pop(0))).command
+    command = named(words.pop(0))
     while isinstance(command, click.Group):
         command = command.commands[words.pop(0)]
     assert "--json" in {option for parameter in command.params for option in parameter.opts}

@@ -20,7 +20,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.sessions import conversations, edits, owners, required
+from holdfast.sessions import conversations, owners, required, saving
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import places, registry, verbs, wording
 from holdfast.workflow.model import Found, Phase, Step, Workflow
@@ -74,9 +74,7 @@ def mine(event: Event, context: Context) -> Workflow | None:
         event: any event; a subagent's event belongs to its parent's session.
         context: its context.
     """
-    project = Workspace.of(context.project)
-    session = conversations.of(project, event.session_id)
-    return required.own_workflow(project, session, registry.owned(project, session))
+    return required.own_workflow(*Workspace.at(event, context))
 
 
 def owner(context: Context, workflow: Workflow) -> str | None:
@@ -153,7 +151,7 @@ def save(event: Call, context: Context, path: Path) -> list[Message]:
     Returns:
         Messages for the model: what it wrote that doesn't count, and the command that moves the workflow.
     """
-    return edits.save(event, context, path, event.tool_name)
+    return saving.save_written(event, context, path, event.tool_name)
 
 
 def fenced(lead: str, lines: Iterable[str]) -> str:

@@ -80,7 +80,7 @@ def try_everything(root: Path, name: str) -> list[str]:
     """Do all that could take an unreadable state for a broken one; return what was said."""
     project = Workspace.open(root)
     try:
-        found = list(checks.run(project, ("folders", "states", "sessions")))
+        found = list(checks.run(project, ("folders", "states", "wfs")))
         said = [done for _, done, _ in checks.mend(each for each in found if "chmod" not in each.remedy)]
     finally:
         project.close()
@@ -90,7 +90,7 @@ def try_everything(root: Path, name: str) -> list[str]:
         ["update", "--remind", "Again", "--context", "a=1", "user-auth"],
         ["done", "--all", "user-auth"],
     ]
-    for command in [*commands, ["wfs", "repair"]]:
+    for command in [*commands, ["doctor", "wfs", "--fix"]]:
         try:
             holdfast(*command, root=root)
         except AssertionError as refused:  # with any exit code
@@ -147,7 +147,7 @@ def test_what_lies_in_a_linked_folder_stays(root: Path, outside: Path, name: str
     put_out(root / TOPS[name], outside)
     (outside / Path(TOPS[name]).name / ".active-WFS-gone").touch()
     before = tree(outside)
-    told = [each for check in ("folders", "states", "sessions") for each in examine(check, root) if each.level != "ok"]
+    told = [each for check in ("folders", "states", "wfs") for each in examine(check, root) if each.level != "ok"]
     said = try_everything(root, name)
     assert tree(outside) == before, said
     assert (root / TOPS[name]).is_symlink()

@@ -25,7 +25,7 @@ REPORT = "The schema is designed: users and tokens, joined by user_id."
 def folder(world: World) -> Path:
     """The folder of a session: a schema first, then login and logout beside each other."""
     (world.project / "src").mkdir()
-    world.holdfast("wfs", "start", "User Auth")
+    world.holdfast("start", "User Auth", "--format", "wfs")
     world.holdfast("wfs", "task", "add", "Build authentication", "--focus", "src")
     parts = ("Design schema", "Implement login", "Implement logout")
     for title in parts:
@@ -133,7 +133,7 @@ def test_two_agents_at_once(world: World, folder: Path) -> None:
     assert "Logout is there." in (folder / ".summaries/IMPL-1.3-summary.md").read_text()
     state = json.loads((folder / "workflow-session.json").read_text())
     assert (state["status"], state["current_phase"]) == ("active", "REVIEW")
-    assert "holdfast wfs complete" in world.model.of("main")[-1].text
+    assert "holdfast done --all" in world.model.of("main")[-1].text
     assert not world.complaints
 
 

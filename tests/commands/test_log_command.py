@@ -16,6 +16,7 @@ from holdfast.workflow import registry
 from tests import doctoring
 from tests.commandline import holdfast
 from tests.handmade import HERE, ME, OTHER
+from tests.ledgers import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +59,7 @@ def snapshot(root: Path) -> dict[str, bytes]:
 def rows(project: HoldfastProject) -> dict[str, list[dict[str, object]]]:
     """Return all that the ledger has."""
     there = Workspace.open(project.root)
-    found = {name: there.ledger.rows(f"SELECT * FROM {name}") for name in there.ledger.tables()}
+    found = {name: there.ledger.rows(f"SELECT * FROM {name}") for name in COLUMNS}
     there.close()
     return found
 

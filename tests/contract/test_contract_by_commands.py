@@ -178,7 +178,7 @@ def test_a_cancelled_workflow_is_over_and_nothing_of_it_done(kit: Kit) -> None:
         pattern, words = CANCELLED[kit.name]
         texts = [path.read_text("utf-8") for path in kit.root.glob(pattern)]
         assert [bool(re.search(words or "", each)) for each in texts] == [True] * (words is not None), texts
-    if kit.name != "wfs":  # a session that is paused goes on with `holdfast wfs resume`
+    if kit.name != "wfs":  # a session that is paused goes on with `holdfast claim`
         kit.start()
         assert kit.wrong("started again", Seen(False, completed=frozenset())) == []
 

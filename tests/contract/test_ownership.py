@@ -91,7 +91,7 @@ class Scene:
 
     def starts_paused(self, who: str, title: str) -> None:
         self.run(who, "start", title, "--format", "wfs", "--phase", "One")
-        self.run(who, "wfs", "pause")
+        self.run(who, "cancel")
 
     def current(self, who: str) -> str:
         """Show the workflow that a command without a name is about."""

@@ -99,7 +99,7 @@ SAMPLES = {
         ".claude/workflow-state/active/*.json",
         r'("Test it",\s+"status": )"\w+"',
         r'\1"completed"',
-        unblock=("skills", "unblock"),
+        unblock=("update", "--status", "active"),
     ),
     "progress": Sample("docs/progress.json", r'("Test it",\s+"status": )"\w+"', r'\1"done"'),
     "checkbox": Sample("checklists/*.md", r"\[ \] Test it", "[x] Test it", agents=False),

@@ -15,7 +15,7 @@ from holdfast.files import atomic
 from holdfast.memory import connection
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
-from holdfast.workflow import registry, sidecars
+from holdfast.workflow import holdfast_folder, registry
 from tests.commandline import holdfast
 from tests.signals import Agent
 
@@ -220,7 +220,7 @@ def test_guidance_is_given_without_its_sidecar_and_writes_it_later(work: Work) -
     """After a compaction on a full disk."""
     project = Workspace.open(work.project.root)
     (workflow,) = registry.all_found(project).workflows
-    place = sidecars.place(project.root, workflow)
+    place = holdfast_folder.sidecar_place(project.root, workflow)
     project.close()
     for free in (False, True):
         work.project.fire("PreCompact")

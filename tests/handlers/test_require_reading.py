@@ -12,7 +12,6 @@ import pytest
 from holdfast import paths
 from holdfast.sessions import reads, required
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry
 from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
@@ -237,8 +236,7 @@ def test_files_outside_the_project_hold_nothing(holding: HoldfastProject, tmp_pa
     """A Read of them may not be permitted, and headless nobody could give the permission."""
     (tmp_path / "outside.md").write_text("outside\n")
     start(holding, str(tmp_path / "outside.md"), "docs", title="Newer")
-    workflows = registry.all_found(opened(holding)).workflows
-    mine = required.own_workflow(opened(holding), ME, workflows)
+    mine = required.own_workflow(opened(holding), ME)
     assert mine is not None
     assert mine.title == "Newer"
     edit(holding).assert_silent("hold_edits")
@@ -283,7 +281,7 @@ def by_hybrid(project: HoldfastProject, entries: list[str]) -> None:
 
 
 def by_wfs(project: HoldfastProject, entries: list[str]) -> None:
-    holdfast("wfs", "start", "Book", root=project.root, session=ME)
+    holdfast("start", "Book", "--format", "wfs", root=project.root, session=ME)
     holdfast("wfs", "task", "add", "Write", root=project.root, session=ME)
     (path,) = project.root.glob(".workflow/*/.task/IMPL-1.json")
     data = json.loads(path.read_text())

@@ -12,11 +12,10 @@ import pytest
 
 from holdfast import clock, paths
 from holdfast.dispatch.budget import units
-from holdfast.formats.compaction import candidates
 from holdfast.sessions import compactions, deliveries
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
-from holdfast.workflow import registry, statefile
+from holdfast.workflow import registry, statefile, store
 from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
@@ -506,11 +505,11 @@ def test_a_state_file_that_cannot_be_read_is_said_once(
 
 def test_what_was_not_looked_at_is_said_at_any_start(project: HoldfastProject) -> None:
     """Once in a session, beside the line that names unfinished work."""
-    for number in range(candidates.MOST + 3):
+    for number in range(store.NEWEST + 3):
         start(project, f"Book {number}")
 
     said = begin(project, "startup").reply["systemMessage"]
 
-    assert f"and {candidates.MOST - 1} more (`holdfast list`)" in said
+    assert f"and {store.NEWEST - 1} more (`holdfast list`)" in said
     assert "Holdfast read only the newest state files here and left out 3 older ones. This session" in said
     assert "left out" not in begin(project, "startup").reply["systemMessage"]

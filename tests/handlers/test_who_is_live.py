@@ -15,6 +15,7 @@ from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
 from tests.handmade import ME, OTHER
+from tests.ledgers import COLUMNS
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def test_whoever_asks_gets_the_same_answer(
         agent.launched()
     ended.stopped("All is well.")
     with Workspace.open(project.root).ledger as ledger:
-        for table, columns in ledger.tables().items():
+        for table, columns in COLUMNS.items():
             for column in {*noted} & {*columns} - {"process"}:
                 ledger.run(f"UPDATE {table} SET {column} = ?", noted[column])
 

@@ -144,7 +144,14 @@ COMMANDS = (
         "server",
         "hybrid show",
     ),
-    *("handlers trust --yes", "handlers untrust", "install --print", "profile --help", "list --archive", "wfs list"),
+    *(
+        "handlers trust --yes",
+        "handlers untrust",
+        "install --print",
+        "profile --help",
+        "list --archive",
+        "wfs scratch a b",
+    ),
     "hybrid show",
 )
 

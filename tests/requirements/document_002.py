@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.commandline import Said, holdfast
+from tests.doctoring import examine, mend
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from holdfast.checks import Finding
     from holdfast.testing import HoldfastProject
 
 CORE = ["id", "title", "status", "meta", "context", "flow_control"]
@@ -64,13 +66,66 @@ class Workflows:
         """Run `holdfast wfs … --json` and return what it prints."""
         return self.run(*arguments, "--json", code=code).json
 
+    def say(self, *arguments: str, code: int = 0) -> Said:
+        """Run `holdfast …`: one of the commands for all formats."""
+        return holdfast(*arguments, root=self.root, code=code)
+
     def start(self, topic: str = "User Auth System", *more: str) -> Path:
-        """Start a session and return its folder."""
-        return self.top / str(self.json("start", topic, *more)["session"])
+        """Start a session, whatever is active, and return its folder."""
+        words = ("start", topic, "--format", "wfs", "--replace", *more, "--json")
+        return self.top / str(self.say(*words).json["id"])
 
     def add(self, title: str, *more: str) -> str:
         """Make a task and return its id."""
         return str(self.json("task", "add", title, *more)["tasks"][0]["id"])
+
+    def begin(self, id_: str, *more: str, code: int = 0) -> Said:
+        """Begin a task."""
+        return self.say("update", *more, "--phase", id_, "--status", "active", code=code)
+
+    def block(self, id_: str, reason: str = "", *more: str, code: int = 0) -> Said:
+        """Block a task."""
+        error = ("--error", reason) if reason else ()
+        return self.say("update", *more, "--phase", id_, "--status", "blocked", *error, code=code)
+
+    def complete(self, id_: str, summary: str = "", *more: str, code: int = 0) -> Said:
+        """Complete a task."""
+        return self.run("task", "complete", id_, "--summary", summary, *more, code=code)
+
+    def reopen(self, id_: str) -> Said:
+        """Make a completed task active again."""
+        return self.say("reopen", id_)
+
+    def end(self, *names: str) -> Said:
+        """Complete the active session, or the one that is named, as it is."""
+        return self.say("done", "--all", *names)
+
+    def claim(self, name: str, *more: str, code: int = 0) -> Said:
+        """Make a session active."""
+        return self.say("resume", name, *more, code=code)
+
+    def ready(self) -> list[str]:
+        """Return the ids of the tasks that can be begun now."""
+        rows = [each for each in self.json("task", "show") if each["status"] != "container"]
+        return [each["id"] for each in rows if each["progress"] == "pending" and not each["waits_for"]]
+
+    def findings(self) -> list[Finding]:
+        """Return what `holdfast doctor wfs` finds."""
+        return [each for each in examine("wfs", self.root) if each.level != "ok"]
+
+    def check(self) -> str:
+        """Return what `holdfast doctor wfs` finds, as text with the remedies."""
+        return "\n".join(f"{each.text}; {each.remedy}" for each in self.findings())
+
+    def repair(self) -> list[str]:
+        """Run `holdfast doctor wfs --fix` and return what it did."""
+        return mend("wfs", self.root)
+
+    def standing(self, name: str) -> str:
+        """Return what Holdfast makes of a session: active, paused or completed."""
+        rows = holdfast("list", "--json", root=self.root).json
+        (row,) = [each for each in rows if each["id"] == name]
+        return "paused" if row["paused"] else str(row["status"])
 
     def put(self, folder: Path, *tasks: Mapping[str, Any]) -> None:
         """Write task files as a person or a model does, by hand."""
@@ -99,10 +154,14 @@ class Workflows:
         """Return every path below `.workflow/`, relative to it."""
         return sorted(path.relative_to(self.top).as_posix() for path in self.top.rglob("*"))
 
-    def violations(self, code: int = 1) -> list[dict[str, Any]]:
-        """Return what `task validate` finds, without the remarks."""
-        found: list[dict[str, Any]] = self.json("task", "validate", code=code)
-        return [each for each in found if each["rule"]]
+    def violations(self) -> list[Finding]:
+        """Return what breaks one of the nine rules."""
+        return [each for each in self.findings() if each.code.startswith("rule-")]
+
+
+def rule(found: Finding) -> int:
+    """Return the rule that a finding is about."""
+    return int(found.code.removeprefix("rule-"))
 
 
 def _load(path: Path) -> dict[str, Any]:

@@ -357,7 +357,7 @@ def task(id_: str, status: str) -> Callable[[Desk], object]:
 
     def act(desk: Desk) -> None:
         desk.shell(f"jq '.status = \"{status}\"' .task/{id_}.json > temp && mv temp .task/{id_}.json", SESSION)
-        desk.run("wfs", "todo")
+        desk.run("doctor", "wfs", "--fix")
 
     return act
 
@@ -386,7 +386,7 @@ EXAMPLES["002 wfs"] = Example(
                 agent(f"IMPL-2: {PROTECT}", "code-developer"),
                 Seen(False, "", frozenset({DESIGN, JWT, PROTECT})),
             ),
-            Step("wfs complete", run("wfs complete"), over(DESIGN, JWT, PROTECT)),
+            Step("done --all", run("done --all"), over(DESIGN, JWT, PROTECT)),
         ],
         "hand": [
             Step("IMPL-1.1 active", task("IMPL-1.1", "active"), at(DESIGN)),
@@ -454,7 +454,7 @@ def orchestrator_with_document(desk: Desk) -> None:
     document = Path.home() / ".claude" / "tasks" / "user-auth.md"
     document.parent.mkdir(parents=True)
     document.write_text(data("document_003/user-auth.md"), "utf-8")
-    desk.run("orchestrator", "start", str(document))
+    desk.run("start", str(document), "--format", "orchestrator")
     desk.run("orchestrator", "approve")
 
 
@@ -487,8 +487,7 @@ EXAMPLES["003 orchestrator"] = Example(
             Step("2.1", agent(f"2.1: {ROUTES}", "task-executor"), at("", *BEFORE, ROUTES, due=ROLES)),
             Step("2.2", agent(f"Task 2.2: {ROLES}", "task-executor"), at("", *BEFORE, ROUTES, ROLES, due=GUARD)),
             Step("3.1", agent(GUARD, "task-executor"), ALL_DONE),
-            Step("review", run("orchestrator review"), ALL_DONE),
-            Step("complete", run("orchestrator complete"), over(*ALL)),
+            Step("complete", run("done --all"), over(*ALL)),
         ],
         "hand": orchestrator_by_hand(pending=True),
     },
@@ -594,7 +593,11 @@ EXAMPLES["004 dev"] = Example(
             Step("done 3", run("done --note 3"), at("Verification", *DONE)),
             Step("checkpoints", all_of(*CHECKED), at("Verification", *DONE)),
             Step("done", run("done --note 4"), at("PR creation", *DONE, "Verification")),
-            Step("pr", all_of("skills pr --number 7", "done"), over(*DONE, "Verification", "PR creation")),
+            Step(
+                "pr",
+                all_of("skills checkpoint pr --passed --set pr_number=7", "done"),
+                over(*DONE, "Verification", "PR creation"),
+            ),
         ],
         "agents": [
             Step("task 2", agent(OUTBOX), at(TESTS, *LOADED, OUTBOX)),
@@ -603,7 +606,7 @@ EXAMPLES["004 dev"] = Example(
             Step("verification", agent("Verification"), at("PR creation", *DONE, "Verification")),
             Step(
                 "pr",
-                all_of("skills pr --number 7", "skills complete"),
+                all_of("skills checkpoint pr --passed --set pr_number=7", "done"),
                 over(*DONE, "Verification", "PR creation"),
             ),
         ],
@@ -646,7 +649,7 @@ EXAMPLES["004 tdd"] = Example(
             Step("green", agent("GREEN"), at("REFACTOR", "RED", "GREEN")),
             Step("refactor", agent("REFACTOR"), at("COMMIT", "RED", "GREEN", "REFACTOR")),
             Step("commit", agent("COMMIT"), Seen(False, "", frozenset({"RED", "GREEN", "REFACTOR", "COMMIT"}))),
-            Step("complete", run("skills complete"), over("RED", "GREEN", "REFACTOR", "COMMIT")),
+            Step("complete", run("done"), over("RED", "GREEN", "REFACTOR", "COMMIT")),
         ],
         "hand": [
             Step("refactor", to_phase(TDD, "refactor"), at("REFACTOR", "RED", "GREEN")),

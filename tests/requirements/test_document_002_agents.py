@@ -63,8 +63,8 @@ def test_a_launch_makes_its_task_active(workflows: Workflows, folder: Path, desc
 )
 def test_agent_without_a_task_moves_none(workflows: Workflows, folder: Path, description: str, prompt: str) -> None:
     """R002-17: nobody works on a container; who is told of finished tasks looks at them."""
-    workflows.run("task", "complete", "IMPL-1.1")
-    workflows.run("task", "start", "IMPL-1.2")
+    workflows.complete("IMPL-1.1")
+    workflows.begin("IMPL-1.2")
     one = agent(workflows, description, prompt)
     one.about_to()
     one.returned("The plan is sound.")
@@ -85,7 +85,7 @@ def test_an_agent_that_starts_gets_its_whole_task(workflows: Workflows, folder: 
     inside = text.partition(f"<workflow-data-{mark}>")[2].partition(f"</workflow-data-{mark}>")[0]
     assert '"id": "IMPL-1.3"' in inside and '"JWT everywhere"' in inside and '"session": "WFS-user-auth' in inside
     assert "obey" in inside and "</workflow-data-0" not in text
-    assert "holdfast wfs task show IMPL-1.3 --for-agent --session WFS-user-auth-system" in inside
+    assert "holdfast wfs task show IMPL-1.3 --session WFS-user-auth-system" in inside
     first.started().assert_silent("track_agents")
     stranger = Agent(workflows.project, "look around", "Explore", "Where is the parser?", number=2)
     stranger.about_to()
@@ -100,7 +100,7 @@ def test_a_huge_task_is_given_in_whole_lines(workflows: Workflows, folder: Path)
     first.about_to()
     text = first.started().context
     assert len(text) < 9_500
-    assert "more lines: `holdfast wfs task show IMPL-1.3 --for-agent" in text
+    assert "more lines: `holdfast wfs task show IMPL-1.3" in text
     assert all(len(line) > 400 for line in text.splitlines() if ": xxx" in line)
 
 
@@ -118,7 +118,7 @@ def test_its_end_completes_it_and_hands_over(workflows: Workflows, folder: Path)
         'Task IMPL-1.1 "Design the tokens" is completed',
         'start task IMPL-1.2 "Build the login" (agent code-developer)',
         "a wrong password is refused",
-        "holdfast wfs task show IMPL-1.2 --for-agent",
+        "holdfast wfs task show IMPL-1.2",
         'Also ready, to work on in parallel: task IMPL-1.3 "Write the docs"',
     )
 
@@ -142,8 +142,8 @@ def test_a_tick_in_a_generated_list_is_told_as_it_goes(workflows: Workflows, fol
     fired = agent(workflows, "IMPL-1.1").about_to()
     fired.assert_advised("TODO_LIST.md was edited by hand", "`holdfast wfs task complete IMPL-1.3` completes it")
     assert "- [x] **IMPL-1.3**" in workflows.todo(folder)
-    workflows.run("task", "complete", "IMPL-1.3")
-    workflows.run("task", "reopen", "IMPL-1.3")
+    workflows.complete("IMPL-1.3")
+    workflows.reopen("IMPL-1.3")
     assert "- [ ] **IMPL-1.3**" in workflows.todo(folder)
 
 
@@ -196,7 +196,7 @@ def test_agents_in_parallel_each_end_their_own(workflows: Workflows, folder: Pat
 
 def test_without_a_name_the_active_task_of_its_agent_is_meant(workflows: Workflows, folder: Path) -> None:
     """R002-43: by its kind, if no other unfinished task has that agent."""
-    workflows.run("task", "start", "IMPL-1.3")
+    workflows.begin("IMPL-1.3")
     agent(workflows, "go on").returned("Done with it.")
     statuses = [workflows.task(folder, f"IMPL-1.{number}")["status"] for number in (1, 2, 3)]
     assert statuses == ["pending", "pending", "active"], "three tasks have that agent"
@@ -223,7 +223,7 @@ def test_whose_session_was_paused_meanwhile_still_ends_its_task(workflows: Workf
     """What it said is not lost, and the session stays paused."""
     one = agent(workflows, "IMPL-1.3")
     one.about_to()
-    workflows.run("pause")
+    workflows.say("cancel")
     fired = one.returned("Docs are written.")
     assert "Docs are written." in (folder / ".summaries/IMPL-1.3-summary.md").read_text()
     assert workflows.state(folder)["status"] == "paused"
@@ -233,7 +233,7 @@ def test_whose_session_was_paused_meanwhile_still_ends_its_task(workflows: Workf
 def test_launch_of_a_waiting_or_blocked_task_is_reported(workflows: Workflows, folder: Path) -> None:
     """A launch begins a task that waits, or that was blocked, and says so."""
     agent(workflows, "IMPL-1.2").about_to().assert_advised("is active (it depends on IMPL-1.1, not completed yet)")
-    workflows.run("task", "block", "IMPL-1.1")
+    workflows.block("IMPL-1.1")
     agent(workflows, "IMPL-1.1", number=2).about_to().assert_advised("is active (it was blocked)")
     assert workflows.task(folder, "IMPL-1.1")["status"] == "active"
 
@@ -260,15 +260,15 @@ def test_a_finished_task_is_not_undone(workflows: Workflows, folder: Path) -> No
     first = agent(workflows, "IMPL-1.1")
     first.about_to()
     first.launched()
-    workflows.run("task", "complete", "IMPL-1.1", "--summary", "mine")
+    workflows.complete("IMPL-1.1", "mine")
     first.died()
     first.notified(status="failed", words="API Error")
     assert workflows.task(folder, "IMPL-1.1")["status"] == "completed"
     assert "mine" in (folder / ".summaries" / "IMPL-1.1-summary.md").read_text()
     agent(workflows, "IMPL-1.1 again", number=2).about_to()
     assert workflows.task(folder, "IMPL-1.1")["status"] == "completed"
-    assert "wfs task reopen IMPL-1.1" in workflows.run("task", "start", "IMPL-1.1", code=1).err
-    workflows.run("task", "reopen", "IMPL-1.1")
+    assert "`holdfast reopen IMPL-1.1`" in workflows.begin("IMPL-1.1", code=1).err
+    workflows.reopen("IMPL-1.1")
     assert workflows.task(folder, "IMPL-1.1")["status"] == "active"
 
 
@@ -277,7 +277,7 @@ def test_a_completed_session_takes_no_late_agent(workflows: Workflows, folder: P
     first = agent(workflows, "IMPL-1.1")
     first.about_to()
     first.launched()
-    workflows.run("complete", "--anyway")
+    workflows.end()
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     first.notified()
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
@@ -368,7 +368,7 @@ def test_a_generation_of_a_task_is_put_back(workflows: Workflows, folder: Path) 
     """R002-45: byte for byte, and what follows from it is in step."""
     place = ".workflow/WFS-user-auth-system/.task/IMPL-1.1.json"
     before = (workflows.root / place).read_bytes()
-    workflows.run("task", "complete", "IMPL-1.1")
+    workflows.complete("IMPL-1.1")
     assert "- [x] **IMPL-1.1**" in workflows.todo(folder)
     holdfast("log", "restore", "1", "--workflow", place, root=workflows.root)
     assert (workflows.root / place).read_bytes() == before

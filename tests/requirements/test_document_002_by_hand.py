@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tests.commandline import holdfast
-from tests.doctoring import examine
 from tests.requirements.document_002 import alone, changed
 from tests.signals import Agent
 
@@ -70,7 +69,7 @@ def test_finished_work_is_not_the_next_step(workflows: Workflows) -> None:
             (folder / ".summaries" / "IMPL-1-summary.md").write_text("# IMPL-1\n\nDone.\n")
         given = guidance(workflows)
         following = holdfast("next", root=workflows.root).out
-        findings = "\n".join(each.text for each in examine("sessions", workflows.root))
+        findings = workflows.check()
         failures += [
             f"{what}: {where} has {text!r}"
             for where, text in (("guidance", given), ("next", following))
@@ -96,13 +95,13 @@ def test_a_tick_stays_until_its_task_is_moved(workflows: Workflows) -> None:
     """I002-30: also in a generated list, while agents work on other tasks; completing the task brings it in step."""
     folder = by_hand(workflows, task("IMPL-1"), task("IMPL-2"), task("IMPL-3", "IMPL-2"))
     workflows.project.fire("SessionStart", "SessionStart-startup")
-    workflows.run("todo")
+    workflows.repair()
     (folder / "TODO_LIST.md").write_text(workflows.todo(folder).replace("[ ] **IMPL-1**", "[x] **IMPL-1**"))
     agent = Agent(workflows.project, "IMPL-2", "code-developer")
     agent.about_to()
     agent.returned("Done.").assert_advised("check task IMPL-1", 'task IMPL-3 "Title of IMPL-3"')
     assert "check task IMPL-1" in guidance(workflows)
-    workflows.run("task", "complete", "IMPL-1")
+    workflows.complete("IMPL-1")
     assert "[x] **IMPL-1**" in workflows.todo(folder) and "[x] **IMPL-2**" in workflows.todo(folder)
 
 
@@ -146,15 +145,18 @@ def test_a_number_in_between_is_no_subtask(workflows: Workflows) -> None:
                 path.unlink()
             folder, done = by_hand(workflows, *tasks), list[str]()
             if repaired:
-                workflows.run("repair")
-            told = {each["id"]: each["parent"] for each in workflows.json("task", "list")}
+                workflows.repair()
+            told = {each["id"]: each["parent"] for each in workflows.json("task", "show")}
             listed = {id_: told[id_] for id_ in parents}
-            workflows.run("todo", "--anyway")
+            (folder / "TODO_LIST.md").unlink()
+            workflows.begin(order[0])
             indented = [id_ for id_ in parents if f"  - [ ] **{id_}**" in workflows.todo(folder)]
-            while (ready := workflows.json("task", "next")["ready"]) and len(done) < len(tasks):
-                workflows.run("task", "start", ready[0]["id"])
-                workflows.run("task", "complete", ready[0]["id"])
-                done.append(ready[0]["id"])
+            workflows.complete(order[0])
+            done.append(order[0])
+            while (ready := workflows.ready()) and len(done) < len(tasks):
+                workflows.begin(ready[0])
+                workflows.complete(ready[0])
+                done.append(ready[0])
             failures += [] if listed == parents else [f"{what}, repaired {repaired}: parents are {listed}"]
             failures += [] if done == order else [f"{what}, repaired {repaired}: the order is {done}"]
             subtasks = [id_ for id_, parent in parents.items() if parent]
@@ -184,7 +186,7 @@ def test_an_agents_words_are_split_and_the_last_one_completes_the_session(workfl
 
     last = Agent(workflows.project, "IMPL-2", "code-developer", number=2)
     last.about_to()
-    ending = f"holdfast wfs complete {NAME}"
+    ending = f"holdfast done --all {NAME}"
     last.returned("Done.").assert_advised(f"all its tasks are completed; `{ending}` ends it")
     assert f"`{ending}`" in guidance(workflows)
     holdfast(*ending.split()[1:], root=workflows.root)

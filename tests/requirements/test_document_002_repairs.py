@@ -1,4 +1,4 @@
-"""Document 002: what `holdfast wfs repair` sets right in sessions that others wrote, and what it leaves alone."""
+"""Document 002: what `holdfast doctor wfs --fix` sets right in sessions that others wrote, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -116,11 +116,11 @@ def test_a_repair_leaves_alone_what_it_cannot_know(workflows: Workflows, folder:
     """R002-10, I002-2: the file stays byte for byte, no parent is made for it, and a second repair finds nothing."""
     path = LEFT_ALONE[what](folder)
     before = path.read_bytes()
-    workflows.run("repair")
+    workflows.repair()
     assert path.read_bytes() == before
     assert (folder / "workflow-session.json").is_symlink() == (what == "a state behind a link")
     assert not (folder / ".task/IMPL-7.json").exists() or what == "a parent that cannot be read"
-    assert workflows.run("repair").out == "Nothing to repair.\n"
+    assert workflows.repair() == []
 
 
 MADE_ANEW: dict[str, tuple[Callable[[Path], Path], dict[str, Any]]] = {
@@ -141,7 +141,7 @@ def test_a_state_is_made_anew_from_what_is_left(workflows: Workflows, folder: Pa
     """R002-10, R002-41, I002-23: status from the marker, title from list or plan, type from the leaves."""
     make, expected = MADE_ANEW[what]
     made = make(folder)
-    assert any("it is made anew" in each for each in workflows.json("repair")["repairs"])
+    assert any("it is made anew" in each for each in workflows.repair())
     state = workflows.state(made)
     assert {name: state[name] for name in expected} == expected
 
@@ -150,12 +150,12 @@ def test_a_state_is_put_back_in_the_place_of_another(workflows: Workflows, folde
     """I002-23: its last content, also without a folder of tasks; another tool's file is kept beside it."""
     state = folder / "workflow-session.json"
     state.write_text(OTHERS)
-    assert any("its last content is put back" in each for each in workflows.json("repair")["repairs"])
+    assert any("its last content is put back" in each for each in workflows.repair())
     assert workflows.state(folder)["project"] == "User Auth"
     assert [each.read_text() for each in folder.glob("workflow-session.json.*")] == [OTHERS]
     shutil.rmtree(folder / ".task")
     state.unlink()
-    workflows.run("repair")
+    workflows.repair()
     assert workflows.state(folder)["project"] == "User Auth"
 
 
@@ -164,23 +164,23 @@ def test_the_id_says_whose_a_subtask_is(workflows: Workflows, folder: Path) -> N
     before = workflows.task(folder, "IMPL-1.1")
     for value in ("IMPL-2", "IMPL-9", "", None):
         parent(folder, value)
-        ready = [each["id"] for each in workflows.json("task", "next")["ready"]]
-        (said,) = workflows.json("repair")["repairs"]
-        assert (ready, said.endswith("becomes IMPL-1")) == (["IMPL-1.1", "IMPL-2"], True), (value, said)
+        ready = workflows.ready()
+        (said,) = workflows.repair()
+        assert (ready, "parent IMPL-1 into" in said) == (["IMPL-1.1", "IMPL-2"], True), (value, said)
         assert workflows.task(folder, "IMPL-1.1") == before, value
 
 
 def test_of_a_copy_under_another_name_only_its_status_is_set_right(workflows: Workflows, folder: Path) -> None:
     """It has one meaning, whichever task it is."""
     path = copy(folder, status="in_progress")
-    said = [each for each in workflows.json("repair")["repairs"] if "IMPL-1-old" in each]
-    assert len(said) == 1 and said[0].endswith("its status in_progress becomes active")
+    said = [each for each in workflows.repair() if "IMPL-1-old" in each]
+    assert len(said) == 1 and "wrote status active into" in said[0]
     assert json.loads(path.read_text()) == alone("IMPL-7.1", status="active")
 
 
 def test_a_completed_session_keeps_no_other_from_being_repaired(workflows: Workflows, folder: Path) -> None:
     """R002-10: its own marker goes and its status stays; the list of the session beside it is written."""
-    workflows.run("complete", "--anyway")
+    workflows.end()
     later = workflows.start("Zebra crossing")
     workflows.add("Paint it")
     (later / "TODO_LIST.md").unlink()
@@ -189,7 +189,7 @@ def test_a_completed_session_keeps_no_other_from_being_repaired(workflows: Workf
     marker = workflows.top / ".active-WFS-linked"
     marker.touch()
     os.utime(marker, (1, 1))
-    workflows.run("repair")
+    workflows.repair()
     assert workflows.markers() == [".active-WFS-linked", f".active-{later.name}"]
     assert workflows.state(folder)["status"] == "completed"
     assert "Paint it" in workflows.todo(later)

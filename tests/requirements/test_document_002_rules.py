@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.requirements.document_002 import alone, changed, example
+from tests.requirements.document_002 import alone, changed, example, rule
 
 if TYPE_CHECKING:
     from tests.requirements.document_002 import Workflows
@@ -29,22 +29,22 @@ BROKEN: tuple[tuple[int, str, Any, str], ...] = (
     (2, "id", "IMPL-1.3", "the file is called IMPL-1.2.json"),
     (3, "context.parent", "IMPL-7", "there is no .task/IMPL-7.json"),
     (3, "context.parent", "IMPL-5", "the id says it is a subtask of IMPL-1"),
-    (3, "context.parent", 1, "it isn't an id"),
+    (3, "context.parent", 1, "it is not a text"),
     (
         4,
         "status",
         "in_progress",
-        "it is not one of pending, active, completed, blocked, container (it is read as active)",
+        "it is not one of pending, active, completed, blocked, container",
     ),
     (4, "status", "doing", "it is not one of pending, active"),
     (4, "status", "container", "it has no subtasks"),
     (5, "status", "", "it is empty"),
     (5, "status", 3, "it is not a text"),
-    (5, "id", None, "a task has to have it"),
+    (5, "id", None, "a file has to have it"),
     (5, "title", "  ", "it is empty"),
-    (5, "title", None, "a task has to have it"),
+    (5, "title", None, "a file has to have it"),
     (5, "meta", [], "it is not an object"),
-    (5, "flow_control", None, "a task has to have it"),
+    (5, "flow_control", None, "a file has to have it"),
     (6, "context.focus_paths", "src", "it is not a list"),
     (6, "context.focus_paths", ["src/**/*.py"], "it has wildcards"),
     (6, "context.focus_paths", ["src/{a,b}"], "it has wildcards"),
@@ -58,15 +58,15 @@ BROKEN: tuple[tuple[int, str, Any, str], ...] = (
     (6, "context.focus_paths", [" "], "it isn't a path"),
     (6, "context.focus_paths", [""], "it isn't a path"),
     (7, "flow_control.pre_analysis", {"a": 1}, "it is not a list"),
-    (7, "flow_control.pre_analysis", ["ls"], "it isn't a step"),
-    (7, "flow_control.pre_analysis", [STEP | {"command": ""}], "it's empty or isn't text"),
+    (7, "flow_control.pre_analysis", ["ls"], "it is not an object"),
+    (7, "flow_control.pre_analysis", [STEP | {"command": ""}], "it is empty"),
     (7, "flow_control.pre_analysis", [STEP | {"on_error": "ignore"}], "it is not one of skip_optional, fail"),
-    (7, "flow_control.pre_analysis", [STEP | {"output_to": 1}], "it isn't a variable name"),
+    (7, "flow_control.pre_analysis", [STEP | {"output_to": 1}], "it is not a text"),
     (7, "flow_control.pre_analysis", [STEP | {"output_to": " "}], "it isn't a variable name"),
     (7, "flow_control.pre_analysis", [STEP, STEP], ""),
     (7, "flow_control.pre_analysis", [STEP | {"step": ["look"]}], ""),
     (7, "flow_control.pre_analysis", [STEP | {"on_error": ""}], "it is not one of skip_optional, fail"),
-    (7, "flow_control.pre_analysis", None, "the list of steps is missing"),
+    (7, "flow_control.pre_analysis", None, "a file has to have it"),
     (8, "context.depends_on", ["IMPL-8"], "there is no .task/IMPL-8.json"),
     (8, "context.depends_on", "IMPL-1.1", "it is not a list"),
     (8, "context.depends_on", ["IMPL-1.2"], "it depends on this task in turn (IMPL-1.2 → IMPL-1.2)"),
@@ -76,9 +76,9 @@ BROKEN: tuple[tuple[int, str, Any, str], ...] = (
     (9, "context.artifacts", [ARTIFACT | {"source": "brain"}], "it is not one of brainstorm_synthesis"),
     (9, "context.artifacts", [ARTIFACT | {"path": "/etc/passwd"}], "it isn't a path within the project"),
     *((9, "context.artifacts", [ARTIFACT | {"path": path}], "it isn't a path within the project") for path in OUTSIDE),
-    (9, "context.artifacts", [ARTIFACT | {"type": None}], "it is not one of"),
-    (9, "context.artifacts", [ARTIFACT | {"priority": None}], "it is not one of"),
-    (9, "context.artifacts", ["x"], "it isn't an artifact"),
+    (9, "context.artifacts", [ARTIFACT | {"type": None}], "it is not a text"),
+    (9, "context.artifacts", [ARTIFACT | {"priority": None}], "it is not a text"),
+    (9, "context.artifacts", ["x"], "it is not an object"),
 )
 
 
@@ -102,29 +102,30 @@ def test_a_subtask_that_names_no_parent_needs_one_all_the_same(workflows: Workfl
     orphan = example(id="IMPL-7.1")
     del orphan["context"]["parent"]
     workflows.put(folder, orphan)
-    found = [each["problem"] for each in workflows.violations() if each["rule"] == 3]
-    assert found == ["its parent IMPL-7 has no file"]
+    (found,) = [each.text for each in workflows.violations() if rule(each) == 3]
+    assert "its parent IMPL-7 has no file" in found
 
 
 def test_the_documents_task_breaks_no_rule(workflows: Workflows, folder: Path) -> None:
     """R002-33, I002-8: extra keys such as an artifact's `contains` are allowed."""
-    assert workflows.violations(code=0) == []
-    assert workflows.run("task", "validate").out.startswith("No task of WFS-user-auth-system breaks a rule")
+    assert workflows.violations() == []
 
 
 def test_each_rule_has_its_own_message(workflows: Workflows, folder: Path) -> None:
     """R002-33, R002-16, R002-23, R002-24, R002-26, I002-6 and I002-26: with file, field, value and remedy, once."""
     path, failures = folder / ".task" / "IMPL-1.2.json", list[str]()
     workflows.put(folder, alone("IMPL-5"))
-    for rule, field, value, says in BROKEN:
+    for number, field, value, says in BROKEN:
         path.write_text(json.dumps(changed(example(), field, value)), encoding="utf-8")
-        found = [each for each in workflows.violations() if each["file"] == ".task/IMPL-1.2.json"]
-        text = workflows.run("task", "validate", code=1).out
-        sound = [each["rule"] for each in found] == [rule] and found[0]["field"].startswith(field)
-        if not sound or says not in found[0]["problem"] or not found[0]["remedy"]:
-            failures.append(f"rule {rule}, {field} {value!r}: {found}")
-        elif f".task/IMPL-1.2.json: {found[0]['field']} is " not in text or f"(rule {rule}: " not in text:
-            failures.append(f"rule {rule}, {field} {value!r}: the text is {text}")
+        found = [each for each in workflows.violations() if each.path == path]
+        sound = [rule(each) for each in found] == [number] and found[0].field.startswith(field)
+        if not sound or says not in found[0].text or not found[0].remedy:
+            failures.append(f"rule {number}, {field} {value!r}: {found}")
+        elif (
+            f".task/IMPL-1.2.json: {found[0].field} is " not in found[0].text
+            or f"(rule {number}: " not in found[0].text
+        ):
+            failures.append(f"rule {number}, {field} {value!r}: the text is {found[0].text}")
     assert failures == []
 
 
@@ -140,7 +141,7 @@ def test_unusual_values_that_break_no_rule(workflows: Workflows, folder: Path) -
         ("flow_control", {}),
     ):
         workflows.put(folder, changed(example(), field, value))
-        failures += [f"{field} {value!r}: {each}" for each in workflows.violations(code=0)]
+        failures += [f"{field} {value!r}: {each}" for each in workflows.violations()]
     assert failures == []
 
 
@@ -149,8 +150,8 @@ def test_a_commands_array_is_named_as_what_it_is(workflows: Workflows, folder: P
     step = {"step": "look", "action": "Look", "commands": ["bash(ls)", "grep(x)"]}
     workflows.put(folder, changed(example(), "flow_control.pre_analysis", [step]))
     (found,) = workflows.violations()
-    assert found["field"] == "flow_control.pre_analysis[0].commands"
-    assert "the field is called command, and is one text" in found["problem"]
+    assert found.field == "flow_control.pre_analysis[0].commands"
+    assert "it is not a text" in found.text
     assert workflows.json("task", "show", "IMPL-1.2")["steps"][0]["commands"] == ["bash(ls)", "grep(x)"]
 
 
@@ -158,7 +159,7 @@ def test_all_violations_are_named_in_one_run(workflows: Workflows, folder: Path)
     """R002-33: in two files and of five rules, not the first alone."""
     broken = changed(example(status="doing"), "context.focus_paths", ["*", "/x"])
     workflows.put(folder, changed(broken, "context.depends_on", ["IMPL-8"]), example(id="IMPL-5.1"))
-    rules = [each["rule"] for each in workflows.violations()]
+    rules = [rule(each) for each in workflows.violations()]
     assert {3, 4, 6, 8} <= set(rules)
     assert rules.count(6) == 2
 
@@ -168,8 +169,8 @@ def test_a_longer_circle_of_dependencies_is_shown(workflows: Workflows, folder: 
     for one, other in (("IMPL-5", "IMPL-6"), ("IMPL-6", "IMPL-7"), ("IMPL-7", "IMPL-5")):
         plain = changed(example(id=one), "context.parent", "")
         workflows.put(folder, changed(plain, "context.depends_on", [other]))
-    found = [each["problem"] for each in workflows.violations() if each["rule"] == 8]
-    assert "it depends on this task in turn (IMPL-5 → IMPL-6 → IMPL-7 → IMPL-5)" in found
+    found = [each.text for each in workflows.violations() if rule(each) == 8]
+    assert any("it depends on this task in turn (IMPL-5 → IMPL-6 → IMPL-7 → IMPL-5)" in each for each in found)
     assert len(found) == 3
 
 
@@ -177,7 +178,7 @@ def test_a_bracket_in_a_name_that_exists_is_no_wildcard(workflows: Workflows, fo
     """R002-23: routes of some frameworks are called so."""
     (workflows.root / "app" / "[id]").mkdir(parents=True)
     workflows.put(folder, changed(example(), "context.focus_paths", ["app/[id]", "app/[x]"]))
-    assert [each["value"] for each in workflows.violations()] == ["app/[x]"]
+    assert ['is "app/[x]"' in each.text for each in workflows.violations()] == [True]
 
 
 def test_mismatch_with_the_examples_is_only_a_remark(workflows: Workflows, folder: Path) -> None:
@@ -186,9 +187,9 @@ def test_mismatch_with_the_examples_is_only_a_remark(workflows: Workflows, folde
     task = changed(task, "meta", {"type": "chore", "agent": "@universal-executor"})
     task = changed(task, "flow_control.target_files", ["src/a.ts:fn:1-2", "src/a.ts:fn", "new.ts", "a:b:c:d"])
     workflows.put(folder, changed(task, "flow_control.implementation_approach", ["one", "two"]))
-    found = workflows.json("task", "validate")
-    assert {each["rule"] for each in found} == {0}
-    assert {each["field"] for each in found if each["file"] == ".task/IMPL-1.2.json"} == {
+    assert workflows.violations() == []
+    path = folder / ".task/IMPL-1.2.json"
+    assert {each.field for each in workflows.findings() if (each.code, each.path) == ("remark", path)} == {
         "context.artifacts[0].priority",
         "meta.type",
         "meta.agent",
@@ -201,10 +202,10 @@ def test_a_task_file_that_cannot_be_read_is_named(workflows: Workflows, folder: 
     """R002-33: the others are checked all the same, and nothing is done to it."""
     path = folder / ".task" / "IMPL-9.json"
     path.write_text('{"id": "IMPL-9",')
-    (found,) = workflows.violations()
-    assert found["file"] == ".task/IMPL-9.json"
-    assert "is not JSON" in found["problem"]
-    assert "problem: IMPL-9.json" in workflows.run("task", "list").out
+    (found,) = [each for each in workflows.findings() if each.code == "broken"]
+    assert (found.path, found.fix) == (path, None)
+    assert "is not JSON" in found.text
+    assert "problem: IMPL-9.json" in workflows.run("task", "show").out
     assert path.read_text() == '{"id": "IMPL-9",'
 
 
@@ -249,7 +250,7 @@ def test_a_second_output_of_one_moment_has_a_name_of_its_own(
     second = workflows.json("scratch", "analyze", "security")["path"]
     assert second.endswith("analyze-security-20250105-143022-2.md")
     workflows.start("One")
-    workflows.run("repair")
+    workflows.repair()
     assert first.read_text() == "kept"
 
 
@@ -270,9 +271,8 @@ def test_the_rest_of_the_structure_is_left_alone(workflows: Workflows) -> None:
     (folder / ".process" / "ANALYSIS_RESULTS.md").write_text("found")
     (folder / ".task" / "notes.md").write_text("mine")
     before = workflows.tree()
-    assert [row["session"] for row in workflows.json("list")] == ["WFS-one"]
-    workflows.run("check")
-    workflows.run("repair")
+    assert workflows.findings() == []
+    workflows.repair()
     assert workflows.tree() == before
 
 
@@ -281,7 +281,7 @@ def test_there_is_no_limit_of_ten_tasks(workflows: Workflows) -> None:
     folder = workflows.start("One")
     for number in range(12):
         workflows.add(f"Task {number}")
-    assert workflows.violations(code=0) == []
+    assert workflows.violations() == []
     assert workflows.add("One more") == "IMPL-13"
     assert workflows.state(folder)["type"] == "medium"
 
@@ -289,26 +289,25 @@ def test_there_is_no_limit_of_ten_tasks(workflows: Workflows) -> None:
 def test_what_waits_for_its_own_container_is_told(workflows: Workflows, folder: Path) -> None:
     """R002-33: it could never begin, and neither could two containers that wait for each other."""
     workflows.put(folder, changed(example(id="IMPL-1.1"), "context.depends_on", ["IMPL-1"]))
-    problems = [each["problem"] for each in workflows.violations() if each["rule"] == 8]
-    assert problems[0] == "it depends on this task in turn (IMPL-1.1 → IMPL-1 → IMPL-1.1)"
+    problems = [each.text for each in workflows.violations() if rule(each) == 8]
+    assert "it depends on this task in turn (IMPL-1.1 → IMPL-1 → IMPL-1.1)" in problems[0]
     container = changed(workflows.task(folder, "IMPL-1"), "context.depends_on", ["IMPL-5"])
     waiting = changed(alone("IMPL-5"), "context.depends_on", ["IMPL-1.1"])
     workflows.put(folder, container, waiting, changed(example(id="IMPL-1.1"), "context.depends_on", []))
-    problems = [each["problem"] for each in workflows.violations() if each["rule"] == 8]
-    assert "it depends on this task in turn (IMPL-5 → IMPL-1.1 → IMPL-5)" in problems
+    problems = [each.text for each in workflows.violations() if rule(each) == 8]
+    assert any("it depends on this task in turn (IMPL-5 → IMPL-1.1 → IMPL-5)" in each for each in problems)
 
 
 def test_a_completed_session_is_not_repaired(workflows: Workflows, folder: Path) -> None:
     """R002-10: nothing is written in it any more; not its list, either."""
     workflows.put(folder, example(id="IMPL-3", status="todo"))
-    repair = "holdfast wfs repair"
-    assert any(repair in each["remedy"] for each in workflows.json("check", code=1))
-    workflows.run("complete", "--anyway")
+    assert any(each.fix for each in workflows.findings())
+    workflows.end()
     (folder / ".task" / "IMPL-9.json").write_text("{")
-    found = workflows.json("check", code=1)
-    assert [each for each in found if not each["rule"] and repair in each["remedy"]] == []
-    assert [each["remedy"] for each in found if "IMPL-9" in each["file"]] == ["write it anew as JSON"]
+    assert [each for each in workflows.findings() if each.fix] == []
+    assert [each.remedy for each in workflows.findings() if each.path and "IMPL-9" in each.path.name] == [
+        "write it again as JSON"
+    ]
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    workflows.run("repair")
-    assert "is completed" in workflows.run("todo", folder.name, code=1).err
+    workflows.repair()
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before

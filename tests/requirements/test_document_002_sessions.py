@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.commandline import holdfast
-from tests.doctoring import examine, obey
 from tests.requirements.document_002 import STATE_KEYS, alone, example
 
 if TYPE_CHECKING:
@@ -86,15 +85,14 @@ def test_a_name_differing_in_case_alone_is_taken(workflows: Workflows) -> None:
 
 def test_detection_says_it_in_the_documents_words(workflows: Workflows) -> None:
     """R002-05, R002-06: none, one, several."""
-    assert workflows.run("active").out == "No active session\n"
+    assert "No active session; " in workflows.run("task", "show", code=1).err
     workflows.start("One")
-    assert workflows.run("active").out == "Active session: WFS-one\n"
+    assert workflows.run("task", "show").out == "Active session: WFS-one\n"
     (workflows.top / "WFS-two").mkdir()
     (workflows.top / ".active-WFS-two").write_text("whatever it holds")
-    assert workflows.run("active").out == (
-        "Multiple active sessions found:\n  - WFS-one\n  - WFS-two\nPlease specify which session to work with\n"
-    )
-    assert "Please specify" in workflows.run("task", "list", code=1).err
+    assert (
+        "Multiple active sessions found:\n  - WFS-one\n  - WFS-two\nPlease specify which session to work with;"
+    ) in workflows.run("task", "show", code=1).err
 
 
 def test_only_direct_children_are_markers(workflows: Workflows) -> None:
@@ -102,7 +100,7 @@ def test_only_direct_children_are_markers(workflows: Workflows) -> None:
     folder = workflows.start("One")
     (folder / ".active-WFS-other").touch()
 
-    assert workflows.json("active")["active"] == ["WFS-one"]
+    assert "Active session: WFS-one\n" in workflows.run("task", "show").out
     workflows.start("Two")
     assert (folder / ".active-WFS-other").exists(), "and switching leaves it alone"
 
@@ -111,10 +109,10 @@ def test_a_marker_counts_by_being_there(workflows: Workflows) -> None:
     """R002-04: what it holds says nothing; without it a session is paused or completed."""
     folder = workflows.start("One")
     (workflows.top / ".active-WFS-one").write_bytes(b"\x00paused\xff")
-    assert workflows.json("list")[0]["status"] == "active"
+    assert workflows.standing(folder.name) == "active"
     (workflows.top / ".active-WFS-one").unlink()
 
-    assert workflows.json("list")[0]["status"] == "paused"
+    assert workflows.standing(folder.name) == "paused"
     assert workflows.state(folder)["status"] == "active", "asking writes nothing"
 
 
@@ -122,27 +120,29 @@ def test_switching_leaves_one_marker(workflows: Workflows) -> None:
     """R002-07, I002-14: every other marker goes, and both files say what is so."""
     one, two = workflows.start("One"), workflows.start("Two")
     (workflows.top / ".active-WFS-gone").touch()
-    workflows.run("switch", "WFS-one")
+    workflows.claim("WFS-one")
 
     assert workflows.markers() == [".active-WFS-one"]
     assert (workflows.state(one)["status"], workflows.state(two)["status"]) == ("active", "paused")
 
 
-def test_switch_to_an_unknown_session_lists_the_known_ones(workflows: Workflows) -> None:
+def test_switch_to_an_unknown_session_changes_nothing(workflows: Workflows) -> None:
     """R002-07: the marker stays where it was."""
     workflows.start("One")
-    assert "there is only WFS-one" in workflows.run("switch", "two", code=1).err
-    assert "there is only WFS-one" in workflows.run("switch", "../one", code=1).err
+    workflows.claim("two", code=1)
+    for name in ("two", "../one"):
+        assert "there is only WFS-one" in workflows.run("task", "show", "--session", name, code=1).err
     assert workflows.markers() == [".active-WFS-one"]
 
 
 def test_pausing_resuming_and_completing_leave_their_time(workflows: Workflows) -> None:
     """I002-13: paused_at, resumed_at, completed_at; completing removes the marker and says completed."""
     folder = workflows.start("One")
-    assert workflows.json("pause")["status"] == "paused"
-    assert workflows.markers() == []
-    assert workflows.json("resume")["status"] == "active"
-    assert workflows.json("complete")["status"] == "completed"
+    assert "`holdfast claim WFS-one` continues it" in workflows.say("cancel").out
+    assert (workflows.markers(), workflows.standing("WFS-one")) == ([], "paused")
+    workflows.claim("WFS-one")
+    assert workflows.standing("WFS-one") == "active"
+    workflows.end()
 
     state = workflows.state(folder)
     assert state["status"] == "completed"
@@ -151,32 +151,30 @@ def test_pausing_resuming_and_completing_leave_their_time(workflows: Workflows) 
     assert workflows.markers() == []
 
 
-def test_a_session_with_open_tasks_is_not_completed_unasked(workflows: Workflows) -> None:
-    """I002-13: who insists ends it as it is, and no task is said to be done that is not."""
+def test_a_session_that_is_ended_early_claims_no_work(workflows: Workflows) -> None:
+    """I002-13: no task is said to be done that is not."""
     folder = workflows.start("One")
     workflows.add("Build it")
-    assert "IMPL-1" in workflows.run("complete", code=1).err
-    workflows.run("complete", "--anyway")
+    assert 'Not completed: IMPL-1 "Build it"' in workflows.end().out
 
     assert workflows.task(folder, "IMPL-1")["status"] == "pending"
     assert workflows.state(folder)["progress"]["completed_phases"] == []
-    before = workflows.state(folder)
-    workflows.run("complete", "WFS-one")
-    assert workflows.state(folder) == before, "twice is no error, and changes nothing"
 
 
 def test_a_completed_session_refuses_late_writers(workflows: Workflows) -> None:
     """R002-08: who comes late hears how to open it again, and changes nothing."""
     folder = workflows.start("One")
     workflows.add("Build it")
-    workflows.run("task", "complete", "IMPL-1")
-    workflows.run("complete")
+    workflows.complete("IMPL-1")
+    workflows.end()
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    for late in (("add", "More"), ("start", "IMPL-1"), ("complete", "IMPL-1", "--summary", "x"), ("block", "IMPL-1")):
-        assert "holdfast wfs resume WFS-one" in workflows.run("task", *late, "--session", "WFS-one", code=1).err
+    for late in (("add", "More"), ("complete", "IMPL-1", "--summary", "x"), ("decompose", "IMPL-1", "Part")):
+        refused = workflows.run("task", *late, "--session", "WFS-one", code=1).err
+        assert "`holdfast reopen --workflow WFS-one` opens it again" in refused
+    assert "is completed" in workflows.block("IMPL-1", "", "WFS-one", code=1).err
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
-    workflows.run("resume", "WFS-one")
+    workflows.say("reopen", "--workflow", "WFS-one")
     assert workflows.add("More") == "IMPL-2"
     state = workflows.state(folder)
     assert "completed_at" not in state and "resumed_at" in state
@@ -189,7 +187,7 @@ def test_a_session_that_was_moved_away_is_not_made_again(workflows: Workflows) -
     workflows.add("Build it")
     folder.rename(workflows.root / "archived")
 
-    workflows.run("task", "complete", "IMPL-1", code=1)
+    workflows.complete("IMPL-1", code=1)
     assert not folder.exists()
 
 
@@ -197,14 +195,13 @@ def test_marker_and_status_cannot_drift_unseen(workflows: Workflows) -> None:
     """I002-14: the marker counts, the contradiction is told, and repair settles it."""
     one, two = workflows.start("One"), workflows.start("Two")
     (workflows.top / ".active-WFS-two").rename(workflows.top / ".active-WFS-one")
-    said = workflows.run("check").out
+    said = workflows.check()
 
-    assert "WFS-one/workflow-session.json: status" in said
     assert "it is marked as active, but its status is paused" in said
     assert "its status is active, but no marker names it" in said
-    workflows.run("repair")
+    workflows.repair()
     assert (workflows.state(one)["status"], workflows.state(two)["status"]) == ("active", "paused")
-    assert "No problem found." in workflows.run("check").out
+    assert workflows.findings() == []
 
 
 def test_a_session_whose_tasks_are_all_done_says_so(workflows: Workflows) -> None:
@@ -212,8 +209,8 @@ def test_a_session_whose_tasks_are_all_done_says_so(workflows: Workflows) -> Non
     folder = workflows.start("One")
     workflows.put(folder, example(id="IMPL-1", status="completed"))
 
-    assert "all 1 tasks are completed, but the session is active" in workflows.run("check", code=1).out
-    workflows.run("complete")
+    assert "all 1 tasks are completed, but the session is active" in workflows.check()
+    workflows.end()
     assert workflows.state(folder)["progress"] == {
         "completed_phases": ["PLAN", "IMPLEMENT", "REVIEW"],
         "current_tasks": [],
@@ -226,10 +223,12 @@ def test_the_phases_follow_the_tasks(workflows: Workflows) -> None:
     workflows.add("Build it")
     workflows.add("Test it", "--after", "IMPL-1")
     seen = [_where(workflows, folder)]
-    for step in (("start", "IMPL-1"), ("complete", "IMPL-1"), ("start", "IMPL-2"), ("complete", "IMPL-2")):
-        workflows.run("task", *step)
+    for id_ in ("IMPL-1", "IMPL-2"):
+        workflows.begin(id_)
         seen.append(_where(workflows, folder))
-    workflows.run("complete")
+        workflows.complete(id_)
+        seen.append(_where(workflows, folder))
+    workflows.end()
 
     assert seen == [
         ("PLAN", [], ["IMPL-1"]),
@@ -247,8 +246,8 @@ def test_current_tasks_are_derived(workflows: Workflows) -> None:
     for title in ("A", "B", "C"):
         workflows.add(title)
     assert _where(workflows, folder)[2] == ["IMPL-1"]
-    workflows.run("task", "start", "IMPL-2")
-    workflows.run("task", "start", "IMPL-3")
+    workflows.begin("IMPL-2")
+    workflows.begin("IMPL-3")
     assert _where(workflows, folder)[2] == ["IMPL-2", "IMPL-3"]
 
 
@@ -257,12 +256,11 @@ def test_an_orphaned_marker_is_removed(workflows: Workflows) -> None:
     workflows.start("One")
     (workflows.top / ".active-WFS-gone").touch()
 
-    said = workflows.json("repair", "--dry-run")["repairs"]
-    assert any("marks a session that is not there" in each for each in said)
+    assert "marks a session that is not there" in workflows.check()
     assert workflows.markers() == [".active-WFS-gone", ".active-WFS-one"]
-    workflows.run("repair")
+    workflows.repair()
     assert workflows.markers() == [".active-WFS-one"]
-    assert workflows.json("repair")["repairs"] == []
+    assert workflows.repair() == []
 
 
 def test_of_several_markers_the_newest_stays(workflows: Workflows) -> None:
@@ -273,66 +271,62 @@ def test_of_several_markers_the_newest_stays(workflows: Workflows) -> None:
         path = workflows.top / f".active-WFS-{name}"
         path.touch()
         os.utime(path, (moment, moment))
-    workflows.run("active")
+    workflows.run("task", "show", code=1)
     assert len(workflows.markers()) == 3
-    workflows.run("repair")
+    workflows.repair()
     assert workflows.markers() == [".active-WFS-two"]
 
 
 def test_a_marker_of_a_completed_session_makes_it_no_active_one(workflows: Workflows) -> None:
     """I002-11: whatever marks it, and however late: the running one is restored, and stays as it is after a repair."""
     workflows.start("Old")
-    workflows.run("complete", "old", "--anyway")
+    workflows.end("old")
     running = workflows.start("New")
     workflows.add("Build the login")
     stale = workflows.top / ".active-WFS-old"
     stale.touch()
     os.utime(stale, (4_000_000_000, 4_000_000_000))
 
-    assert workflows.run("active").out == "Active session: WFS-new\n"
-    workflows.run("task", "start", "IMPL-1")
+    assert workflows.run("task", "show").out.startswith("Active session: WFS-new\n")
+    workflows.begin("IMPL-1")
     workflows.project.fire("PreCompact")
     restored = workflows.project.fire("SessionStart", "SessionStart-compact").context
     assert "RESTORED" in restored and "Build the login" in restored
 
-    workflows.run("repair")
+    workflows.repair()
     assert workflows.markers() == [".active-WFS-new"]
     assert workflows.state(running)["status"] == "active"
 
 
-def test_a_check_fails_on_what_keeps_the_format_from_working(workflows: Workflows) -> None:
-    """R002-10: several markers, one of no session or of a completed one, a broken state, a file in the folder's place.
-
-    It does not fail on a remark.
-    """
+def test_a_check_names_what_keeps_the_format_from_working(workflows: Workflows) -> None:
+    """R002-10: several markers, one of no or of a completed session, a broken state, a file in place of the folder."""
     folder = workflows.start("One")
-    assert workflows.json("check") == []
+    assert workflows.findings() == []
     (workflows.top / ".active-WFS-gone").touch()
-    assert "session" in [each["field"] for each in workflows.json("check", code=1)]
+    assert [each.code for each in workflows.findings()] == ["marker"]
     (workflows.top / ".active-WFS-gone").unlink()
     workflows.start("Two")
     (workflows.top / ".active-WFS-one").touch()
-    assert "markers" in [each["field"] for each in workflows.json("check", code=1)]
+    assert "marker" in [each.code for each in workflows.findings()]
     (workflows.top / ".active-WFS-two").unlink()
-    workflows.run("complete", "two")
-    assert not any(each["wrong"] for each in workflows.json("check"))
+    workflows.end("two")
     (workflows.top / ".active-WFS-two").touch()
-    wrong = [each for each in workflows.json("check", code=1) if each["wrong"]]
-    assert [(each["file"], each["field"]) for each in wrong] == [("WFS-two/workflow-session.json", "status")]
+    assert ("status", workflows.top / "WFS-two/workflow-session.json") in [
+        (each.code, each.path) for each in workflows.findings()
+    ]
     (workflows.top / ".active-WFS-two").unlink()
     (folder / "workflow-session.json").write_text("{")
-    assert True in [each["unread"] for each in workflows.json("check", "one", code=1)]
+    assert "broken" in [each.code for each in workflows.findings() if each.level == "problem"]
     shutil.rmtree(workflows.top)
     workflows.top.write_text("")
-    assert [each["wrong"] for each in workflows.json("check", code=1)] == [True]
+    assert [each.code for each in workflows.findings()] == ["folder"]
 
 
 def test_a_name_that_no_file_can_have_is_no_session(workflows: Workflows) -> None:
     """It is said in words, not by an error of the system."""
     workflows.start("One")
-    for verb in ("switch", "resume", "complete"):
-        said = workflows.run(verb, "x" * 300, code=1).err
-        assert "there is no session" in said and "errno" not in said.lower() and "too long" not in said
+    said = workflows.run("task", "show", "--session", "x" * 300, code=1).err
+    assert "there is no session" in said and "errno" not in said.lower() and "too long" not in said
 
 
 def test_a_broken_state_is_made_anew_and_the_bad_file_kept(workflows: Workflows) -> None:
@@ -341,7 +335,7 @@ def test_a_broken_state_is_made_anew_and_the_bad_file_kept(workflows: Workflows)
     workflows.put(folder, example(id="IMPL-1", status="completed"), example(id="IMPL-2", status="active"))
     (folder / "TODO_LIST.md").write_text("# Tasks: Ship the parser\n")
     (folder / "workflow-session.json").write_text('{"session_id": "WFS-old", ')
-    workflows.run("repair")
+    workflows.repair()
 
     state = workflows.state(folder)
     assert list(state) == STATE_KEYS
@@ -356,8 +350,8 @@ def test_a_broken_state_that_we_have_written_comes_back_whole(workflows: Workflo
     folder = workflows.start("Ship it: 任务")
     workflows.add("Build it")
     (folder / "workflow-session.json").write_text("{")
-    assert workflows.json("list")[0]["project"] == "Ship it: 任务"
-    workflows.run("repair")
+    assert '"Ship it: 任务"' in workflows.say("next").out or "Ship it: 任务" in workflows.say("next").out
+    workflows.repair()
 
     assert workflows.state(folder)["project"] == "Ship it: 任务"
     assert [path.read_text() for path in folder.glob("workflow-session.json.corrupt-*")] == ["{"]
@@ -369,18 +363,18 @@ def test_another_tools_file_is_left_alone(workflows: Workflows) -> None:
     folder.mkdir(parents=True)
     (folder / "workflow-session.json").write_text('{"steps": []}')
 
-    assert "it isn't a session of a workflow" in workflows.run("check").out
-    workflows.run("repair")
+    assert "it isn't a session of a workflow" in workflows.check()
+    workflows.repair()
     assert json.loads((folder / "workflow-session.json").read_text()) == {"steps": []}
 
 
 @pytest.mark.parametrize("said", ["completed", "Completed", "DONE", "archived"])
 def test_a_session_is_over_however_that_is_written(workflows: Workflows, said: str) -> None:
-    """R002-08: whatever marks it, and by its name without the prefix; completing takes the marker away."""
+    """R002-08: whatever marks it; a repair takes the marker away."""
     folder = workflows.start("One")
     (folder / "workflow-session.json").write_text(json.dumps(workflows.state(folder) | {"status": said}))
-    assert workflows.json("list")[0]["status"] == "completed"
-    workflows.run("complete", "one")
+    assert workflows.standing(folder.name) == "completed"
+    workflows.repair()
     assert workflows.markers() == []
 
 
@@ -391,10 +385,9 @@ def test_sessions_from_the_wild_are_read(workflows: Workflows) -> None:
     wild = {"session_id": "WFS-wild", "topic": "状态", "status": "ready_for_execution", "notes": {"a": [1, 2]}}
     (folder / "workflow-session.json").write_text(json.dumps(wild, ensure_ascii=False))
 
-    (row,) = workflows.json("list")
-    assert (row["project"], row["status"], row["tasks"]) == ("状态", "paused", 1)
-    workflows.run("switch", "WFS-wild")
-    workflows.run("task", "start", "IMPL-1")
+    assert workflows.standing("WFS-wild") == "paused"
+    workflows.claim("状态")
+    workflows.begin("IMPL-1")
     state = workflows.state(folder)
     assert state["notes"] == {"a": [1, 2]}
     assert state["topic"] == "状态"
@@ -421,14 +414,11 @@ def beside(workflows: Workflows) -> Path:
 def test_sessions_in_active_and_archives_are_named(workflows: Workflows, beside: Path) -> None:
     """At the start of a session, once, with the command that moves one; they aren't read, whatever is in them."""
     (beside / ".task" / "IMPL-2.json").write_text("{")
-    moving = f"mv {beside} {workflows.top}/ && holdfast wfs resume WFS-user-auth"
+    moving = f"mv {beside} {workflows.top}/ && holdfast claim WFS-user-auth"
     start = workflows.project.fire("SessionStart", "SessionStart-startup")
-    found = examine("sessions", workflows.root)
     said = {
         "start": start.reply["systemMessage"],
-        "list": workflows.run("list").out,
-        "check": workflows.run("check").out,
-        "doctor": "\n".join(each.text for each in found),
+        "check": workflows.check(),
         "explain": holdfast("explain", root=workflows.root).out,
     }
     for where, text in said.items():
@@ -436,10 +426,9 @@ def test_sessions_in_active_and_archives_are_named(workflows: Workflows, beside:
         assert ".workflow/archives" in text and "IMPL-2" not in text, where
         assert where == "explain" or moving in text, where
     assert "systemMessage" not in workflows.project.fire("SessionStart", "SessionStart-resume").reply
-    assert moving in workflows.run("switch", "user-auth", code=1).err
-
-    obey(next(each for each in found if each.remedy == moving), workflows.root)
-    assert [each["id"] for each in workflows.json("task", "list")] == ["IMPL-1"]
+    beside.rename(workflows.top / beside.name)
+    workflows.claim(beside.name)
+    assert [each["id"] for each in workflows.json("task", "show")] == ["IMPL-1"]
     assert workflows.markers() == [".active-WFS-user-auth"]
 
 
@@ -452,6 +441,6 @@ def test_names_in_active_and_archives_are_taken(workflows: Workflows, beside: Pa
 def test_a_marker_of_a_session_in_active_stays(workflows: Workflows, beside: Path) -> None:
     """R002-10: it is no orphan; what it marks only lies elsewhere."""
     (workflows.top / f".active-{beside.name}").touch()
-    workflows.run("repair")
+    workflows.repair()
     assert workflows.markers() == [".active-WFS-user-auth"]
-    assert "there is no such session" not in workflows.run("check").out
+    assert "there is no such session" not in workflows.check()

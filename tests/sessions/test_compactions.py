@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -54,20 +55,13 @@ def give(
 ) -> str:
     """Note that a session got its trail or a workflow, or was refused one."""
     release = workflow(project.root)
+    fired: Any = SimpleNamespace(session_id=ME, hook_event_name=event, transcript_path="")
     if what == REFUSED:
-        deliveries.refuse(project, ME, event=event, workflows=[release], compaction=compaction)
+        deliveries.refuse(project, fired, [release], compaction)
         return ""
-    given = deliveries.begin(
-        project,
-        ME,
-        event=event,
-        workflow=release.key if what == WORKFLOW else "",
-        title=release.title,
-        digest="m",
-        characters=9,
-        transcript="",
-        compaction=compaction,
-    )
+    about = release if what == WORKFLOW else None
+    deliveries.deliver(project, fired, "Guidance.", "m", workflow=about, compaction=compaction)
+    given = max(each.id for each in deliveries.recent(project, 100, ME))
     if state:
         project.ledger.table(Delivery).update({"state": state}, id=given)
     return given

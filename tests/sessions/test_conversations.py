@@ -98,16 +98,16 @@ def test_another_worktrees_sessions_are_not_in_the_way(tmp_path: Path) -> None:
 def test_a_session_rests_from_the_end_of_a_turn_to_its_next_event(project: Workspace) -> None:
     """Stop begins the rest; a prompt ends it. A session nobody saw does not rest."""
     conversations.record_stop(project, ME)
-    assert not conversations.is_idle(project, ME)
+    assert not conversations.get(project, ME).idle
     assert ME not in {each.id for each in conversations.every(project)}
 
     conversations.note_event(project, ME)
-    assert not conversations.is_idle(project, ME)
+    assert not conversations.get(project, ME).idle
     conversations.record_stop(project, ME)
-    assert conversations.is_idle(project, ME)
-    assert not conversations.is_idle(project, OTHER)
+    assert conversations.get(project, ME).idle
+    assert not conversations.get(project, OTHER).idle
     conversations.note_event(project, ME)
-    assert not conversations.is_idle(project, ME)
+    assert not conversations.get(project, ME).idle
 
 
 def test_a_session_goes_on_in_the_process_it_has(project: Workspace) -> None:

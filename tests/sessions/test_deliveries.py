@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.memory.rows import Conversation
-from holdfast.sessions import deliveries, summaries
+from holdfast.sessions import compactions, deliveries
 from tests.handmade import ME, OTHER, together, workspace
 
 if TYPE_CHECKING:
@@ -26,18 +26,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 
 def begin(project: Workspace, transcript: str = "", session: str = ME, mark: str = MARK) -> str:
-    return deliveries.begin(
-        project,
-        session,
-        event="SessionStart",
-        workflow="compaction:x#y",
-        title="Release",
-        digest=mark,
-        characters=4711,
-        omitted=3,
-        decided_by=1,
-        transcript=transcript,
-    )
+    event: Any = SimpleNamespace(session_id=session, hook_event_name="SessionStart", transcript_path=transcript)
+    release: Any = SimpleNamespace(key="compaction:x#y", title="Release")
+    deliveries.deliver(project, event, "x" * 4711, mark, workflow=release, compaction=None, omitted=3, decided_by=1)
+    return max(each.id for each in deliveries.recent(project, 100, session))
 
 
 def states(project: Workspace, session: str | None = None) -> list[str]:
@@ -106,12 +98,12 @@ def test_delivery_is_unconfirmed_after_a_day(
 def test_a_summary_is_taken_once(project: Workspace) -> None:
     """Each session has its own, the last one counts, and nothing is kept of it afterwards."""
     context: Any = SimpleNamespace(project=project)
-    for session, text in ((OTHER, "theirs"), (ME, "an earlier one"), (ME, "x" * (summaries.SUMMARY_LIMIT_CHARS + 1))):
+    for session, text in ((OTHER, "theirs"), (ME, "an earlier one"), (ME, "x" * (compactions.SUMMARY_LIMIT_CHARS + 1))):
         event: Any = SimpleNamespace(session_id=session)
-        summaries.keep_summary(event, context, text)
-    assert summaries.take_summary(project, ME) == "x" * summaries.SUMMARY_LIMIT_CHARS
-    assert summaries.take_summary(project, ME) == ""
-    assert summaries.take_summary(project, OTHER) == "theirs"
+        compactions.keep_summary(event, context, text)
+    assert compactions.take_summary(project, ME) == "x" * compactions.SUMMARY_LIMIT_CHARS
+    assert compactions.take_summary(project, ME) == ""
+    assert compactions.take_summary(project, OTHER) == "theirs"
     assert [each.summary for each in project.ledger.table(Conversation).where()] == ["", ""]
 
 

@@ -8,7 +8,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from holdfast.memory import store
 from holdfast.sessions import messages, owners
 from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, workflow
@@ -80,7 +79,7 @@ def test_missing_files_are_reported_only_to_their_owner(project: Workspace) -> N
 
 
 def test_many_workflows_are_asked_about_at_once(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also those with a name that SQLite stores in another spelling, and more than one statement takes."""
+    """Also those with a name that SQLite stores in another spelling."""
     ids = [*(f"old-{number}" for number in range(5)), "caf\udce9"]
     long_ago = "2025-12-01T11:00:00.000000Z"
     old = [replace(workflow(project.root, f"Old {at}", updated_at=long_ago), id=each) for at, each in enumerate(ids)]
@@ -96,9 +95,6 @@ def test_many_workflows_are_asked_about_at_once(project: Workspace, monkeypatch:
     assert owners.fresh_ones(project, [*old, young]) == [old[2], old[4], young]
     assert owners.holders(project, ()) == {}
     assert asked.call_count == 3
-
-    monkeypatch.setattr(store, "_VALUES_AT_ONCE", 2)
-    assert owners.fresh_ones(project, [*old, young]) == [old[2], old[4], young]
 
 
 def test_the_last_owner_learns_who_has_what_it_released(project: Workspace) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock, log
-from holdfast.formats.compaction import adapter as compaction
+from holdfast.formats.compaction.format import FORMAT as compaction
 from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.memory.rows import Event
 from holdfast.sessions import phases

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions import conversations, owners, preview
+from holdfast.sessions import conversations, explain, owners
 from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, THIRD, workflow
 
@@ -27,7 +27,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 def foretold(
     project: Workspace, *workflows: Workflow, session: str | None = ME, saved: Workflow | None = None
 ) -> list[tuple[str, str, str]]:
-    found = preview.foresee(project, workflows, session, saved)
+    found = explain.foresee(project, workflows, session, saved)
     return [(each.ref.split("/")[2], each.how, each.why) for each in found]
 
 

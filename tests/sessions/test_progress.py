@@ -11,10 +11,11 @@ from holdfast.errors import StateError
 from holdfast.formats.hybrid import functions
 from holdfast.formats.hybrid import markdown_view as hybrid_view
 from holdfast.formats.hybrid.format import FORMAT as hybrid
-from holdfast.formats.wfs import places, store
-from holdfast.formats.wfs import transitions as wfs_moves
+from holdfast.formats.wfs import moves as wfs_moves
+from holdfast.formats.wfs import paths as wfs_paths
+from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs import view as wfs_view
-from holdfast.formats.wfs.task import New
+from holdfast.formats.wfs.moves import NewTask
 from holdfast.sessions import agents, conversations, owners, phases, progress
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
@@ -93,8 +94,8 @@ def test_another_agent_of_the_kind_is_not_for_a_phase_at_work(project: Workspace
 def test_of_two_workflows_a_name_in_one_goes_before_a_kind_in_the_other(project: Workspace) -> None:
     """Also where the other is the session's own and comes first."""
     owners.own(project, hybrid.find(project).workflows[0], ME)
-    session = store.create(project, "Docs")
-    wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))
+    session = wfs_session.create(project, "Docs")
+    wfs_moves.add(project, session, NewTask("Describe the parser", agent="@writer"))
 
     moved = launch(project, "Describe the parser")
 
@@ -204,11 +205,11 @@ def test_a_state_that_another_program_took_over_is_not_tried_for_ever(
 @pytest.mark.parametrize("format_", ["hybrid", "wfs"])
 def test_a_result_waits_while_its_workflow_cannot_be_read(project: Workspace, format_: str) -> None:
     """Somebody may mend the file: nothing that an agent brought is lost over it."""
-    session = store.create(project, "Docs")
-    wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))
+    session = wfs_session.create(project, "Docs")
+    wfs_moves.add(project, session, NewTask("Describe the parser", agent="@writer"))
     title, path = {
         "hybrid": ("Design the parser", project.root / ".claude" / "state" / "workflow.json"),
-        "wfs": ("Describe the parser", places.state(session.folder)),
+        "wfs": ("Describe the parser", wfs_paths.state(session.folder)),
     }[format_]
     launch(project, title, "")
     end(project)
@@ -225,22 +226,22 @@ def test_a_result_waits_while_its_workflow_cannot_be_read(project: Workspace, fo
 
 def test_launch_claims_no_paused_workflow(project: Workspace) -> None:
     """Whoever names its task claims nothing by it."""
-    session = store.create(project, "Docs")
-    wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))
-    store.pause(project, session.name)
+    session = wfs_session.create(project, "Docs")
+    wfs_moves.add(project, session, NewTask("Describe the parser", agent="@writer"))
+    wfs_session.pause(project, session.name)
 
     assert launch(project, "Describe the parser", "writer") is None
     found = agents.of_call(project, ME, "c1")
     assert found is not None and found.phase == ""
-    assert owners.owner(project, wfs_view.of_session(project, store.get(project, session.name))) is None
+    assert owners.owner(project, wfs_view.workflow(project, wfs_session.get(project, session.name))) is None
 
 
 def test_what_an_agent_brings_counts_though_its_workflow_was_paused_meanwhile(project: Workspace) -> None:
     """It was launched before; nothing that it did is lost over the pause."""
-    session = store.create(project, "Docs")
-    wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))
+    session = wfs_session.create(project, "Docs")
+    wfs_moves.add(project, session, NewTask("Describe the parser", agent="@writer"))
     launch(project, "Describe the parser", "writer")
-    store.pause(project, session.name)
+    wfs_session.pause(project, session.name)
     end(project, words="Described.")
 
     assert moves(project) == [("IMPL-1", "completed")]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from holdfast.sessions import conversations, file_contents, owners, read_results, reads, required
+from holdfast.sessions import conversations, owners, read_results, reads, required
+from holdfast.workflow import registry
 from tests.handmade import ME, OTHER, together, workflow, workspace
 from tests.tables import each_row
 
@@ -82,7 +83,7 @@ def response(text: str, first: int = 1, count: int | None = None, **more: Any) -
 def read(project: Workspace, place: str = "docs/a.md", first: int = 1, count: int | None = None, **more: Any) -> None:
     """Read a file, or lines of it, as the model does."""
     path = project.root / place
-    text = file_contents.as_shown(path.read_bytes().decode("utf-8", "replace"))
+    text = reads.as_shown(path.read_bytes().decode("utf-8", "replace"))
     session = more.pop("session", ME)
     asked: dict[str, Any] = {"file_path": str(path)}
     asked |= {"offset": first} if first > 1 else {}
@@ -155,7 +156,7 @@ def test_after_each_compaction_it_is_to_be_read_again(project: Workspace) -> Non
         assert due(project) == ["@docs/a.md"]
         read(project)
         assert states(project) == [("unchanged", True)]
-    assert reads.reader(project, ME).compactions == 2
+    assert conversations.get(project, ME).compactions == 2
 
 
 @each_row("parts", [[(1, 2), (3, 1)], [(3, 2), (2, 1), (1, 1)], [(2, 3), (1, 2)]])
@@ -278,7 +279,9 @@ def test_what_is_not_there_is_missing(tmp_path: Path, entry: str) -> None:
 # Sessions
 
 
-def test_required_reading_is_that_of_the_newest_unfinished_own_workflow(project: Workspace) -> None:
+def test_required_reading_is_that_of_the_newest_unfinished_own_workflow(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of the workflow a session owns and has not finished, the newest of several; of nobody else's."""
     mine = [workflow(project.root, name, updated_at=f"2026-03-0{day}") for day, name in enumerate("abc", 1)]
     theirs, done = workflow(project.root, "d"), workflow(project.root, "e", status="completed", updated_at="2026-04-01")
@@ -286,10 +289,11 @@ def test_required_reading_is_that_of_the_newest_unfinished_own_workflow(project:
         owners.own(project, each, ME)
     owners.own(project, theirs, OTHER)
     nobodys = workflow(project.root, "f", updated_at="2026-05-01")
-    found = required.own_workflow(project, ME, [*mine, theirs, done, nobodys])
+    monkeypatch.setattr(registry, "owned", lambda *_: [*mine, theirs, done, nobodys])
+    found = required.own_workflow(project, ME)
     assert found is not None
     assert found.title == "c"
-    assert required.own_workflow(project, "33", [*mine, theirs, done, nobodys]) is None
+    assert required.own_workflow(project, "33") is None
 
 
 # From the transcript
@@ -303,7 +307,7 @@ def test_what_the_client_attached_again_stands_before_the_model(project: Workspa
     entries = ("@docs/req.md", "@app.py", "@new.py", "@docs/a.md")
     assert states(project, *entries) == [("unchanged", True)] * 3 + [("never read", False)]
     assert {row.how for row in reads.rows(project, ME).values()} == {"attached"}
-    assert reads.reader(project, ME).compactions == 1  # no event told of it
+    assert conversations.get(project, ME).compactions == 1  # no event told of it
 
 
 @pytest.mark.parametrize("name", WORKED)
@@ -321,7 +325,7 @@ def test_until_it_is_written_what_is_attached_again_is_not_known(project: Worksp
     assert read_results.settle(project, ME, ())
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", True)] * 2
     assert unread(project, ME, flow(project, "@docs/req.md")) == []
-    assert reads.reader(project, ME).compactions == 1  # the boundary is that of the compaction that was announced
+    assert conversations.get(project, ME).compactions == 1  # the boundary is that of the compaction that was announced
 
 
 @pytest.mark.parametrize("name", WORKED)
@@ -333,13 +337,13 @@ def test_a_second_compaction_takes_away_what_was_attached(project: Workspace, na
     again = lines[cut_at_boundary(lines)].replace(b'"uuid":"', b'"uuid":"2')
     path = transcribed(project, [*lines, again])
     assert states(project, "@docs/req.md") == [("unchanged", False)]
-    assert reads.reader(project, ME).compactions == 2
+    assert conversations.get(project, ME).compactions == 2
     compacted(project, ME)
     path.write_bytes(path.read_bytes() + again.replace(b'"uuid":"2', b'"uuid":"3'))
     assert states(project, "@docs/req.md") == [("unchanged", False)]
-    assert reads.reader(project, ME).compactions == 3
+    assert conversations.get(project, ME).compactions == 3
     assert read_results.settle(project, ME, ())
-    assert reads.reader(project, ME).compactions == 3
+    assert conversations.get(project, ME).compactions == 3
 
 
 @each_row(
@@ -418,7 +422,7 @@ def test_only_small_texts_are_inlined(tmp_path: Path, content: bytes, given: boo
     """1,500 UTF-16 units, whole; no binary, nothing empty."""
     project = made(tmp_path)
     put(project, "docs/s.md", content)
-    reads.note(project, ME, "docs/s.md", file_contents.look(project, "docs/s.md").digest)
+    reads.note(project, ME, "docs/s.md", reads.look(project, "docs/s.md").digest)
     compacted(project, ME)
     text = content.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
     assert inlinable(project, "@docs/s.md") == ([text] if given else [])

@@ -12,7 +12,7 @@ from holdfast.sessions.selection import anywhere, select
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.model import Found
-from holdfast.workflow.typed_names import short
+from holdfast.workflow.names import short
 from tests.handmade import ME, workflow
 
 if TYPE_CHECKING:

@@ -183,7 +183,7 @@ def test_no_row_has_to_move(there: Workspace) -> None:
 
     assert conversations.of(there, OTHER) == ME
     assert [row.TABLE for row in tables if not there.ledger.table(row).count(conversation=ME)] == []
-    assert owners.keys(there, ME) == [workflow(there.root).key]
+    assert owners.owned(there, ME) == [workflow(there.root).key]
     assert conversations.session_id(there, ME) == OTHER
 
 

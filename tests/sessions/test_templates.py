@@ -44,7 +44,7 @@ def test_a_file_says_all_that_start_takes(project: Workspace) -> None:
     template = templates.get(project, "team")
     assert template.phases == (("Build it", "coder"), ("Look at it", ""))
     assert (template.format, template.kind, template.total) == ("hybrid", "implementation", 3)
-    assert (template.reading, template.reminders) == (("docs/style.md",), ("Small steps",))
+    assert (template.reading, template.reminders) == (["docs/style.md"], ["Small steps"])
     assert template.context == {"ticket": 42}
     assert templates.row(template)["phases"] == ["Build it @coder", "Look at it"]
 

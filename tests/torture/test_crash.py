@@ -263,7 +263,7 @@ def unusable(desk: Desk, settings: Path) -> Iterator[str]:
 # --- a folder that can't be made, a ledger that can't be used ------------------------------------------------------
 
 FOLDERS = {
-    "wfs start Book": ".workflow",
+    "start Book --format wfs": ".workflow",
     "start Book": "untracked/workflow-state",
     "handlers new guard --event Stop --in-project": ".claude/handlers",
 }

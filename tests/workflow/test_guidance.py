@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.formats.compaction import adapter as compaction
+from holdfast.formats.compaction.format import FORMAT as compaction
 from holdfast.workflow import briefs, guidance, wording
 from holdfast.workflow.model import Phase, Workflow
 from tests.tables import each_row

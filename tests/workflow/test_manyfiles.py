@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.formats.compaction import candidates
 from holdfast.workflow import manyfiles
 from tests.commandline import holdfast
 
@@ -38,7 +37,6 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of searches, which stands still; and what is found is kept."""
     paths.ensure_private(paths.state_dir())
-    monkeypatch.setattr(candidates, "SEARCHED", 32)
     made = Clock()
     monkeypatch.setattr(manyfiles, "monotonic", made)
     return made

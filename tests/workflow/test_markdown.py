@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.workflow import markdown, scanner
+from holdfast.workflow import markdown
 from tests.tables import each_row
 
 
@@ -79,5 +79,5 @@ def test_labels_are_anchored_to_the_line(line: str, value: str | None) -> None:
 def test_odd_lines_never_raise(line: str) -> None:
     """Marks without end and nesting without sense are text like any other."""
     markdown.plain(line)
-    scanner.lines(line)
+    markdown.lines(line)
     markdown.field(line)

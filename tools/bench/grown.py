@@ -132,7 +132,10 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
         top: the folder for home and project.
         events: the events to measure; a ledger is filled in the tables that these events use.
     """
-    place = Place(Throwaway(top), top / "project", SESSION, process="")
+    home = Throwaway(
+        top, variables={"HOLDFAST_RELAY": "native", "HOLDFAST_SERVER": "off"}
+    )  # only that one asks a server
+    place = Place(home, top / "project", SESSION, process="")
     (place.root / ".claude").mkdir(parents=True)
     place.home.mkdir()
     handler = place.home / ".config/holdfast/handlers/h00000.py"
@@ -274,7 +277,7 @@ def _run(project: Path, tasks: int, learned: int, checkpoints: int, agents: int)
     Returns:
         The ids of the tasks that no agent works on yet.
     """
-    from holdfast.formats.orchestrator.learnings import KEPT
+    from holdfast.formats.orchestrator.learnings import STATE_LIMIT
 
     file = project / ".claude/agent-state.json"
     file.with_name("holdfast.toml").write_text("checkpoints = 1000\n")  # or most of them would go at the next one
@@ -289,7 +292,7 @@ def _run(project: Path, tasks: int, learned: int, checkpoints: int, agents: int)
     told["pending_tasks"] = [
         {"phase": int(name.split(".")[0]) - 1, "task": name, "name": f"Task {name} of the bench"} for name in rest
     ]
-    told["learnings"] = learnings[-KEPT:]
+    told["learnings"] = learnings[-STATE_LIMIT:]
     told["checkpoints"] = [
         {"timestamp": at, "phase": 0, "task": names[0], "git_sha": "", "state_snapshot": f"checkpoint-{number:03}.json"}
         for number in range(1, checkpoints + 1)

@@ -17,7 +17,7 @@ from holdfast.formats import RECORDS
 from holdfast.sessions import conversations, owners, rewind
 from holdfast.workflow import places, registry, statefile
 from holdfast.workflow.findings import aside
-from holdfast.workflow.wording import count, quoted, without_remedy
+from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -64,7 +64,8 @@ def of_format(project: Workspace, name: str, workflows: Iterable[Workflow]) -> I
         if name in formats.OURS:
             raise
         return  # another package's format that can't be used: it is reported where its files are read
-    yield from unsound(workflows, problem if form.deviations == "problem" else notice)
+    if not form.reports_all:
+        yield from unsound(workflows, problem if form.deviations == "problem" else notice)
     yield from form.findings(project)
 
 
@@ -108,11 +109,10 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
     if unlinking := access.unlinking(path):
         return problem(f"{path}: {trouble.reason}", unlinking)
     if closed := access.remedy(path):
-        return problem(f"{path}: {trouble.reason.split(statefile.KEPT_IS_USED)[0]}", closed, access.opener(path))
+        return problem(f"{path}: {trouble.fault}", closed, access.opener(path))
     brought = (project.root / record.TOP for name, record in RECORDS.items() if name not in formats.OURS)
     if path in brought and access.is_folder(path):  # the package is at fault, not the folder
-        said = f"{path}: {without_remedy(trouble.reason)}"
-        return problem(said, "upgrade the package that brings the format, or install it again")
+        return problem(f"{path}: {trouble.fault}", "upgrade the package that brings the format, or install it again")
     if path.suffix != ".json":  # only its format could repair it
         return problem(f"{path}: {trouble.reason}", putting_back(project, path) or aside(path))
     try:
@@ -123,10 +123,10 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
         broken = isinstance(error, BrokenError)
     if not broken:  # a file that can't be read needs a person
         return problem(
-            f"{path}: {trouble.reason.split(statefile.KEPT_IS_USED)[0]}",
+            f"{path}: {trouble.fault}",
             putting_back(project, path, replace=True) or aside(path),
         )
-    said = trouble.reason.removesuffix(statefile.FIX_PUTS_IT_BACK)
+    said = "; ".join(filter(None, (trouble.fault, trouble.fallback)))
     return problem(f"{path}: {said}", "holdfast doctor --fix", partial(_mend, project, path))
 
 
@@ -134,12 +134,14 @@ def putting_back(project: Workspace, path: Path, *, replace: bool = False) -> st
     """Return the command that puts the last whole content of a file back, if it was read; else nothing."""
     try:
         document.read(path, statefile.LIMIT_BYTES)
-        number = rewind.last_state_number(project, path)
+        last = rewind.last_state(project, path)
     except HoldfastError:
         return ""
-    if replace and number:
-        return rewind.putting_back(path, number)
-    return command_line("log", "restore", number, "--workflow", str(path)) if number else ""
+    if last is None:
+        return ""
+    if replace:
+        return rewind.putting_back(path, last[0])
+    return command_line("log", "restore", last[0], "--workflow", str(path))
 
 
 def _mend(project: Workspace, path: Path) -> str:

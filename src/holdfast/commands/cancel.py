@@ -22,7 +22,7 @@ def command(
 ) -> None:
     """Give up the current workflow, or WORKFLOW. Nothing is completed, and it isn't restored any more.
 
-    A wfs session is paused instead: its folder stays, and `holdfast wfs resume` continues it.
+    A wfs session is paused instead: its folder stays, and `holdfast claim` continues it.
 
     \b
     Example:
@@ -32,6 +32,6 @@ def command(
     after = verbs.cancel(project, workflow, reason)
     news = f"Cancelled {quoted(after.title)} at {after.progress_text}.{workflow_commands.kept(after)}"
     if after.paused:
-        resume = command_line(after.format, "resume", after.id)
+        resume = command_line("claim", after.id)
         news = f"Paused {quoted(after.title)} at {after.progress_text}. `{resume}` continues it."
     workflow_commands.tell(after, as_json, news)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from holdfast.commands import workflow_commands
 from holdfast.commands.verb import Json, verb
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import verbs
+from holdfast.workflow import registry, verbs
 from holdfast.workflow.wording import count, plural, quoted
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def command(
 
 def _news(before: Workflow, due: Phase | None, after: Workflow) -> str:
     if after.finished:
-        return f"{_end(before, after)}{workflow_commands.kept(after)}"
+        signal = registry.get(after.format).signal(after)
+        return "\n".join(filter(None, [f"{_end(before, after)}{workflow_commands.kept(after)}", signal]))
     if due is None:
         return ""
     if next((each.status for each in after.phases if each.id == due.id), "completed") == "active":

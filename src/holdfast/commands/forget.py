@@ -60,7 +60,7 @@ def command(
         raise click.UsageError("choose what to forget: --session, --workflow or --everything")
     erasure.insist_on_ledger(project)
     scope = _scope(project, session_id, wanted)
-    planned = erasure.plan(project, scope)
+    planned = erasure.forget(project, scope, dry=True)
     if planned.nothing:
         if not dry_run:  # an earlier run may have left text in the file beside the ledger
             _close(project, clean=erasure.scrub(project))
@@ -102,7 +102,7 @@ def _session(project: Workspace, beginning: str) -> Scope:
         return of_session(project, conversations.resolve(project, beginning))
     except HoldfastError:
         scope = Scope(sessions=(beginning,))
-        if len(beginning) < _ID_CHARS or erasure.plan(project, scope).nothing:
+        if len(beginning) < _ID_CHARS or erasure.forget(project, scope, dry=True).nothing:
             raise
         return scope
 

@@ -64,6 +64,7 @@ def _printing(name: str, function: Callable[..., Answer]) -> Callable[..., None]
         answer = call(*values, **options_)
         if answer.workflow is not None:
             workflow_commands.take(project, answer.workflow)
+        if answer.workflow is not None and not (as_json and answer.data is not None):
             workflow_commands.tell(answer.workflow, as_json, answer.text)
         elif as_json:
             options.print_json(answer.data if answer.data is not None else {"text": answer.text})

@@ -21,7 +21,7 @@ from holdfast.memory.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest
 from holdfast.sessions import archive, conversations, status_line
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import facts, outside_reading, registry, typed_names, wording
+from holdfast.workflow import facts, names, outside_reading, registry, values, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -60,7 +60,7 @@ def workflow_names(context: click.Context, param: click.Parameter, incomplete: s
             known += [each.workflow for each in archive.entries(project) if each.workflow.key not in here]
     except (HoldfastError, OSError):
         return []
-    named = [(typed_names.short(each, known), each) for each in known]
+    named = [(names.short(each, known), each) for each in known]
     return [
         CompletionItem(name, help=wording.one_line(each.title))
         for name, each in named
@@ -237,23 +237,10 @@ def as_context(assignments: Iterable[str], option: str = "--set") -> dict[str, A
     Raises:
         click.BadParameter: a pair without `=` or without a name.
     """
-    context: dict[str, Any] = {}
-    for assignment in assignments:
-        name, sign, value = assignment.partition("=")
-        if not sign or not name.strip():
-            raise click.BadParameter(f"{assignment!r} isn't K=V, such as ticket=42", param_hint=option)
-        context[name.strip()] = _read(value)
-    return context
-
-
-def _read(text: str) -> Any:
-    """Return a text parsed as JSON, or the text itself if it isn't strict JSON (Python alone would accept NaN)."""
     try:
-        value = json.loads(text)
-        json.dumps(value, allow_nan=False, indent=2)
-    except (ValueError, RecursionError):
-        return text
-    return value
+        return values.assigned(assignments)
+    except HoldfastError as error:
+        raise click.BadParameter(str(error), param_hint=option) from error
 
 
 def at_most_one(given: Mapping[str, bool]) -> None:

@@ -16,7 +16,7 @@ from holdfast.report.gather import EVENT_LIMIT, gather
 from holdfast.report.page import render
 from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import ownfolder
+from holdfast.workflow import holdfast_folder
 
 
 @verb("report")
@@ -61,11 +61,11 @@ def command(
 def _write(project: Workspace, output: Path | None, data: bytes) -> Path:
     """Write the page with mode 0600, and return its path."""
     if output is None:
-        place = ownfolder.report_place(project.root, project.ledger_file)
-        if os.path.lexists(place) and not ownfolder.wrote(place):
+        place = holdfast_folder.report_place(project.root, project.ledger_file)
+        if os.path.lexists(place) and not holdfast_folder.wrote(place):
             raise HoldfastError(f"{place} isn't a report of Holdfast; name another file, or move it away")
         if place.is_relative_to(project.root):
-            ownfolder.put(project.root, place, data)
+            holdfast_folder.put(project.root, place, data)
             return place
     else:
         place = output.absolute()

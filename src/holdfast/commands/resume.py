@@ -11,7 +11,7 @@ from holdfast.commands.verb import Json, Name, verb
 from holdfast.errors import command_line
 from holdfast.sessions import claims, conversations, messages, session_guidance
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import typed_names, views
+from holdfast.workflow import views
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def command(
     asking = options.conversation(project)
     session = conversations.completed(project, session_id) if session_id else asking
     claim = claims.claim(project, workflow_id, session, asked_by=asking, anyway=anyway)
-    made = session_guidance.compile(project, claim.session or "", claim.workflow).guidance
+    made = session_guidance.compile(project, claim.session or "", claim.workflow)[0]
     text = made.text
     if not project.ledger.problem:
         messages.note_printed(project, made.mark, claim.workflow.key)
@@ -69,7 +69,7 @@ def _news(project: Workspace, claim: Claim, wanted: str | None) -> str:
         had = f" Session {names[claim.before][:8]} no longer has it." if claim.before and claim.live else ""
         return f"{name} belongs to session {whose} now. It gets this text after each compaction.{had}"
     live = sorted(conversations.session_ids(project, conversations.live_others(project, "")).values())
-    typed = typed_names.shortest(project, claim.workflow)
+    typed = views.shortest(project, claim.workflow)
     give = [command_line("resume", typed, "--session", each[:8]) for each in live]
     named = f" To give it to a live session: {', or '.join(f'`{each}`' for each in give)}." if give else ""
     return f"No session owns {name} yet. The session that gets this text as its prompt will.{named}"

@@ -35,7 +35,7 @@ def _records() -> _Records:
     # A folder without a record is what a format left that is gone: git removes its modules, but no `__pycache__`.
     names = [name for name in os.listdir(__path__[0]) if "." not in name and not name.startswith("_")]  # noqa: PTH208 - quickest
     folders = [name for name in names if os.path.exists(f"{__path__[0]}/{name}/record.py")]  # noqa: PTH110 - likewise
-    found: list[Record] = [import_module(f"{__name__}.{name}.record") for name in folders]
+    found = [completed(vars(import_module(f"{__name__}.{name}.record"))) for name in folders]
     return _Records({each.NAME: each for each in sorted(found, key=lambda record: record.RANK)})
 
 
@@ -85,10 +85,9 @@ def describe(records: Mapping[str, Record], made: Mapping[str, Any]) -> None:
     WITH_AGENTS = tuple(name for name, record in RECORDS.items() if record.AGENTS)
 
 
-def trusting() -> dict[str, str]:
-    """Return the command that trusts a project's definition, without its name, by the kind of definition."""
-    own = {each.DEFINITIONS: f"holdfast {each.NAME} trust" for each in RECORDS.values() if each.DEFINITIONS}
-    return {DESCRIPTIONS: "holdfast formats trust", **own}
+def definition_kinds() -> tuple[str, ...]:
+    """Return the kinds of definitions, which are the names of their folders: formats without code, machines."""
+    return (DESCRIPTIONS, *(each.DEFINITIONS for each in RECORDS.values() if each.DEFINITIONS))
 
 
 def may_be_described(root: Path) -> bool:

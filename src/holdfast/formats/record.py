@@ -56,8 +56,7 @@ class Record(Protocol):
     SOURCES: tuple[str, ...]
     """People's own files that describe workflows.
 
-    The format's `detector` takes these over at events (`workflow.format.Detector`), and its `outlook` says what is in
-    them.
+    The format's `detector` takes these over at events and says what is in them (`workflow.format.Detector`).
     """
     SHARED: str
     """The path that a team may commit, or empty. If that isn't TOP, `workflow.statefile` has git ignore TOP with the
@@ -67,7 +66,7 @@ class Record(Protocol):
     DEFINITIONS: str
     """The kind of definition that its workflows follow, which is its folder's name in `.claude/`; empty without one.
 
-    `holdfast NAME trust` trusts a project's (`workflow.definitions`).
+    `holdfast formats trust` trusts a project's (`workflow.definitions`).
     """
     COMMANDS: str
     """The line of help for `holdfast NAME`, the `command` of `formats/NAME/commands`; empty without one."""
@@ -83,7 +82,7 @@ class Record(Protocol):
 
 
 REQUIRED = ("NAME", "ADAPTER", "TOP", "PRESENCE", "STATES")
-"""The constants that another package's record must have. It may lack the others, if it is older than them."""
+"""The constants that a record must have; each of the others has its usual value."""
 _USUAL: dict[str, object] = {
     "UNIT": "step",
     "IN_ORDER": True,
@@ -98,7 +97,8 @@ _KINDS = {kind: type(empty) for kind, empty in _EMPTY.items()}
 def completed(constants: Mapping[str, object]) -> Record:
     """Return a record of these constants. A missing one gets its usual value, or an empty one."""
     empty = {key: _EMPTY[kind] for key, kind in Record.__annotations__.items()}
-    return cast("Record", SimpleNamespace(**{**empty, **_USUAL, **constants}))
+    known = {key: value for key, value in constants.items() if key in empty}
+    return cast("Record", SimpleNamespace(**{**empty, **_USUAL, **known}))
 
 
 def misshapen(constants: Mapping[str, object]) -> Iterator[str]:

@@ -110,8 +110,7 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
     package = record.ADAPTER.rpartition(".")[0]
     for asked, module, names in (
         (True, record.ADAPTER, ("FORMAT",)),
-        (record.SOURCES, f"{package}.detector", ("save", "skipped", "waiting")),
-        (record.SOURCES, f"{package}.outlook", ("outlook", "looked_at")),
+        (record.SOURCES, f"{package}.detector", ("save", "skipped", "waiting", "report")),
         (record.COMMANDS, f"{package}.verbs", ("VERBS",)),
     ):
         try:

@@ -26,17 +26,9 @@ def tokens(characters: int) -> int:
 
 
 def note(project: OpenProject, conversation: str, event: str, characters: Mapping[str, int], *, agent: bool) -> None:
-    """Count what a written reply put into the context.
+    """Count what the reply to an event put into the context, for an agent or not. Raises LedgerError.
 
-    Args:
-        project: the project.
-        conversation: the conversation.
-        event: the event that was answered.
-        characters: the number of characters by `place/name` of the handler's file.
-        agent: whether it went to a subagent.
-
-    Raises:
-        LedgerError: the ledger can't be read or written.
+    `characters` has the number of characters by `place/name` of the handler's file.
     """
     table, now = project.ledger.table(Cost), clock.stamp()
     with project.ledger.transaction():
@@ -47,15 +39,12 @@ def note(project: OpenProject, conversation: str, event: str, characters: Mappin
 
 
 def totals(project: OpenProject, *, conversation: str = "", since: str = "") -> list[Cost]:
-    """Return the costs: the conversation that was active last first, and its largest cost first.
+    """Return the costs: the conversation that was active last first, and its largest cost first. Raises LedgerError.
 
     Args:
         project: the project.
         conversation: only conversations whose id begins with this; empty for all.
         since: only what grew at this UTC stamp or later, with all of its replies; empty for no limit.
-
-    Raises:
-        LedgerError: the ledger can't be read or written.
     """
     end = f"{conversation}\U0010ffff"
     where = "last_at >= ? AND conversation >= ? AND conversation < ?"

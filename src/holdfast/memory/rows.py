@@ -205,7 +205,7 @@ class Read(Row):
 
     Attributes:
         conversation: whose model.
-        path: the file's name (`sessions.file_contents.name`).
+        path: the file's name (`sessions.reads.name`).
         content: the SHA-256 of the content that it has seen whole; empty if it never has.
         how: `read`, `attached` (by the client) or `inlined` (in guidance).
         compaction: the number of compactions when it saw that; -1 in an earlier context.

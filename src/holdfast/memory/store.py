@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
 import time
 import uuid
 from contextlib import closing, contextmanager, suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from holdfast.errors import LedgerError
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 _CHECKPOINT_TIMEOUT_S = 5.0  # seconds to wait for readers until the write-ahead log can be emptied
 _PAUSE_S = 0.05  # seconds between two attempts at that
 _COPY_LIMIT_BYTES = 256 * 1024 * 1024  # bytes of a ledger that is copied to memory, which takes 0.3 s
-_VALUES_AT_ONCE = 500  # SQLite before 3.32 takes at most 999 in one statement
 
 PRUNED = 50  # rows that go at once: more than an event adds, and so few that none waits long for it
+ANY = "IN (SELECT value FROM json_each(?))"  # whether a column has one of many values (`any_of`)
 R = TypeVar("R", bound=Row)
 
 
@@ -102,42 +103,6 @@ class Ledger:
         """Execute a statement and return the first row, None if there is none. Raises LedgerError."""
         return next(iter(self.rows(sql, *values)), None)
 
-    def by_value(self, column: str, values: Iterable[str], sql: str, *others: object) -> dict[str, dict[str, Any]]:
-        """Execute a query that has at most one row for each of many values; each query takes 0.05 ms.
-
-        Args:
-            column: the column of the values, which the rows have too.
-            values: the values.
-            sql: the query, with `(*)` where the values belong, and `?1`, `?2` … for the others.
-            others: its other values.
-
-        Returns:
-            The rows by their values, without those that have none.
-
-        Raises:
-            LedgerError: the ledger can't be read.
-        """
-        names, found = {_storable(each): each for each in values}, dict[str, dict[str, Any]]()
-        stored = list(names)
-        for begin in range(0, len(stored), _VALUES_AT_ONCE):
-            part = stored[begin : begin + _VALUES_AT_ONCE]
-            marks = ", ".join(f"?{number}" for number in range(len(others) + 1, len(others) + len(part) + 1))
-            for row in self.rows(sql.replace("(*)", f"({marks})"), *others, *part):
-                found[names[row[column]]] = row
-        return found
-
-    def tables(self) -> dict[str, tuple[str, ...]]:
-        """Return the names of each table's columns, by table. Raises LedgerError."""
-        names = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        return {
-            str(row["name"]): tuple(column["name"] for column in self.rows(f"PRAGMA table_info({row['name']})"))
-            for row in names
-        }
-
-    def overwrite(self) -> None:
-        """Overwrite everything that is deleted from now on with zeros. Raises LedgerError."""
-        self.rows("PRAGMA secure_delete = ON")
-
     def scrub(self) -> bool:
         """Rewrite the file without what was deleted from it, and empty its write-ahead log.
 
@@ -200,7 +165,7 @@ class Ledger:
                 raise LedgerError(f"{self.file or 'the ledger in memory'}: {error}") from error
 
     def _attempt(self, sql: str, values: tuple[object, ...]) -> tuple[list[dict[str, Any]], int]:
-        with closing(self._connection.execute(sql, tuple(map(_storable, values)))) as cursor:
+        with closing(self._connection.execute(sql, tuple(map(storable, values)))) as cursor:
             return cursor.fetchall(), cursor.rowcount
 
     def _mended(self, error: sqlite3.Error) -> bool:
@@ -260,12 +225,10 @@ class Table(Generic[R]):
         """Return the first row of `where`, or None."""
         return next(iter(self.where(sql, *values, order=order, limit=1, **equal)), None)
 
-    def by(self, column: str, wanted: Iterable[str], **equal: object) -> dict[str, R]:
-        """Return the rows that have one of many values in a column, by that value."""
-        condition, values = self._condition("", (), equal)
-        text = f"SELECT {self._columns} FROM {self._row.TABLE} WHERE {_numbered(condition)} AND {column} IN (*)"
-        found = self._ledger.by_value(column, wanted, text, *values)
-        return {name: self._row(**self._typed(each)) for name, each in found.items()}
+    def by(self, column: str, wanted: Iterable[str], **equal: Any) -> dict[str, R]:
+        """Return the rows that have one of many values in a column, by that value; at most one has each."""
+        names = {storable(each): each for each in wanted}
+        return {names[getattr(row, column)]: row for row in self.where(f"{column} {ANY}", any_of(names), **equal)}
 
     def count(self, sql: str = "", *values: object, **equal: object) -> int:
         """Return how many rows there are that `where` would return."""
@@ -282,10 +245,16 @@ class Table(Generic[R]):
         """Insert a row unless there is one with its key; return whether it was inserted."""
         return self._ledger.run(f"{self._insert} DO NOTHING", *self._values(row)) == 1
 
+    def amend(self, place: R, **values: object) -> R:
+        """Set columns of the row with this one's key, which is added if it is new; return it as it was before."""
+        with self._ledger.transaction():
+            before = self.one(**key(place)) or place
+            self.put(replace(before, **values))
+        return before
+
     def change(self, row: R, **values: object) -> bool:
         """Change columns of a row if they are still as in `row`; of several processes that try, one gets True."""
-        same = {name: getattr(row, name) for name in (*row.KEY, *values)}
-        return self.update(values, **same) == 1
+        return self.update(values, **key(row), **{name: getattr(row, name) for name in values}) == 1
 
     def update(self, values: dict[str, Any], sql: str = "", *given: object, **equal: object) -> int:
         """Set columns in all rows that a condition selects (`where`); return how many there were."""
@@ -329,13 +298,17 @@ class Table(Generic[R]):
         return " AND ".join(terms) or "1", [*values, *equal.values()]
 
 
-def _numbered(condition: str) -> str:
-    """Return a condition with `?1`, `?2` … in place of each `?`, as `Ledger.by_value` needs it."""
-    first, *rest = condition.split("?")
-    return first + "".join(f"?{number}{part}" for number, part in enumerate(rest, 1))
+def key(row: Row) -> dict[str, Any]:
+    """Return the columns that make up a row's key, with their values."""
+    return {name: getattr(row, name) for name in row.KEY}
 
 
-def _storable(value: object) -> object:
+def any_of(values: Iterable[object]) -> str:
+    """Return many values as the one that `ANY` takes: a statement takes only so many."""
+    return json.dumps([storable(each) for each in values])
+
+
+def storable(value: Any) -> Any:
     """Return a value for SQLite. File names that aren't UTF-8, which Linux allows, get escapes."""
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "backslashreplace").decode("utf-8")

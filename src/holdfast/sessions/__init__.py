@@ -14,7 +14,7 @@ read or written.
   `record_stop`, `end_agents`, `note_script_run`.
 - Agents that are launched again: `relaunch`, `roster`, `record_prompt`, `start_epoch`, `carry_runs`.
 - Phases that agents move: `launch_agent`, `finish_agent`, `settle_agents`, `abandon_calls`, `report`, `report_unmoved`.
-- What formats ask for around agents: `note_runs`, `held_launch`, `lock_file`, `unlock_files`.
+- What formats ask for around agents: `held_launch`, `lock_file`, `unlock_files`.
 - To-do lists: `correct_todos`, `note_task`.
 - `take_evidence`: what the transcript shows of a workflow, such as commits and test results.
 - `record` keeps an event for replay. `show_status` writes what the client's status line shows.
@@ -35,8 +35,9 @@ from __future__ import annotations
 
 from holdfast.sessions.abilities import held_launch as held_launch
 from holdfast.sessions.abilities import lock_file as lock_file
-from holdfast.sessions.abilities import note_runs as note_runs
+from holdfast.sessions.abilities import take_evidence as take_evidence
 from holdfast.sessions.abilities import unlock_files as unlock_files
+from holdfast.sessions.agent_events import compacts_agent as compacts_agent
 from holdfast.sessions.agent_events import end_agents as end_agents
 from holdfast.sessions.agent_events import note_agent as note_agent
 from holdfast.sessions.agent_events import note_failure as note_failure
@@ -49,18 +50,22 @@ from holdfast.sessions.agent_events import start_epoch as start_epoch
 from holdfast.sessions.agent_relaunch import Relaunch as Relaunch
 from holdfast.sessions.agent_roster import roster as roster
 from holdfast.sessions.compactions import Lost as Lost
+from holdfast.sessions.compactions import keep_summary as keep_summary
 from holdfast.sessions.compactions import lost as lost
 from holdfast.sessions.conversations import crashed as crashed
 from holdfast.sessions.conversations import join as join
 from holdfast.sessions.conversations import leave as leave
 from holdfast.sessions.conversations import record_prompt as record_prompt
 from holdfast.sessions.conversations import touch as touch
-from holdfast.sessions.evidence import take_evidence as take_evidence
 from holdfast.sessions.messages import pending_handovers as pending_handovers
 from holdfast.sessions.messages import untrusted_ledger as untrusted_ledger
 from holdfast.sessions.offers import announce_unfinished as announce_unfinished
 from holdfast.sessions.offers import received as received
 from holdfast.sessions.offers import renewed as renewed
+from holdfast.sessions.offers import restore_for_command as restore_for_command
+from holdfast.sessions.phase_report import Corrected as Corrected
+from holdfast.sessions.phase_report import correct_todos as correct_todos
+from holdfast.sessions.phase_report import note_task as note_task
 from holdfast.sessions.phase_report import report as report
 from holdfast.sessions.phase_report import report_unmoved as report_unmoved
 from holdfast.sessions.progress import Moved as Moved
@@ -76,17 +81,11 @@ from holdfast.sessions.recordings import record as record
 from holdfast.sessions.required import RequiredFile as RequiredFile
 from holdfast.sessions.required import reading_that_holds as reading_that_holds
 from holdfast.sessions.required import unread as unread
+from holdfast.sessions.restoration import report_losses as report_losses
 from holdfast.sessions.restoration import restore as restore
 from holdfast.sessions.restoration import restore_agent as restore_agent
 from holdfast.sessions.saving import save as save
 from holdfast.sessions.scripts import carry_runs as carry_runs
 from holdfast.sessions.scripts import note_script_run as note_script_run
-from holdfast.sessions.slash_commands import restore_for_command as restore_for_command
 from holdfast.sessions.status_line import show_status as show_status
-from holdfast.sessions.summaries import compacts_agent as compacts_agent
-from holdfast.sessions.summaries import keep_summary as keep_summary
-from holdfast.sessions.summaries import report_losses as report_losses
-from holdfast.sessions.todo_lists import Corrected as Corrected
-from holdfast.sessions.todo_lists import correct_todos as correct_todos
-from holdfast.sessions.todo_lists import note_task as note_task
 from holdfast.workflow.wording import Message as Message

@@ -1,37 +1,57 @@
-"""What formats can do around agents beyond moving phases: keep results of commands, hold launches, lock files.
+"""What formats can do at events beyond moving phases: take evidence of work, hold launches, lock files.
 
 Each function takes an event and its context.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast import clock
+from holdfast.clients.client import Work
 from holdfast.errors import HoldfastError
-from holdfast.formats import RECORDS
-from holdfast.sessions import agents, conversations, progress
+from holdfast.sessions import agents, messages, progress
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry
+from holdfast.workflow import registry, wording
+from holdfast.workflow.wording import Message
 
 if TYPE_CHECKING:
     from holdfast.sessions.hook import Call, Context, Event
     from holdfast.workflow.format import Format
     from holdfast.workflow.model import Workflow
 
+_EVIDENCE = "evidence"  # topic: a sentence; its digest follows
 
-def note_runs(event: Event, context: Context) -> None:
-    """Read from the transcript what the main conversation ran, for formats that keep the results."""
-    workflow, adapter = (None, None) if event.in_subagent else _own(event, context, "credits_work")
-    if workflow is None or adapter is None or workflow.finished:
-        return
-    runs = context.project.transcripts.runs(event.transcript_path, adapter.RUNS)
-    try:
-        if runs:
-            adapter.ran(Workspace.of(context.project), workflow, runs)
-    except HoldfastError as error:  # the next event finds the same runs
-        context.log(f"what the session ran was not noted: {error}", level="warning")
+
+def take_evidence(event: Event, context: Context) -> list[Message]:
+    """Record what the session's transcript shows of its workflows: commits, test results, edited files.
+
+    Only formats that take evidence look at it, and nothing is read for others. A subagent's work is none of it. Return
+    what the model was not told yet; it waits for an event whose messages are delivered.
+    """
+    if event.in_subagent:
+        return []
+    project, conversation = Workspace.at(event, context)
+    found = registry.taking_evidence(project, conversation)
+    if not found:
+        return []
+    work = [*project.transcripts.work(event.transcript_path or ""), *_now(event)]
+    told: list[Message] = []
+    for workflow in found:
+        try:
+            sentences = registry.get(workflow.format).record_evidence(project, workflow, work)
+        except HoldfastError as error:
+            context.log(f"{workflow.place}: its evidence wasn't taken: {error}", level="warning")
+            continue
+        for each in sentences:
+            topic = f"{_EVIDENCE} {hashlib.sha256(each.encode('utf-8', 'replace')).hexdigest()[:12]}"
+            if not messages.was_told(project, conversation, topic, workflow.key):
+                message = Message(f"Holdfast: {wording.clean(each)}")
+                told.append(messages.once(project, conversation, topic, [workflow.key], message))
+    return told
 
 
 def held_launch(event: Call, context: Context) -> str:
@@ -66,17 +86,27 @@ def unlock_files(event: Event, context: Context) -> None:
         adapter.unlock(Workspace.of(context.project), workflow, event.agent_id)
 
 
+def _now(event: Event) -> list[Work]:
+    """Return the command that an event itself is about: the client writes it into the transcript only afterwards."""
+    command = getattr(event, "tool_input", {}).get("command")
+    if not isinstance(command, str):
+        return []
+    if error := getattr(event, "error", ""):
+        return [Work(clock.stamp(), command=command, output=error, failed=True)]
+    said = getattr(event, "tool_response", None)
+    parts = [said.get(name) for name in ("stdout", "stderr")] if isinstance(said, dict) else [said]
+    output = "\n".join(each for each in parts if isinstance(each, str))
+    return [Work(clock.stamp(), command=command, output=output)]
+
+
 def _own(event: Event, context: Context, ability: str) -> tuple[Workflow, Format] | tuple[None, None]:
     """Return the workflow whose units the session's agents work on, and its adapter, if that has an ability.
 
     Where no format with files here has it, no workflow is read.
     """
-    project = context.project
-    places = {place for record in RECORDS.values() if record.AGENTS for place in record.PRESENCE}
-    if not any((project.root / each).exists() for each in places):
+    project, conversation = Workspace.at(event, context)
+    if not registry.any_with(project, ability):
         return None, None
-    if not registry.any_with(Workspace.of(project), ability):
-        return None, None
-    workflow = progress.session_workflow(project, conversations.of(project, event.session_id))
+    workflow = progress.session_workflow(project, conversation)
     adapter = registry.get(workflow.format) if workflow else None
     return (workflow, adapter) if workflow and adapter and getattr(adapter, ability) else (None, None)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from holdfast.clients.client import AgentResult, TaskNotification
-    from holdfast.project import OpenProject
     from holdfast.sessions.agents import State
     from holdfast.sessions.hook import Call, Context, Event, Returned
     from holdfast.workflow.model import Phase, Workflow
@@ -37,10 +36,9 @@ def start_agent(event: Event, context: Context) -> list[Message]:
 
     Return its task and the reminders of the workflow that it works for, once per agent.
     """
-    project, run = context.project, event.agent_id
+    run, (project, conversation) = event.agent_id, Workspace.at(event, context)
     if not run or not event.agent_type:
         return []
-    conversation = conversations.of(project, event.session_id)
     agent = agents.record_report(project, conversation, run, "running", agent_type=event.agent_type)
     conversation = agent.conversation
     if agent.call and agent.since != agent.launched_at and not agent.judged:
@@ -50,20 +48,28 @@ def start_agent(event: Event, context: Context) -> list[Message]:
     workflow, phase = _worked_for(project, conversation, run)
     if workflow is None:
         return []
-    brief = registry.get(workflow.format).brief(Workspace.of(project), workflow, phase) if phase else None
+    brief = registry.get(workflow.format).brief(project, workflow, phase) if phase else None
     text = briefs.reminders(workflow, phase, root=context.root, brief=brief)
     return [Message(text, on_delivered=lambda: agents.change(project, agent, reminded=True))] if text else []
+
+
+def compacts_agent(event: Event, context: Context) -> bool:
+    """Return whether it is a subagent that is compacted, not the main conversation, also where no client says so.
+
+    A subagent shares its parent's session, whose workflow is neither saved nor restored then.
+
+    `event` is a `PreCompact`, a `PostCompact`, or a `SessionStart` with the source `compact`.
+    """
+    return event.in_subagent or agents.compacts_itself(
+        context.project, conversations.of(context.project, event.session_id), context.environ
+    )
 
 
 def note_agent(event: Event, context: Context, state: State, words: str, *, transcript: str = "") -> None:
     """Note how an agent ended, as an event reports that names it; whether it succeeded is judged later.
 
-    Args:
-        event: the event.
-        context: its context.
-        state: `stopped` or `failed`.
-        words: its last message, or the error.
-        transcript: the path of its own transcript; empty if unknown.
+    `state` is `stopped` or `failed`, `words` its last message, or the error. `transcript` is the path of its own, empty
+    if unknown.
     """
     if event.agent_id:
         script = context.project.client.agent_runs().run_of(transcript)
@@ -102,8 +108,9 @@ def note_result(event: Returned, context: Context, result: AgentResult) -> None:
     project, call = context.project, agents.call_id(event.tool_use_id, event.tool_input)
     conversation = conversations.of(project, event.session_id)
     agent_results.record_return(project, conversation, call, result)
-    if event.tool_input.get("name"):
-        agent_relaunch.note_teammate(event, project, conversation, call)
+    response, agent = event.tool_response, agents.of_call(project, conversation, call)
+    if agent and isinstance(response, dict) and response.get("status") == "teammate_spawned":
+        agents.change(project, agent, kind="teammate", name=str(response.get("name") or event.tool_input.get("name")))
 
 
 def note_failure(event: Call, context: Context, error: str) -> None:
@@ -127,7 +134,7 @@ def record_stop(event: Event, context: Context, listed: Collection[str] | None) 
 
     These are the ids of the background tasks that the client lists; None if the client doesn't list them.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     conversations.record_stop(project, conversation)
     # An agent that is no longer listed may have reported its end when the ledger could not be written.
     waiting = agents.waiting(project, conversation)
@@ -145,7 +152,7 @@ def start_epoch(event: Event, context: Context) -> None:
     session keeps what the one before it has at work, but no earlier result answers anything: the person starts over.
     """
     if conversations.start_epoch(event, context):
-        project, conversation = context.project, conversations.of(context.project, event.session_id)
+        project, conversation = Workspace.at(event, context)
         agents.join_duplicates(project, conversation)
         project.ledger.table(Agent).update({"prompt_id": agents.CLEARED}, conversation=conversation)
 
@@ -155,17 +162,18 @@ def end_agents(event: Event, context: Context) -> None:
 
     To be called at the `SessionStart` that resumes the session, before `join` notes the new process.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     if conversations.process_gone(project, conversation):
-        if agent_relaunch.broke_off(project, conversation):
-            agent_relaunch.free_calls(project, conversation)
+        if agent_relaunch.broke_off(project, conversation):  # its results answer its calls under any later prompt
+            prompt = conversations.current_request(project, conversation).prompt
+            project.ledger.table(Agent).update({"prompt_id": agents.ANY}, conversation=conversation, prompt_id=prompt)
         agent_results.catch_up(project, conversation, event.transcript_path)
         agents.mark_missing(project, conversation, ())
 
 
-def _worked_for(project: OpenProject, conversation: str, run: str) -> tuple[Workflow | None, Phase | None]:
+def _worked_for(project: Workspace, conversation: str, run: str) -> tuple[Workflow | None, Phase | None]:
     """Return the workflow an agent was launched for, with its phase; else the only one its session owns, if any."""
-    found = [each for each in registry.candidates(Workspace.of(project), conversation).workflows if each.resumable]
+    found = [each for each in registry.candidates(project, conversation).workflows if each.resumable]
     calls = agents.candidates(project, conversation, run)
     phases = {each.phase for each in calls}
     for workflow in found:

@@ -17,7 +17,7 @@ from holdfast.files import status_file
 from holdfast.memory import log
 from holdfast.memory.rows import Agent
 from holdfast.sessions import agents, conversations
-from holdfast.workflow import ownfolder
+from holdfast.workflow import holdfast_folder
 from holdfast.workflow.wording import Message, clean, fenced, one_line, units
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
     from holdfast.sessions.conversations import Request
-    from holdfast.sessions.hook import Call, Context, Returned
+    from holdfast.sessions.hook import Call, Context
 
 RESULT_LIMIT_CHARS = 9_500  # of a refusal, as for any text that the client takes
 _LOOKED_AT = 200  # earlier identical calls
@@ -56,7 +56,7 @@ def judge_agent(event: Call, context: Context) -> Relaunch:
     project = context.project
     conversation = conversations.of(project, event.session_id)
     asking, process = conversations.current_request(project, conversation), conversations.client_process(context)
-    mark, name = fingerprint(event), _name(event)
+    mark, name = fingerprint(event), str(event.tool_input.get("name") or "")
     earlier = _earlier(context, mark, asking, conversation, process)
     call = agents.record_call(
         project,
@@ -77,13 +77,6 @@ def judge_agent(event: Call, context: Context) -> Relaunch:
     agents.change(project, call, verdict="refused", source=held.source)
     record_reuse(project, conversation, held.messages[0].text)
     return held
-
-
-def note_teammate(event: Returned, project: OpenProject, conversation: str, call: str) -> None:
-    """Note that a call made a teammate, who stays after each turn."""
-    response, agent = event.tool_response, agents.of_call(project, conversation, call)
-    if agent and isinstance(response, dict) and response.get("status") == "teammate_spawned":
-        agents.change(project, agent, kind="teammate", name=str(response.get("name") or _name(event)))
 
 
 def teammates(project: OpenProject, conversation: str, process: int | None) -> list[Agent]:
@@ -122,13 +115,7 @@ def broke_off(project: OpenProject, conversation: str) -> bool:
         return False
     found = agents.launched(project, conversation)
     unended = any(each.status == "running" or each.state == "missing" for each in found)
-    return unended or not conversations.is_idle(project, conversation)
-
-
-def free_calls(project: OpenProject, conversation: str) -> None:
-    """Let the results of the work that a conversation was cut off at answer its calls under any later prompt."""
-    prompt = conversations.current_request(project, conversation).prompt
-    project.ledger.table(Agent).update({"prompt_id": agents.ANY}, conversation=conversation, prompt_id=prompt)
+    return unended or not conversations.get(project, conversation).idle
 
 
 def is_alive(project: OpenProject, agent: Agent, conversation: str, process: int | None) -> bool:
@@ -150,7 +137,7 @@ def _earlier(context: Context, mark: str, asking: Request, conversation: str, pr
     def counts(agent: Agent) -> bool:
         if is_alive(project, agent, conversation, process):
             return True
-        if own and own.forked_from == agent.conversation and "" < agent.ended_at <= own.first_seen:
+        if own.forked_from == agent.conversation and "" < agent.ended_at <= own.first_seen:
             return True
         return conversations.is_gone(project, agent.conversation, agent.process)
 
@@ -205,21 +192,19 @@ def _holds(context: Context, event: Call, call: Agent, agent: Agent, *, cut_off:
     project, ended = context.project, agent.ended_at
     both = {agent.conversation, call.conversation}
     if not agent.unused:
-        if not cut_off and any(_has_ended_since(project, each, ended) for each in both):
+        later = (
+            "changed_at > ? AND launched_at > ? AND kind <> 'script' AND state IN ('stopped', 'completed', 'failed')"
+        )
+        table = project.ledger.table(Agent)
+        if not cut_off and any(table.one(later, ended, ended, conversation=each) for each in both):
             return False
         if _is_repeated(project, call, agent):
             return False
     moment = clock.parse(ended)
     if moment is None or project.head_changed_at > moment.timestamp():
         return False
-    paths = {event.transcript_path, *(conversations.transcript(project, each) for each in both)}
+    paths = {event.transcript_path, *(conversations.get(project, each).transcript for each in both)}
     return not any(project.transcripts.edited_since(each, ended) for each in paths)
-
-
-def _has_ended_since(project: OpenProject, conversation: str, since: str) -> bool:
-    """Return whether an agent started after a UTC stamp and has ended; agents of scripts count."""
-    later = "changed_at > ? AND launched_at > ? AND state IN ('stopped', 'completed', 'failed') AND kind <> 'script'"
-    return project.ledger.table(Agent).one(later, since, since, conversation=conversation) is not None
 
 
 def _is_repeated(project: OpenProject, call: Agent, agent: Agent) -> bool:
@@ -241,7 +226,7 @@ def _is_repeated(project: OpenProject, call: Agent, agent: Agent) -> bool:
 def _interrupted(context: Context, event: Call, agent: Agent) -> str:
     """Return the id by which an interrupted agent can go on in this session; empty if it can't."""
     project = context.project
-    source = conversations.transcript(project, agent.conversation)
+    source = conversations.get(project, agent.conversation).transcript
     prompt = event.tool_input.get("prompt")
     runs = [agent.run] if agent.run and not agent.run.startswith("call:") else []
     lost = agents.unclaimed(project, agent.conversation)
@@ -259,9 +244,9 @@ def _result(context: Context, agent: Agent, who: str) -> str:
     whole = fenced(f"{lead} Its result:", agent.result.split("\n")) if units(agent.result) <= RESULT_LIMIT_CHARS else ""
     if whole and units(whole) <= RESULT_LIMIT_CHARS:
         return whole
-    path = ownfolder.result_place(context.root, agent.run)
+    path = holdfast_folder.result_place(context.root, agent.run)
     try:
-        ownfolder.put(context.root, path, ownfolder.result(agent.run, agent.conversation, agent.result))
+        holdfast_folder.put(context.root, path, holdfast_folder.result(agent.run, agent.conversation, agent.result))
         rest = f"Its result is in {clean(str(path))}; read it."
     except (StateError, OSError):
         rest = f"Its result is in {clean(agent.output or agent.transcript)}."
@@ -280,8 +265,3 @@ def _teammate(context: Context, event: Call, call: Agent) -> Relaunch | None:
     )
     line = f"the teammate {who} not started: already running."
     return Relaunch(why, messages=tell_user(context, event, line), source=same[0].id)
-
-
-def _name(event: Call) -> str:
-    name = event.tool_input.get("name")
-    return name if isinstance(name, str) else ""

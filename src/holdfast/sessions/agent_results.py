@@ -68,13 +68,9 @@ def catch_up(project: OpenProject, conversation: str, transcript: str, *, most: 
     waiting = agents.waiting(project, conversation)
     read = project.transcripts
     for notice, noted_at in read.notices(transcript, most=most or read.TAIL_BYTES) if waiting else ():
+        moment = clock.parse(noted_at)
         for each in waiting:
             of_it = notice.task_id == each.run if notice.task_id else notice.tool_use_id == each.call
-            if of_it and _follows(noted_at, each.since):
+            begun = clock.parse(each.since)
+            if of_it and (moment is None or begun is None or moment >= begun):  # else it is of an earlier run
                 record_notice(project, conversation, notice, each.run, each.call)
-
-
-def _follows(noted_at: object, since: str) -> bool:
-    """Return whether a notice is of the present run: a resumed agent brings another notice."""
-    moment, begun = clock.parse(noted_at) if isinstance(noted_at, str) else None, clock.parse(since)
-    return moment is None or begun is None or moment >= begun

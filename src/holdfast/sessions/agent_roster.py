@@ -13,13 +13,12 @@ from holdfast import clock
 from holdfast.memory.rows import Agent
 from holdfast.sessions import agent_relaunch, agents, conversations, required, scripts, session_guidance
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry, wording
+from holdfast.workflow import wording
 from holdfast.workflow.wording import Message, one_line, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
     from holdfast.sessions.scripts import ScriptRun
 
@@ -38,12 +37,12 @@ def roster(event: Event, context: Context) -> list[Message]:
     """
     if context.config.agents == "off" or context.project.ledger.problem:
         return []
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     mates = agent_relaunch.teammates(project, conversation, conversations.client_process(context))
     finished = _finished(context, conversation) if _is_compaction(event) else []
     messages = [Message(wording.fenced(_USED, finished))] if finished else []
     lines = [*_scripts(event, context, conversation), *map(_teammate, mates)]
-    lines += _agents(event, context, conversation, {each.id for each in mates})
+    lines += _agents(event, context, {each.id for each in mates})
     if not lines:
         return messages
     shown = list[str]()
@@ -65,7 +64,7 @@ def _finished(context: Context, conversation: str) -> list[str]:
     project, days = context.project, context.config.freshness_days
     runs = scripts.list_runs(project, conversations.client_process(context), days=days)
     found = [
-        (run.row.used_at, f"{_script(run)} has finished, {run.counted}; {_results(run)}")
+        (run.row.used_at, f"{_script(run)[0]} has finished, {run.counted}; {_script(run)[1]}")
         for run in runs
         if run.row.conversation == conversation
         and run.row.used_at
@@ -79,7 +78,8 @@ def _finished(context: Context, conversation: str) -> list[str]:
     )
     for agent in newest:
         place = f"transcript: {wording.clean(agent.transcript or agent.output)}"
-        found.append((agent.changed_at, f"{_who(agent)} has finished{_task(agent)}; {place}"))
+        who = f"{one_line(agent.agent_type, 60)} ({one_line(agent.run, 60)})"
+        found.append((agent.changed_at, f"{who} has finished{session_guidance.task(agent)}; {place}"))
     return [line for _, line in sorted(found, reverse=True)[:_FINISHED]]
 
 
@@ -110,7 +110,7 @@ def unused(context: Context, conversation: str, transcript: str) -> list[ScriptR
 def _scripts(event: Event, context: Context, conversation: str) -> Iterator[str]:
     for run in unused(context, conversation, event.transcript_path):
         scripts.carry(run, event.transcript_path, run.row.run)
-        who, results = _script(run), _results(run)
+        who, results = _script(run)
         if run.status == "running":
             yield f"{who} (task {run.row.task}) is running, {run.counted}; don't start it again"
         elif not run.is_known:
@@ -123,17 +123,10 @@ def _scripts(event: Event, context: Context, conversation: str) -> Iterator[str]
             yield f"{who} {how}, {run.counted}. Resume: {wording.clean(call)}; {results}"
 
 
-def _has_workflow(project: OpenProject, conversation: str) -> bool:
-    owned = registry.owned(Workspace.of(project), conversation)
-    return required.own_workflow(project, conversation, owned) is not None
-
-
-def _script(run: ScriptRun) -> str:
-    return f"script {quoted(run.row.name or 'without a name', 60)}, run {run.row.run}"
-
-
-def _results(run: ScriptRun) -> str:
-    return f"results: {wording.clean(run.row.transcript)}/journal.jsonl"
+def _script(run: ScriptRun) -> tuple[str, str]:
+    """Return what names a run of a script, and what says where its results are."""
+    name = f"script {quoted(run.row.name or 'without a name', 60)}, run {run.row.run}"
+    return name, f"results: {wording.clean(run.row.transcript)}/journal.jsonl"
 
 
 def _teammate(mate: Agent) -> str:
@@ -141,14 +134,14 @@ def _teammate(mate: Agent) -> str:
     return f"teammate {one_line(mate.name, 60)} ({mate.run}) is there; use SendMessage, don't start it again{last}"
 
 
-def _agents(event: Event, context: Context, conversation: str, mates: set[str]) -> Iterator[str]:
+def _agents(event: Event, context: Context, mates: set[str]) -> Iterator[str]:
     """Name the agents of sessions that are over, and this session's own where no workflow's guidance names them."""
-    project = context.project
+    project, conversation = Workspace.at(event, context)
     own = [each for each in agents.waiting(project, conversation) if each.id not in mates]
     if _is_compaction(event):  # the client itself names those that run
         own = [each for each in own if each.unused]
     cleared = getattr(event, "source", "") == "clear"  # no guidance is given then
-    if own and (cleared or not _has_workflow(project, conversation)):
+    if own and (cleared or required.own_workflow(project, conversation) is None):
         yield from session_guidance.agent_lines(own)
     since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))
     over = conversations.over_since(project, conversation, since, _AGENTS)
@@ -158,14 +151,7 @@ def _agents(event: Event, context: Context, conversation: str, mates: set[str]) 
         if agent.status == "finished":
             yield from session_guidance.agent_lines([agent])
         else:
-            source = conversations.transcript(project, agent.conversation)
+            source = conversations.get(project, agent.conversation).transcript
             if project.client.agent_runs().carry_agent(source, agent.run, event.transcript_path):
-                yield f"{_who(agent)} was interrupted{_task(agent)}; SendMessage to its id continues it"
-
-
-def _who(agent: Agent) -> str:
-    return f"{one_line(agent.agent_type, 60)} ({one_line(agent.run, 60)})"
-
-
-def _task(agent: Agent) -> str:
-    return f" (launched for {quoted(agent.description)})" if agent.description.strip() else ""
+                who = f"{one_line(agent.agent_type, 60)} ({one_line(agent.run, 60)})"
+                yield f"{who} was interrupted{session_guidance.task(agent)}; SendMessage to its id continues it"

@@ -197,18 +197,10 @@ def record_report(
     used: bool = False,
     **about: Any,
 ) -> Agent:
-    """Store what a run reported (`report`), and return its agent.
+    """Store what a run reported (`report`) at an event of a conversation, and return its agent.
 
-    Args:
-        project: the project.
-        conversation: the conversation whose event it was. An agent of one that is over belongs to it from now on.
-        run: the run.
-        state: the state that the signal reports.
-        result: its last message, or the error. Of a longer one the beginning is kept, which says so.
-        agent_type: the kind of agent; empty if the signal doesn't say.
-        transcript: the path of the run's own transcript; empty if unknown.
-        used: whether the main conversation has this result, from the call's return or from a notification.
-        about: further fields of `Agent` that the signal tells.
+    An agent of a conversation that is over belongs to this one from now on. Of a long result the beginning is kept,
+    which says so. `about` are further fields of `Agent` that the signal tells.
     """
     masked = _masked_result(project, result)
     with project.ledger.transaction():
@@ -328,38 +320,61 @@ def attribute(project: OpenProject, conversation: str, run: str, transcript: str
     session's `transcript`.
     """
     found = candidates(project, conversation, run)
-    if len(found) == 1 and (found[0].named or len(_rivals(project, conversation, found[0].agent_type)) == 1):
+    rivals = [each for each in in_foreground(project, conversation) if found and each.agent_type == found[0].agent_type]
+    if len(found) == 1 and (found[0].named or len(rivals) == 1):
         return found[0]
     prompt = project.transcripts.agent_prompt(transcript, run) if found else ""
     same = [each for each in found if prompt and each.prompt == beginning(project, prompt)]
     return same[0] if len({(each.workflow, each.phase) for each in same}) == 1 else None
 
 
-def _rivals(project: OpenProject, conversation: str, agent_type: str) -> list[Agent]:
-    """Return the running agents of a type that are known by no call, and that an unanswered call may have started."""
+def in_foreground(project: OpenProject, conversation: str) -> list[Agent]:
+    """Return the running agents that are known by no call, and that an unanswered call may have started."""
     calls = unanswered(project, conversation)
-    runs = [each for each in unclaimed(project, conversation) if each.agent_type == agent_type]
-    return [run for run in runs if run.status == "running" and any(may_have_started(each, run) for each in calls)]
+    runs = [each for each in unclaimed(project, conversation) if each.status == "running"] if calls else []
+    return [run for run in runs if any(may_have_started(each, run) for each in calls)]
 
 
-def in_flight(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
-    """Return the agents of all conversations of this worktree that run for a workflow, in order of launch.
+def compacts_itself(project: OpenProject, conversation: str, environ: Mapping[str, str]) -> bool:
+    """Return whether an unmarked compaction event is a subagent's own.
+
+    Never where the client marks such events. Else it is an agent's while the main thread waits for a foreground agent,
+    or rests after a Stop with an agent still running. While the main thread works beside a background agent nothing
+    tells the two apart; then it counts as the main one.
+    """
+    if project.client.marks_agents(environ):
+        return False
+    idle = conversations.get(project, conversation).idle
+    return bool(in_foreground(project, conversation) or (idle and _in_background(project, conversation)))
+
+
+def compacted_agent(project: OpenProject, conversation: str) -> str | None:
+    """Return the agent whose own compaction an unmarked event announces: the one that runs; None where several do.
+
+    To be asked where `compacts_itself` says that it is one's.
+    """
+    running = in_foreground(project, conversation) + _in_background(project, conversation)
+    found = {each.run for each in running}
+    return found.pop() if len(found) == 1 else None
+
+
+def _in_background(project: OpenProject, conversation: str) -> list[Agent]:
+    return [each for each in waiting(project, conversation) if each.status == "running"]
+
+
+def of_workflow(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
+    """Return the open agents of all conversations of this worktree that were launched for a workflow, in that order.
 
     An agent whose run the client has not named yet gets that run's id if only one run is possible. `free` says whether
     a conversation's agents for no workflow in particular count too.
     """
-    found = [each for each in _of_workflow(project, workflow, free) if each.status == "running"]
-    awaited = [(each.conversation, each.agent_type) for each in found if not each.named]
-    return [
-        each if awaited.count((each.conversation, each.agent_type)) != 1 or each.named else _with_run(project, each)
-        for each in found
-    ]
-
-
-def unused(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
-    """Return the agents that worked for a workflow here and ended without a known use, in that order (`in_flight`)."""
-    found = [each for each in _of_workflow(project, workflow, free) if each.unused]
-    return sorted(found, key=lambda each: (each.changed_at, each.call))
+    found = [each for each in list_open(project) if each.call and each.kind != "script"]
+    here = [each for each in found if each.worktree == project.worktree]
+    found = [each for each in here if each.workflow == workflow or (not each.workflow and free(each.conversation))]
+    awaited = [each for each in found if each.status == "running" and not each.named]
+    kinds = [(each.conversation, each.agent_type) for each in awaited]
+    alone = {each.id for each, kind in zip(awaited, kinds, strict=True) if kinds.count(kind) == 1}
+    return [_with_run(project, each) if each.id in alone else each for each in found]
 
 
 def as_json(agent: Agent, *names: str) -> dict[str, Any]:
@@ -418,12 +433,6 @@ def _adopt(project: OpenProject, conversation: str, run: str) -> Agent | None:
     mark_missing(project, agent.conversation, ())
     table.update({"conversation": conversation}, id=agent.id)
     return table.one(id=agent.id)
-
-
-def _of_workflow(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
-    found = [each for each in list_open(project) if each.call and each.kind != "script"]
-    here = [each for each in found if each.worktree == project.worktree]
-    return [each for each in here if each.workflow == workflow or (not each.workflow and free(each.conversation))]
 
 
 def _with_run(project: OpenProject, agent: Agent) -> Agent:

@@ -189,8 +189,9 @@ def _decide(
         newest = owners.fresh_ones(project, [each for each in free if each.key not in unclear])
         ours = _of_branch(project, newest)
         step = 4 if ours[:1] != newest[:1] else 5
-    verdict = _alone([each for each in workflows if each not in taken], ours, step)
-    return (verdict if verdict.full else replace(verdict, taken=tuple(taken))), before
+    full = next(iter(ours), None)
+    others = tuple(each for each in owners.by_rank(workflows) if each is not full and each not in taken)
+    return Verdict(full, others, taken=() if full else tuple(taken), step=step if full else 0), before
 
 
 def _ancestors(project: OpenProject, conversation: str, found: Iterable[str | None]) -> set[str]:
@@ -198,14 +199,14 @@ def _ancestors(project: OpenProject, conversation: str, found: Iterable[str | No
 
     An owner that goes on running beside this session is left out and keeps its workflows.
     """
-    path = conversations.transcript(project, conversation)
+    path = conversations.get(project, conversation).transcript
     return {
         each
         for each in found
         if each
         and path
         and conversations.superseded(project, each, conversation)
-        and (before := conversations.transcript(project, each))
+        and (before := conversations.get(project, each).transcript)
         and (before == path or project.transcripts.shares(path, before))
     }
 
@@ -216,10 +217,3 @@ def _of_branch(project: OpenProject, candidates: Sequence[Workflow]) -> list[Wor
     if now is None:
         return list(candidates)
     return sorted(candidates, key=lambda each: owners.branch(project, each) not in ("", now))
-
-
-def _alone(workflows: Sequence[Workflow], candidates: Sequence[Workflow], step: int) -> Verdict:
-    """Return the verdict without another live session: the first candidate in full, all other workflows in a line."""
-    full = next(iter(candidates), None)
-    rest = [each for each in owners.by_rank(workflows) if each is not full]
-    return Verdict(full, tuple(rest), step=step if full else 0)

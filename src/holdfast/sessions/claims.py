@@ -54,7 +54,8 @@ def claim(
         anyway: whether to take it even from another live session.
 
     Raises:
-        HoldfastError: there is no such workflow, it could be several, or it is completed or paused.
+        HoldfastError: there is no such workflow, it could be several, or it is completed.
+        TransitionError: it is paused, and another live session works on what would be paused instead.
     """
     workflow = selection.select(project, wanted, session, whole=True, anyway=True)
     if workflow.finished:
@@ -62,11 +63,10 @@ def claim(
             f"{quoted(workflow.title)} is completed, so there is nothing to resume; "
             f"`{command_line('show', workflow.id)}` shows it. To open it again: {registry.reopening(workflow)}"
         )
-    if workflow.paused:
-        resume = command_line(workflow.format, "resume", workflow.id)
-        raise HoldfastError(f"{quoted(workflow.title)} is paused; `{resume}` continues it")
     before = owners.owner(project, workflow)
     live = before in conversations.live_others(project, session or "")
+    if workflow.paused and (session is None or anyway or not live):
+        workflow = registry.get(workflow.format).resume(project, workflow, asked_by, anyway=anyway)
     if live and (session is None or not anyway):
         return Claim(workflow, before, held=True)
     if session is None:

@@ -9,11 +9,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast import clock
-from holdfast.files.redact import MASK, redact
+from holdfast.files.redact import MASK, beginning, redact
 from holdfast.memory.log import note
 from holdfast.memory.rows import Compaction, Delivery
 from holdfast.memory.store import new_id
 from holdfast.sessions import conversations, deliveries, messages
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import facts
 from holdfast.workflow.wording import clean
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 LASTING = timedelta(days=1)  # the compaction that was announced before that in another session won't come any more
 MOST = 200  # compactions per project; the oldest go
+SUMMARY_LIMIT_CHARS = 200_000  # characters of a summary that are kept; real ones have some ten thousand
 SHORTEST_CHARS = 4  # a shorter fact is in a summary by chance
 UNANNOUNCED = "none"  # the trigger of a compaction that came without PreCompact
 _NEWEST = "announced_at DESC, id"
@@ -111,13 +113,9 @@ def lost(event: Event, context: Context) -> Lost | None:
     """Return, once, what never reached a session after its compaction; pass it to `restore` to make up for it.
 
     This happens if the reply to SessionStart(compact) was lost, or if that event never fired after a PreCompact
-    ([ISS 28305], [ISS 15174]).
-
-    Args:
-        event: a `UserPromptSubmit`.
-        context: its context.
+    ([ISS 28305], [ISS 15174]). `event` is a `UserPromptSubmit`.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     delivery = deliveries.settle(project, conversation)
     compaction = project.ledger.table(Compaction).one(id=delivery.compaction) if delivery else None
     if delivery is None and (compaction := missed(project, conversation)) is None:
@@ -148,10 +146,7 @@ def announce(
     size = project.transcripts.size(transcript)
     place = new_id(), project.worktree, conversation, trigger
     compaction = Compaction(*place, json.dumps(workflows), clock.stamp(), transcript, size)
-    with project.ledger.transaction():
-        _add(project, compaction)
-        _note(project, compaction, "announced")
-    return compaction
+    return _add(project, compaction, "announced")
 
 
 def note_unannounced(project: OpenProject, conversation: str, workflow: Workflow) -> Compaction:
@@ -159,16 +154,16 @@ def note_unannounced(project: OpenProject, conversation: str, workflow: Workflow
     now = clock.stamp()
     place = new_id(), project.worktree, conversation, UNANNOUNCED
     compaction = Compaction(*place, json.dumps([of(workflow)]), now, restored_in=conversation, restored_at=now)
+    return _add(project, compaction, "completed")
+
+
+def _add(project: OpenProject, compaction: Compaction, what: str) -> Compaction:
     with project.ledger.transaction():
-        _add(project, compaction)
-        _note(project, compaction, "completed")
+        table = project.ledger.table(Compaction)
+        table.put(compaction)
+        table.prune("announced_at", MOST)
+        _note(project, compaction, what)
     return compaction
-
-
-def _add(project: OpenProject, compaction: Compaction) -> None:
-    table = project.ledger.table(Compaction)
-    table.put(compaction)
-    table.prune("announced_at", MOST)
 
 
 def _note(project: OpenProject, compaction: Compaction, what: str) -> None:
@@ -186,14 +181,9 @@ def _note(project: OpenProject, compaction: Compaction, what: str) -> None:
 def claim(project: OpenProject, conversation: str, *, known: bool) -> Compaction | None:
     """Claim the announced compaction that a conversation comes back from.
 
-    A known conversation claims only its own. One that the ledger had not seen claims another's of the same worktree,
-    and only if just one other announced any. Each claim is one conditional update, so one of two claimants wins. The
-    newest one claimed is the one that came.
-
-    Args:
-        project: the project.
-        conversation: the conversation that claims.
-        known: whether the ledger had seen it before this compaction.
+    A conversation that is `known`, because the ledger had seen it before, claims only its own. One that isn't claims
+    another's of the same worktree, and only if just one other announced any. Each claim is one conditional update, so
+    one of two claimants wins. The newest one claimed is the one that came.
     """
     table, now, since = project.ledger.table(Compaction), clock.stamp(), clock.stamp(clock.now() - LASTING)
     where, value = ("conversation = ?", conversation) if known else ("announced_at >= ?", since)
@@ -276,6 +266,25 @@ def count_facts(project: OpenProject, compaction: str, workflow: Workflow, summa
             about = {"workflow": workflow.key, "title": redact(clean(workflow.title))}
             conversation = compacted.restored_in or compacted.conversation
             note(project, "compaction", "summarised", conversation=conversation, data=values, **about)
+
+
+def keep_summary(event: Event, context: Context, text: str) -> None:
+    """Keep the summary that the client's compaction wrote, without secrets, until `restore` says what it left out.
+
+    `event` is the `SubagentStop` of the compaction's own agent (`is_compaction`). The `text` replaces an earlier
+    summary that nobody took.
+    """
+    conversation = conversations.of(context.project, event.session_id)
+    conversations.change(context.project, conversation, summary=beginning(text, SUMMARY_LIMIT_CHARS))
+
+
+def take_summary(project: OpenProject, conversation: str) -> str:
+    """Return what a conversation's summary says and forget it; empty if nobody noted one."""
+    with project.ledger.transaction():
+        summary = conversations.get(project, conversation).summary
+        if summary:
+            conversations.change(project, conversation, summary="")
+    return summary
 
 
 def facts_kept(workflow: Workflow, summary: str) -> tuple[int, int]:

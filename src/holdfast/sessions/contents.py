@@ -11,6 +11,7 @@ from holdfast.clock import stamp
 from holdfast.errors import LedgerError
 from holdfast.memory.log import note
 from holdfast.memory.rows import Content
+from holdfast.memory.store import ANY, any_of, storable
 from holdfast.workflow.records import Version
 
 if TYPE_CHECKING:
@@ -84,16 +85,15 @@ def changed_at(project: OpenProject, path: Path, raw: bytes) -> str | None:
 
 def seen_at(project: OpenProject, contents: Mapping[Path, bytes]) -> dict[Path, str]:
     """Return what `changed_at` does for each of many files, without those for which that is None."""
-    names = {_key(project, path)[1]: path for path in contents}
-    rows = project.ledger.by_value(
-        "path",
-        names,
-        "SELECT path, digest, at FROM contents AS last WHERE worktree = ?1 AND path IN (*)"
-        " AND number = (SELECT MAX(number) FROM contents WHERE worktree = ?1 AND path = last.path)",
-        project.worktree,
+    names = {storable(_key(project, path)[1]): path for path in contents}
+    latest = "number = (SELECT MAX(number) FROM contents WHERE worktree = last.worktree AND path = last.path)"
+    rows = project.ledger.rows(
+        f"SELECT path, digest, at FROM contents AS last WHERE worktree = ? AND path {ANY} AND {latest}",
+        *(project.worktree, any_of(names)),
     )
-    digests = {name: hashlib.sha256(contents[names[name]]).hexdigest() for name in rows}
-    return {names[name]: str(row["at"]) for name, row in rows.items() if row["digest"] == digests[name]}
+    found = {names[row["path"]]: row for row in rows}
+    digests = {path: hashlib.sha256(contents[path]).hexdigest() for path in found}
+    return {path: str(row["at"]) for path, row in found.items() if row["digest"] == digests[path]}
 
 
 def content(project: OpenProject, path: Path, number: int) -> bytes | None:
@@ -115,5 +115,4 @@ def _insert(project: OpenProject, path: Path, raw: bytes, digest: str, why: str,
 
 
 def _key(project: OpenProject, path: Path) -> tuple[str, str]:
-    place = path.relative_to(project.root) if path.is_relative_to(project.root) else path
-    return project.worktree, place.as_posix()
+    return project.worktree, project.place(path)

@@ -6,20 +6,20 @@ the conversation, whose id is the session id that it began with.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.memory import log
-from holdfast.memory.rows import Conversation, HandlerState, Read, SessionId, Task, Told
-from holdfast.memory.store import new_id
+from holdfast.memory.rows import TABLES, Conversation, HandlerState, Read, SessionId, Task, Told
+from holdfast.memory.store import key, new_id
 from holdfast.process import liveness
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from holdfast.memory.store import Table
     from holdfast.project import OpenProject
@@ -33,7 +33,6 @@ _FORK_CANDIDATES = 20  # conversations that a fork may have begun as, the newest
 _NAMED = 5  # sessions that an error names
 # The columns that hold a conversation's id, in any table but those of the conversations themselves.
 _COLUMNS = ("conversation", "owner", "previous_owner", "restored_in")
-_IDENTITIES = (Conversation.TABLE, SessionId.TABLE)
 
 
 class Request(NamedTuple):
@@ -57,7 +56,7 @@ def of(project: OpenProject, session: str) -> str:
 
 def session_id(project: OpenProject, conversation: str) -> str:
     """Return the session id that a conversation has now."""
-    return session_ids(project, [conversation])[conversation]
+    return get(project, conversation).session
 
 
 def session_ids(project: OpenProject, conversations: Iterable[str]) -> dict[str, str]:
@@ -80,22 +79,15 @@ def note_event(
     transcript: str = "",
     attended: bool | None = None,
 ) -> bool:
-    """Note that a conversation has just had an event; one that had ended lives again.
+    """Note that a conversation has just had an event, and return whether it was known before.
 
-    Args:
-        project: where.
-        session: the client's session id.
-        process: the client's process id; None if unknown, so that it goes on in the process that is noted already.
-        transcript: the path of its transcript; empty if the event doesn't say.
-        attended: whether a person sits at it; None if unknown.
-
-    Returns:
-        Whether Holdfast knew the conversation before.
+    One that had ended lives again. Without a number of the client's `process`, it goes on in the process that is noted
+    already. The path of the transcript is empty, and `attended` is None, where the event doesn't say.
     """
     now, number = clock.stamp(), _number(process)
     with project.ledger.transaction():
         conversation = of(project, session)
-        row = get(project, conversation) or _new(project, conversation)
+        row = get(project, conversation)
         values: dict[str, object] = {"first_seen": row.first_seen or now, "last_seen": now}
         if number is not None and (row.process in (None, number) or not _stays(project, row)):
             values |= {"process": number, "process_start": liveness.started_at(number)}
@@ -165,12 +157,6 @@ def record_stop(project: OpenProject, conversation: str) -> None:
     _table(project).update({"idle": True, "last_seen": clock.stamp()}, "first_seen > ''", id=conversation)
 
 
-def is_idle(project: OpenProject, conversation: str) -> bool:
-    """Return whether a conversation's last event was the end of a turn."""
-    row = get(project, conversation)
-    return bool(row and row.idle)
-
-
 def record_prompt(event: Event, context: Context) -> None:
     """Note that a person gave a prompt (a `UserPromptSubmit`), under which agents are launched from now on."""
     project, prompt = context.project, str(getattr(event, "prompt_id", None) or clock.stamp())
@@ -180,7 +166,7 @@ def record_prompt(event: Event, context: Context) -> None:
 def current_request(project: OpenProject, conversation: str) -> Request:
     """Return what a conversation works on now."""
     row = get(project, conversation)
-    return Request(f"{conversation}/{row.prompt if row else ''}", f"{conversation}/{row.epoch if row else 0}")
+    return Request(f"{conversation}/{row.prompt}", f"{conversation}/{row.epoch}")
 
 
 def start_epoch(event: Event, context: Context) -> bool:
@@ -200,14 +186,13 @@ def start_epoch(event: Event, context: Context) -> bool:
     before = last_in(project, process, conversation) if getattr(event, "source", "") == "clear" else ""
     if before:
         adopt(project, before, session, cleared=True)
-    elif row and row.session != session and is_in(project, conversation, row.process, process):
+    elif row.session != session and _is_in(project, row, process):
         change(project, conversation, session=session)
-    elif row and row.session != session:
+    elif row.session != session:
         project.ledger.table(SessionId).put(SessionId(session, new_id(), clock.stamp()))
     with project.ledger.transaction():
         conversation = of(project, session)
-        row = get(project, conversation)
-        change(project, conversation, epoch=row.epoch + 1 if row else 1)
+        change(project, conversation, epoch=get(project, conversation).epoch + 1)
     return bool(before)
 
 
@@ -215,13 +200,7 @@ def adopt(project: OpenProject, conversation: str, session: str, *, cleared: boo
     """Let a conversation go on under another session id.
 
     What the new id has by now, such as its first event, becomes the conversation's; where both have something, the
-    later counts.
-
-    Args:
-        project: the project.
-        conversation: the conversation.
-        session: the id that it has from now on.
-        cleared: whether `/clear` changed the id: then the model knows nothing of before, but agents go on.
+    later counts. If `/clear` changed the id (`cleared`), the model knows nothing of before, but agents go on.
     """
     ledger, table, aliases = project.ledger, _table(project), project.ledger.table(SessionId)
     with ledger.transaction():
@@ -234,8 +213,8 @@ def adopt(project: OpenProject, conversation: str, session: str, *, cleared: boo
         else:  # the transcript is another one, which has none of the earlier Reads
             ledger.table(Read).update({"compaction": -1, "refused": -1, "parts": ""}, conversation=conversation)
         _merge(project, other, conversation)
-        earlier = get(project, conversation) or _new(project, conversation)
-        table.put(_joined(earlier, get(project, other) or _new(project, other), cleared=cleared))
+        earlier = get(project, conversation)
+        table.put(_joined(earlier, get(project, other), cleared=cleared))
         table.drop(id=other)
         table.update({"forked_from": conversation}, forked_from=other)
         aliases.update({"conversation": conversation}, conversation=other)
@@ -265,22 +244,16 @@ def _joined(earlier: Conversation, later: Conversation, *, cleared: bool) -> Con
 
 def _merge(project: OpenProject, other: str, conversation: str) -> None:
     """Give the rows of another conversation to one, in every table; where both have a row, the other's values count."""
-    ledger = project.ledger
-    for table, columns in ledger.tables().items():
-        keys = [row["name"] for row in ledger.rows(f"PRAGMA table_info({table})") if row["pk"]]
-        for column in {*_COLUMNS} & {*columns} if table not in _IDENTITIES else ():
-            for row in ledger.rows(f"SELECT * FROM {table} WHERE {column} = ?", other) if column in keys else ():
-                this, place = _matching(keys, row), _matching(keys, row | {column: conversation})
-                known = {name: value for name, value in row.items() if name not in keys and value not in (None, "")}
-                changes = ", ".join(f"{name} = ?" for name in known)
-                if ledger.run(f"UPDATE {table} SET {changes} WHERE {place[0]}", *known.values(), *place[1]):
-                    ledger.run(f"DELETE FROM {table} WHERE {this[0]}", *this[1])
-            ledger.run(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", conversation, other)
-
-
-def _matching(keys: Iterable[str], row: Mapping[str, object]) -> tuple[str, list[object]]:
-    """Return the condition, with its values, that some columns are as in a row."""
-    return " AND ".join(f"{name} = ?" for name in keys), [row[name] for name in keys]
+    for kind in (each for each in TABLES if each not in (Conversation, SessionId)):
+        table = project.ledger.table(kind)
+        for column in {*_COLUMNS} & {each.name for each in fields(kind)}:
+            old: dict[str, Any] = {column: other}
+            for row in table.where(**old) if column in kind.KEY else ():
+                moved = replace(row, **{column: conversation})
+                known = {name: value for name, value in vars(row).items() if value not in (None, "")}
+                table.drop(**key(row))
+                table.put(replace(table.one(**key(moved)) or moved, **known | key(moved)))
+            table.update({column: conversation}, **old)
 
 
 def crashed(event: Event, context: Context) -> bool:
@@ -294,13 +267,12 @@ def crashed(event: Event, context: Context) -> bool:
 def has_crashed(project: OpenProject, conversation: str) -> bool:
     """Return whether a conversation broke off (`crashed`). One whose process was never noted may still run."""
     row = get(project, conversation)
-    return row is not None and not row.ended_at and _is_gone(project, row)
+    return not row.ended_at and _is_gone(project, row)
 
 
 def process_gone(project: OpenProject, conversation: str) -> bool:
     """Return whether the process a conversation was last seen in, on this host, is gone (`crashed`: when to ask)."""
-    row = get(project, conversation)
-    return row is not None and _is_gone(project, row)
+    return _is_gone(project, get(project, conversation))
 
 
 def live_others(project: OpenProject, conversation: str) -> set[str]:
@@ -322,7 +294,7 @@ def live_others(project: OpenProject, conversation: str) -> set[str]:
     if not rows:  # nearly always: most work alone
         return set()
     own = get(project, conversation)
-    same = own.process if own and _is_visible(project, own) else None
+    same = own.process if _is_visible(project, own) else None
     return {
         row.id for row in rows if not _is_gone(project, row) and not _is_in(project, row, same) and not is_silent(row)
     }
@@ -346,12 +318,6 @@ def is_silent(row: Conversation) -> bool:
     return not since < written < clock.now() + LIVE_WINDOW  # a time to come says nothing: a clock has jumped
 
 
-def transcript(project: OpenProject, conversation: str) -> str:
-    """Return the path of a conversation's transcript, as its last event that said so did; empty if none did."""
-    row = get(project, conversation)
-    return row.transcript if row else ""
-
-
 def superseded(project: OpenProject, conversation: str, by: str) -> bool:
     """Return whether one can have become another one: it doesn't certainly run elsewhere, nor went on beside it.
 
@@ -359,7 +325,7 @@ def superseded(project: OpenProject, conversation: str, by: str) -> bool:
     be seen from here, one that had an event after the other was first seen goes on.
     """
     row, other = get(project, conversation), get(project, by)
-    if row is None or other is None or row.ended_at:
+    if row.ended_at or not other.last_seen:
         return True
     if row.process is not None and _is_visible(project, row):
         return _is_gone(project, row) or _is_in(project, row, other.process)
@@ -386,16 +352,17 @@ def every(project: OpenProject) -> list[Conversation]:
     return _table(project).where("first_seen > ''", order="last_seen DESC, id")
 
 
-def get(project: OpenProject, conversation: str) -> Conversation | None:
-    """Return what is known of a conversation; None if nothing is."""
-    return _table(project).one(id=conversation)
+def get(project: OpenProject, conversation: str) -> Conversation:
+    """Return what is known of a conversation; of an unknown one, a row that is stored nowhere."""
+    if row := _table(project).one(id=conversation):
+        return row
+    alias = project.ledger.table(SessionId).one(conversation=conversation)
+    return Conversation(conversation, alias.id if alias else conversation, project.worktree, project.host)
 
 
 def change(project: OpenProject, conversation: str, **values: object) -> None:
     """Set columns of a conversation, which becomes known with this if it wasn't."""
-    with project.ledger.transaction():
-        if not _table(project).update(values, id=conversation):
-            _table(project).put(replace(_new(project, conversation), **values))  # type: ignore[arg-type]
+    _table(project).amend(get(project, conversation), **values)
 
 
 def resolve(project: OpenProject, beginning: str) -> str:
@@ -462,15 +429,10 @@ def _table(project: OpenProject) -> Table[Conversation]:
     return project.ledger.table(Conversation)
 
 
-def _new(project: OpenProject, conversation: str) -> Conversation:
-    alias = project.ledger.table(SessionId).one(conversation=conversation)
-    return Conversation(conversation, alias.id if alias else conversation, project.worktree, project.host)
-
-
 def _find_original(project: OpenProject, session: str) -> None:
     """Note which conversation a fork began as, once its transcript shows that."""
     row = get(project, of(project, session))
-    if row is None or row.forked_from is not None or not project.transcripts.size(row.transcript):
+    if row.forked_from is not None or not project.transcripts.size(row.transcript):
         return
     others = _table(project).where(
         "id <> ? AND transcript <> ''",
@@ -521,7 +483,7 @@ def _number(process: str | None) -> int | None:
 
 def _call(project: OpenProject, conversation: str, process: int | None) -> Conversation:
     """Return a conversation as it was when a call was noted in one of its client processes."""
-    row = get(project, conversation) or _new(project, conversation)
+    row = get(project, conversation)
     return row if row.process == process else replace(row, process=process, process_start=None)
 
 

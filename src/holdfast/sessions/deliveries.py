@@ -11,13 +11,15 @@ from holdfast.files.redact import redact
 from holdfast.memory.log import note
 from holdfast.memory.rows import Compaction, Delivery
 from holdfast.memory.store import new_id
-from holdfast.workflow.wording import clean
+from holdfast.sessions import conversations
+from holdfast.workflow.wording import Message, clean, units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.clients.client import Reached
     from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Event
     from holdfast.workflow.model import Workflow
 
 State = Literal["pending", "delivered", "confirmed", "absent", "unconfirmed", "refused"]
@@ -28,44 +30,49 @@ ABANDONED = timedelta(minutes=1)  # after this, another process may take over a 
 PATIENCE = timedelta(days=1)  # after this, nobody looks for a confirmation any more
 
 
-def begin(
+def deliver(
     project: OpenProject,
-    conversation: str,
-    *,
-    event: str,
-    workflow: str,
-    title: str,
+    event: Event,
+    text: str,
     digest: str,
-    characters: int,
+    *,
+    workflow: Workflow | None,
+    compaction: Compaction | None,
     omitted: int = 0,
     decided_by: int = 0,
-    transcript: str,
-    compaction: Compaction | None = None,
-) -> str:
-    """Note that guidance is on its way, before the reply that holds it is written.
+) -> Message:
+    """Return guidance as a message, after noting that it is on its way with the reply to an event.
 
     An earlier delivery of this conversation that is still open is looked for one last time: from now on the transcript
     could hold the new one's words in place of its own. If the transcript shows nothing, it becomes `unconfirmed`.
 
-    Returns the delivery's id. The arguments are its columns (`memory.rows.Delivery`); `compaction` is the compaction
-    that it answers, if any.
+    Args:
+        project: the project.
+        event: the event.
+        text: the guidance.
+        digest: the guidance's digest, which is part of its text.
+        workflow: the workflow that it restores; None for a trail.
+        compaction: the compaction that it answers, if any.
+        omitted: how many lines are only in the full version.
+        decided_by: the step of the order that chose the workflow (`arbitration.Verdict`).
     """
-    now = clock.stamp()
-    size = _begins(project, transcript, compaction if event == project.client.START_EVENT else None)
+    now, conversation = clock.stamp(), conversations.of(project, event.session_id)
+    transcript = event.transcript_path or conversations.get(project, conversation).transcript
+    starts = event.hook_event_name == project.client.START_EVENT
     delivery = Delivery(
         id=new_id(),
         worktree=project.worktree,
         conversation=conversation,
         compaction=compaction.id if compaction else "",
-        event=event,
-        workflow=workflow,
-        title=redact(clean(title)),
+        event=event.hook_event_name,
+        workflow=workflow.key if workflow else "",
+        title=redact(clean(workflow.title)) if workflow else "the session's trail",
         digest=digest,
-        characters=characters,
+        characters=units(text),
         omitted=omitted,
         decided_by=decided_by,
         transcript=transcript,
-        size=size,
+        size=_begins(project, transcript, compaction if starts else None),
         state="pending",
         made_at=now,
         changed_at=now,
@@ -81,23 +88,18 @@ def begin(
             _move(project, each, "unconfirmed")
         again = compaction is not None and answered(project, compaction)
         _add(project, delivery, "given again" if again else "given")
-    return delivery.id
+    return Message(text, must_keep=True, on_delivered=lambda: written(project, delivery.id))
 
 
 def refuse(
-    project: OpenProject,
-    conversation: str,
-    *,
-    event: str,
-    workflows: Sequence[Workflow],
-    compaction: Compaction | None = None,
+    project: OpenProject, event: Event, workflows: Sequence[Workflow], compaction: Compaction | None = None
 ) -> None:
     """Note that nothing was given because another live session could own the workflows; one row for each workflow."""
-    now = clock.stamp()
+    now, conversation = clock.stamp(), conversations.of(project, event.session_id)
     with project.ledger.transaction():
         for workflow in workflows[:NAMED]:
             place = new_id(), project.worktree, conversation, compaction.id if compaction else ""
-            about = event, workflow.key, redact(clean(workflow.title))
+            about = event.hook_event_name, workflow.key, redact(clean(workflow.title))
             _add(project, Delivery(*place, *about, "", 0, 0, 0, "", 0, "refused", now, now), "refused")
 
 

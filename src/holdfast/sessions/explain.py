@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import command_line
-from holdfast.sessions import conversations, preview, removed_state
-from holdfast.workflow import guidance, outlook, registry
-from holdfast.workflow.outlook import Outlook
+from holdfast.sessions import arbitration, conversations, messages, owners
+from holdfast.workflow import guidance, registry
+from holdfast.workflow.model import DetectionReport
 from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Collection, Container, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from holdfast.sessions.arbitration import Verdict
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 _CONTENT = {"reading": "to read", "reminders": "to remember", "context": "as context"}
+_MANY = 50  # files that can describe a workflow that the text lists one by one
 _SINCE = "what the file says of it hasn't changed since. If Claude writes it there again, a new run begins"
 _MEANINGS = {
     "created": "PreCompact creates",
@@ -29,31 +32,43 @@ _MEANINGS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What an unfinished workflow gets after a compaction.
+
+    Attributes:
+        ref: the workflow's ref.
+        how: `full`, `line`, or `no`.
+        why: the same in words, with the reason.
+    """
+
+    ref: str
+    how: str
+    why: str
+
+
 def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     """Return everything that decides about saving and restoring in a project; nothing is written.
 
-    Keys: root; candidates (files looked at, with reasons and warnings; `notable` marks those whose refusal may
-    surprise; files refused for much the same reason share a `kind`); near_misses (plans at places that aren't read,
-    each with the command that takes it up); detected (the extract or None); state_files (all of them, with created,
-    updated, phase and status); problems; left_alone (files of other programs, and whether they are in the way);
-    accumulating (older files of a workflow, and finished ones); would_save (action, path); prospects (what each
-    unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore (the refs that the
-    model will see then, the one in full first).
+    Keys: root; candidates (files looked at, with reasons and warnings); detected (the extract or None); state_files
+    (all of them, with created, updated, phase and status); problems; left_alone (files of other programs, and whether
+    they are in the way); accumulating (older files of a workflow, and finished ones); would_save (action, path);
+    prospects (what each unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore
+    (the refs that the model will see then, the one in full first).
     """
     live = conversations.live_others(project, "")
     if session is None and len(live) < 2:
         session = next(iter(live), "")
-    seen, found = outlook.outlooks(project, session or ""), registry.all_found(project)
+    seen, found = list(registry.detected(lambda each: each.report(project, session or ""))), registry.all_found(project)
     piling = {workflow.path: workflow for each in seen for workflow in each.files}
     every = {workflow.path: workflow for workflow in found.workflows}
     every |= {path: workflow for path, workflow in piling.items() if path not in every}
-    chosen = next((each for each in seen if each.detected), next(iter(seen), Outlook()))
+    chosen = next((each for each in seen if each.detected), next(iter(seen), DetectionReport()))
     detected = [chosen.path] if chosen.path else []
-    prospects = preview.foresee(project, found.workflows, session, chosen.saved, detected)
+    prospects = foresee(project, found.workflows, session, chosen.saved, detected)
     return {
         "root": str(project.root),
         "candidates": [candidate for each in seen for candidate in each.candidates],
-        "near_misses": [each for one in seen for each in one.near_misses],
         "detected": chosen.detected,
         "state_files": [_state_file(workflow) for workflow in every.values()],
         "problems": [{"path": str(problem.path), "reason": problem.reason} for problem in found.problems],
@@ -68,11 +83,46 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     }
 
 
+def foresee(
+    project: Workspace,
+    workflows: Sequence[Workflow],
+    session: str | None,
+    saved: Workflow | None,
+    detected: Collection[Path] = (),
+) -> list[Prospect]:
+    """Return what each unfinished workflow would get if a session were compacted now; nothing is written.
+
+    Args:
+        project: the project.
+        workflows: all that could be read, of all formats.
+        session: the conversation that is compacted; None means any of those that are live.
+        saved: the workflow that PreCompact would write first, which replaces the one of the same path; None for none.
+        detected: the state files that have what the session's own files say.
+
+    Returns:
+        The prospects: the workflow restored in full first, then the others, the newest first.
+    """
+    live = conversations.live_others(project, "")
+    if saved is not None:
+        workflows = [saved, *(each for each in workflows if each.path != saved.path)]
+    unfinished = [each for each in owners.by_rank(workflows) if not each.finished]
+    told = [session] if session is not None else sorted(live)
+    verdicts = {each: arbitration.foresee(project, each, workflows, detected) for each in told}
+    others = conversations.live_others(project, session) if session is not None else live
+    if others:
+        everyone = {*others, *told}
+        holders = owners.holders(project, unfinished)
+        names = conversations.session_ids(project, everyone)
+        found = [_shared(each, holders[each.key], verdicts, names) for each in unfinished]
+    else:
+        found = [_alone(project, each, verdicts[told[0]], coming=each is saved) for each in unfinished]
+    return sorted(found, key=lambda each: each.how != "full")
+
+
 def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
     """Return an explanation as plain text for people, with paths relative to the project's root.
 
-    Up to fifty candidates have a line each. Beyond that only those that matter do, and the others are counted by
-    reason, unless `everything` is set.
+    Beyond the newest fifty candidates, only those that count have a line, unless `everything` is set.
     """
     root = f"{explanation['root']}/"
     alone = {each["path"] for each in explanation["left_alone"]}
@@ -80,16 +130,14 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
         "Workflows": [f"{_title(explanation, each['ref'])}: {each['reason']}" for each in explanation["prospects"]],
         "Saved first": _saying(explanation["would_save"], explanation["detected"], root),
         "State files": [
-            f"{each['line']}\n    {each['path']}, {_created(each['created_at'])}"
-            f"changed {clock.minute(each['updated_at'])}"
+            f"{each['line']}\n    {each['path']}, "
+            + (f"created {clock.minute(each['created_at'])}, " if each["created_at"] else "")
+            + f"changed {clock.minute(each['updated_at'])}"
             + "".join(f"\n    warning: {warning}" for warning in each["warnings"])
             for each in explanation["state_files"]
         ],
         "Found in other files": _detected(explanation["detected"], root),
-        "Files that can describe a workflow": outlook.looked_at(explanation["candidates"], root, everything=everything),
-        "Looks like a plan": [
-            f"- {each['path'].removeprefix(root)}: {each['reason']}" for each in explanation["near_misses"]
-        ],
+        "Files that can describe a workflow": _looked_at(explanation["candidates"], root, everything=everything),
         "Problems": [
             f"warning: {each['path'].removeprefix(root)}: {each['reason']}"
             for each in explanation["problems"]
@@ -106,6 +154,18 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
         if entries:
             lines += ["", heading, *(f"  {entry}" for entry in entries)]
     return "\n".join(lines)
+
+
+def _looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything: bool) -> list[str]:
+    """Return a line for each file that can describe a workflow; of very many, for the newest and those that count."""
+    lines = []
+    shown = [each for at, each in enumerate(candidates) if everything or at < _MANY or each["accepted"]]
+    for each in shown:
+        mark = "✓" if each["accepted"] else "-"
+        lines.append(f"{mark} {each['path'].removeprefix(root)}: {'; '.join(each['reasons'])}")
+        lines += [f"    warning: {warning}" for warning in each["warnings"]]
+    left = len(candidates) - len(shown)
+    return [*lines, f"- {left:,} others: `holdfast explain --all` gives each reason"] if left else lines
 
 
 def _verdict(explanation: Mapping[str, Any]) -> str:
@@ -134,11 +194,6 @@ def _saying(save: Mapping[str, Any], detected: Mapping[str, Any] | None, root: s
     if save["action"] == "buried" and save["path"]:
         return [f"{_MEANINGS['gone']} {save['remedy'] or 'change it there'}"]
     return [" ".join(filter(None, (meaning, save["path"])))]
-
-
-def _created(at: str) -> str:
-    """Say when a state file was created; empty if the file doesn't tell."""
-    return f"created {clock.minute(at)}, " if at else ""
 
 
 def _detected(extract: Mapping[str, Any] | None, root: str) -> list[str]:
@@ -185,8 +240,38 @@ def _accumulating(
     return [{"path": workflow.place, "reason": why} for workflow, why in reasons]
 
 
-def _would_save(project: Workspace, seen: Outlook) -> dict[str, Any]:
+def _would_save(project: Workspace, seen: DetectionReport) -> dict[str, Any]:
     path = seen.path.relative_to(project.root).as_posix() if seen.path else None
     if seen.action == "buried" and seen.path is not None:
-        return {"action": seen.action, "path": path, "remedy": removed_state.way(project, seen.path)}
+        return {"action": seen.action, "path": path, "remedy": messages.way_back(project, seen.path)}
     return {"action": seen.action, "path": path}
+
+
+def _alone(project: Workspace, each: Workflow, verdict: Verdict, *, coming: bool) -> Prospect:
+    """Return a workflow's prospect if no other session is live."""
+    full = verdict.full
+    if each.paused:
+        return Prospect(each.ref, "line" if full else "no", "paused until you resume it")
+    if each is full:
+        return Prospect(each.ref, "full", "in full, as PreCompact saves it first" if coming else "in full")
+    changed = owners.changed_at(project, each)
+    days = f"{project.config.freshness_days:g}"
+    age = f"too old: it last changed at {clock.minute(changed)}, more than {days} days ago (`freshness_days`)"
+    if full is None:
+        return Prospect(each.ref, "no", f"not restored, {age}")
+    beside = owners.fresh(project, each)
+    return Prospect(each.ref, "line", f"in one line, below {quoted(full.title)}" if beside else f"in one line; {age}")
+
+
+def _shared(each: Workflow, holder: str | None, verdicts: Mapping[str, Verdict], names: Mapping[str, str]) -> Prospect:
+    """Return a workflow's prospect if several sessions are live: each gets its own, as its verdict says."""
+    for session, verdict in verdicts.items():
+        where = f" in session {names[session][:8]}, which owns it" if len(verdicts) > 1 else ""
+        if each is verdict.full:
+            return Prospect(each.ref, "full", f"in full{where}")
+        if each in verdict.others:
+            return Prospect(each.ref, "line", f"in one line{where}")
+    if holder in names:
+        return Prospect(each.ref, "no", f"not restored: it belongs to session {names[str(holder)][:8]}, which is live")
+    why = f"not restored: it could belong to any of {len(names)} live sessions. `holdfast resume` claims it for one"
+    return Prospect(each.ref, "no", why)

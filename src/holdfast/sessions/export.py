@@ -9,6 +9,7 @@ from holdfast import clock, log, paths
 from holdfast.errors import StateError
 from holdfast.files.document import read
 from holdfast.files.redact import redact_value
+from holdfast.memory.rows import TABLES
 from holdfast.sessions import recordings
 from holdfast.version import version
 from holdfast.workflow import registry, views
@@ -28,7 +29,7 @@ def document(project: Workspace, *, verbatim: bool = False) -> dict[str, Any]:
     unless `verbatim`; recordings and the log hold none. Raises LedgerError, and StateError for a file.
     """
     known, found = project.ledger_file.exists(), registry.all_found(project)
-    tables = project.ledger.tables() if known else {}
+    tables = sorted(each.TABLE for each in TABLES) if known else []
     told = {
         "format": FORMAT,
         "holdfast": version(),

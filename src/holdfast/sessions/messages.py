@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import clock, formats, paths
+from holdfast import clock, paths
+from holdfast.errors import HoldfastError, LedgerError, command_line
 from holdfast.files import trust
 from holdfast.memory.rows import Conversation, Told
-from holdfast.sessions import conversations, owners, removed_state
+from holdfast.sessions import archive, contents, imports, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import definitions, guidance, manyfiles, registry, wording
-from holdfast.workflow.wording import quoted
+from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from holdfast.memory.store import Table
     from holdfast.project import OpenProject
@@ -46,12 +48,12 @@ _LEFT_ALONE = "left alone"  # topic: files that a format leaves alone
 _OMITTED = "omitted"  # topic: a search for workflows left state files out
 
 
-def withheld(event: Event, context: Context, found: Found) -> list[Message]:
+def withheld(project: Workspace, conversation: str, found: Found) -> list[Message]:
     """Tell the user at a start about an unusable ledger, files that can't be read and untrusted definitions."""
-    lacking = context.project.ledger.problem
-    told = [wording.Message(f"Holdfast: {lacking}.", to_user=True)] if lacking else []
-    told += [*unreadable(event, context, found), *omitted(event, context, found)]
-    return [*told, *left_alone(event, context), *untrusted(context)]
+    lacking = project.ledger.problem
+    told = [_to_user(f"{lacking}.")] if lacking else []
+    told += [*unreadable(project, conversation, found), *omitted(project, conversation, found)]
+    return [*told, *left_alone(project, conversation), *untrusted(project.root)]
 
 
 def pending_handovers(event: Event, context: Context) -> list[Message]:
@@ -59,14 +61,12 @@ def pending_handovers(event: Event, context: Context) -> list[Message]:
 
     `event` is any event of the main conversation that accepts advice.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     keys = pending_keys(project, conversation, GIVEN)
     if not keys or event.in_subagent:
         return []
     found = [
-        each
-        for each in registry.candidates(Workspace.of(project), conversation).workflows
-        if each.key in keys and not each.finished
+        each for each in registry.candidates(project, conversation).workflows if each.key in keys and not each.finished
     ]
     holders = owners.holders(project, found)
     mine = [each for each in found if holders[each.key] == conversation]
@@ -89,29 +89,27 @@ def untrusted_ledger(context: Context) -> list[Message]:
         f"project.id in {place} doesn't count until you trust that file, so Holdfast doesn't use "
         f"{project.untrusted_ledger}. To use it, read the file, then run: {trust.config_command(project.root)}"
     )
-    return [wording.Message(f"Holdfast: {text}", to_user=True)]
+    return [_to_user(text)]
 
 
-def untrusted(context: Context) -> list[Message]:
+def untrusted(root: Path) -> list[Message]:
     """Tell the user about the project's definitions that are not used, because nobody trusts them as they are.
 
     The project's handlers that are not trusted are named by `install.upkeep`.
     """
-    root = context.project.root
-    found = definitions.untrusted(root, formats.trusting())
+    found = definitions.untrusted(root)
     lines = [
         f"{quoted(path.relative_to(root).as_posix())} is not trusted as it is now, so it is not used. "
-        f"Read it, then run in a terminal: {wording.one_line(command)}"
+        f"Read it, then run in a terminal: {one_line(command)}"
         for path, command in found[:_NAMED]
     ]
     if len(found) > _NAMED:
         lines.append(f"The next start names {len(found) - _NAMED} more, once these are trusted.")
-    return [wording.Message("Holdfast: " + "\n".join(lines), to_user=True)] if lines else []
+    return [_to_user("\n".join(lines))] if lines else []
 
 
-def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
+def unreadable(project: OpenProject, conversation: str, found: Found) -> list[Message]:
     """Tell the user about state files that could not be read, once in a session for each (I001-11)."""
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
     new = [each for each in found.problems if not was_told(project, conversation, _UNREADABLE, str(each.path))]
     if not new:
         return []
@@ -121,13 +119,11 @@ def unreadable(event: Event, context: Context, found: Found) -> list[Message]:
         said = f"{said}. {others} could not be read; `holdfast doctor` names all"
     else:
         said = wording.with_remedy(said)
-    message = wording.Message(f"Holdfast: {said}.", to_user=True)
-    return [once(project, conversation, _UNREADABLE, [str(each.path) for each in new], message)]
+    return [once(project, conversation, _UNREADABLE, [str(each.path) for each in new], _to_user(f"{said}."))]
 
 
-def omitted(event: Event, context: Context, found: Found) -> list[Message]:
+def omitted(project: OpenProject, conversation: str, found: Found) -> list[Message]:
     """Tell the user, once in a session, how many state files an event left out, and why."""
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
     if not found.left or was_told(project, conversation, _OMITTED):
         return []
     text = f"Holdfast read only the newest state files here and left out {wording.count(found.left, 'older one')}"
@@ -138,47 +134,70 @@ def omitted(event: Event, context: Context, found: Found) -> list[Message]:
     return [once(project, conversation, _OMITTED, [""], wording.Message(text, to_user=True))]
 
 
-def left_alone(event: Event, context: Context) -> list[Message]:
+def left_alone(project: Workspace, conversation: str) -> list[Message]:
     """Tell the user, once in a session, about other programs' files that Holdfast works on after a command."""
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
     if was_told(project, conversation, _LEFT_ALONE):
         return []
-    found = registry.convertible(Workspace.of(project))
+    found = registry.convertible(project)
     lines = [f"{each.path} {each.meaning}. To work on one, run: {each.remedy}" for each in found]
-    message = wording.Message("Holdfast: " + "\n".join(lines), to_user=True)
-    return [once(project, conversation, _LEFT_ALONE, [""], message)] if lines else []
+    return [once(project, conversation, _LEFT_ALONE, [""], _to_user("\n".join(lines)))] if lines else []
 
 
 def problem(project: OpenProject, each: Problem) -> str:
     """Return a sentence about a file that could not be read, with the reason."""
-    shown = each.path.relative_to(project.root) if each.path.is_relative_to(project.root) else each.path
-    return f"{shown} could not be read: {each.reason}"
+    return f"{project.place(each.path)} could not be read: {each.reason}"
 
 
-def vanished(event: Event, context: Context) -> list[Message]:
+def vanished(project: Workspace, conversation: str) -> list[Message]:
     """Tell the user, once for each, about workflows that are ignored because their state file was removed.
 
     The model isn't told: removing the file is the way in which the requirements have it complete a workflow (R001-19).
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
     keys = pending_keys(project, conversation, GONE)
-    if not keys:
-        return []
     return [
-        once(project, conversation, GONE, [key], wording.Message(f"Holdfast: {line}", to_user=True))
-        for key in keys
-        if (line := removed_state.line(project, key))
+        once(project, conversation, GONE, [key], _to_user(line)) for key in keys if (line := _removed(project, key))
     ]
 
 
-def was_told(project: OpenProject, conversation: str, topic: str, key: str = "") -> bool:
-    """Return whether a conversation was told something.
+def _removed(project: Workspace, key: str) -> str:
+    """Say that the workflow with this key is ignored, and how to bring it back; empty if there is nothing to say.
 
-    Args:
-        project: the project.
-        conversation: the conversation.
-        topic: what kind of thing it is.
-        key: the key of the workflow that it is about, or what else stands in its place; empty for none.
+    There isn't if its file is there again, if it gave way to another or was completed, or if there is no version of it.
+    """
+    name, _, rest = key.partition(":")
+    path = project.root / rest.rpartition("#")[0]
+    try:
+        raw = contents.latest(project, path)
+        if path.exists() or raw is None or archive.holds(project, key):
+            return ""
+        workflow = registry.get(name).parsed(project, path, raw)
+        named = imports.last(project, path) is not None
+    except HoldfastError:
+        return ""
+    if workflow.finished:
+        return ""
+    ignored = " What names it elsewhere is ignored until it changes." if named else ""
+    return (
+        f"{quoted(workflow.title)} ({workflow.progress_text}) is not restored, because its state file was removed."
+        f"{ignored} To bring it back: {way_back(project, path)}"
+    )
+
+
+def way_back(project: Workspace, path: Path) -> str:
+    """Return the command that restores the latest version of a state file, in backticks; empty if there is none."""
+    try:
+        versions = contents.list_versions(project, path)
+    except LedgerError:
+        return ""
+    if not versions:
+        return ""
+    return f"`{command_line('log', 'restore', str(versions[0].number), '--workflow', one_line(project.place(path)))}`"
+
+
+def was_told(project: OpenProject, conversation: str, topic: str, key: str = "") -> bool:
+    """Return whether a conversation was told something of a topic.
+
+    `key` is that of the workflow that it is about, or what else stands in its place; empty for none.
     """
     row = _table(project).one(conversation=conversation, topic=topic, key=key)
     return row is not None and not row.due
@@ -192,6 +211,13 @@ def tell(project: OpenProject, conversation: str, topic: str, key: str = "", val
 def owe(project: OpenProject, conversation: str, topic: str, key: str = "") -> None:
     """Note that a conversation still has to be told something, even if it was told before (`was_told`)."""
     _put(project, Told(conversation, topic, key, "", due=True, at=clock.stamp()))
+
+
+def owe_once(project: OpenProject, conversation: str, topic: str, *keys: str) -> None:
+    """Note that a conversation still has to be told something, unless it was told before; an empty key is none."""
+    for key in keys:
+        if key and not was_told(project, conversation, topic, key):
+            owe(project, conversation, topic, key)
 
 
 def pending_keys(project: OpenProject, conversation: str, topic: str) -> list[str]:
@@ -241,6 +267,10 @@ def recipients(project: OpenProject, topic: str, key: str) -> list[Told]:
     found = _table(project).where(topic=topic, key=key, order="at DESC, conversation")
     here = project.ledger.table(Conversation).by("id", [row.conversation for row in found])
     return [row for row in found if row.conversation not in here or here[row.conversation].worktree == project.worktree]
+
+
+def _to_user(text: str) -> Message:
+    return wording.Message(f"Holdfast: {text}", to_user=True)
 
 
 def _table(project: OpenProject) -> Table[Told]:

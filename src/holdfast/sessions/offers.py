@@ -7,10 +7,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, command_line
-from holdfast.sessions import contents, conversations, messages, owners, saving
+from holdfast.sessions import contents, conversations, messages, owners, saving, session_guidance
+from holdfast.sessions.arbitration import Verdict
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import guidance, registry, typed_names, verbs, wording
-from holdfast.workflow.wording import Message
+from holdfast.workflow import guidance, names, registry, verbs, wording
+from holdfast.workflow.wording import Message, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +36,9 @@ _WORDS = {  # by whether they are plans and whether they are several: before and
 }
 _LOST = "Another session continues this workflow now."
 _BACK = "Leave it alone unless the user asks. `holdfast resume NAME --anyway` takes it back."
+_COMMAND = re.compile(r"\s*/(?:[\w.-]{1,64}:)?([\w.-]{1,64})[ \t]+([^\n]{1,4000})")
+_ASKED = "asked"  # topic: a workflow was given to a session that asked for it
+LISTED = 10  # workflows that are listed
 _MARK = re.compile(wording.OPEN.replace(wording.UNMARKED, "([0-9a-f]{12})"))
 
 
@@ -46,15 +50,14 @@ def announce_unfinished(event: Event, context: Context) -> list[Message]:
 
     `event` is a `SessionStart`.
     """
-    project = Workspace.of(context.project)
-    conversation = conversations.of(project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     plans = saving.take_over(project, conversation)
     found = registry.candidates(project, conversation)
-    told = messages.withheld(event, context, found)
+    told = messages.withheld(project, conversation, found)
     waiting = _waiting(project, conversation, found.workflows)
     if waiting:
         more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
-        show = _command("show", waiting[0], found.workflows)
+        show = _about("show", waiting[0], found.workflows)
         line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `{show}` shows it."
         told.append(Message(line, to_user=True))
     if not project.client.attended(context.environ):
@@ -73,8 +76,7 @@ def renewed(event: Event, context: Context) -> list[Message]:
 
     `event` is a `UserPromptSubmit`.
     """
-    project = Workspace.of(context.project)
-    conversation = conversations.of(project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     changed = owners.changes_since(project, conversation, messages.OFFERED)
     if not changed:
         return []
@@ -95,10 +97,7 @@ def renewed(event: Event, context: Context) -> list[Message]:
 def received(event: Event, context: Context, prompt: str) -> None:
     """Make a session the owner of the workflow whose printed guidance its prompt contains, whichever session owned it.
 
-    Args:
-        event: a `UserPromptSubmit`.
-        context: its context.
-        prompt: the prompt.
+    `event` is a `UserPromptSubmit`.
     """
     marks = dict.fromkeys(_MARK.findall(prompt))
     keys = messages.printed(context.project, marks) if marks else []
@@ -106,6 +105,26 @@ def received(event: Event, context: Context, prompt: str) -> None:
     for each in registry.with_keys(Workspace.of(context.project), keys).workflows if keys else ():
         if each.key in keys and not each.finished:
             owners.own(context.project, each, conversation)
+
+
+def restore_for_command(event: Event, context: Context, prompt: str) -> list[Message]:
+    """Give a session the unfinished workflow that a slash command such as `/dev features/login.md` is about, once.
+
+    Several are listed. One that another live session owns is only named, with the command that moves it here. `event`
+    is a `UserPromptSubmit`.
+    """
+    match = _COMMAND.match(prompt)
+    if match is None:
+        return []
+    project, conversation = Workspace.at(event, context)
+    found = registry.asked(project, match[1], match[2].strip().strip("\"'"))
+    if len(found) > 1:
+        lines = [f"{quoted(each.title)} ({each.id}): {each.progress_text}" for each in found[:LISTED]]
+        lines += [f"+{len(found) - LISTED} more"] if len(found) > LISTED else []
+        return [Message(wording.fenced("Several unfinished workflows fit. Ask the user which one is meant.", lines))]
+    if not found or messages.was_told(project, conversation, _ASKED, found[0].key):
+        return []
+    return _restored_here(event, context, conversation, found[0])
 
 
 def _waiting(project: Workspace, conversation: str, workflows: Sequence[Workflow]) -> list[Workflow]:
@@ -127,7 +146,7 @@ def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message
     lines = [each if isinstance(each, str) else guidance.line(each) for each in work]
     lead, ways = _WORDS[isinstance(first, str), several]
     if not several and not isinstance(first, str):
-        ways = ways.format_map({verb: _command(verb, first, among) for verb in ("show", "next")})
+        ways = ways.format_map({verb: _about(verb, first, among) for verb in ("show", "next")})
         with suppress(HoldfastError):  # another package's format failed
             if step := verbs.step(first):
                 room = LIMIT_CHARS - len(f"{wording.fenced(lead, [*lines, 'Next step: …'])}\n{ways}")
@@ -141,6 +160,18 @@ def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message
     return Message(text)
 
 
-def _command(verb: str, workflow: Workflow, among: Sequence[Workflow]) -> str:
+def _about(verb: str, workflow: Workflow, among: Sequence[Workflow]) -> str:
     """Return a command about one workflow, which holds while there are others."""
-    return command_line(verb, min(typed_names.short(workflow, among), workflow.id, key=len))
+    return command_line(verb, min(names.short(workflow, among), workflow.id, key=len))
+
+
+def _restored_here(event: Event, context: Context, conversation: str, workflow: Workflow) -> list[Message]:
+    project = context.project
+    owner = owners.owner(project, workflow)
+    if owner and owner in conversations.live_others(project, conversation):
+        move = command_line("resume", workflow.id, "--session", event.session_id[:8], "--anyway")
+        holder = conversations.session_id(project, owner)[:8]
+        whose = f"{quoted(workflow.title)} belongs to session {holder}, which is live"
+        return [Message(f"Holdfast: {whose}; `{move}` moves it here.", to_user=True)]
+    guidance = session_guidance.restore(event, context, workflow, Verdict(workflow), (), compacted=False)
+    return [messages.once(project, conversation, _ASKED, [workflow.key], guidance)]

@@ -16,11 +16,11 @@ from holdfast.sessions.phases import History
 from holdfast.workflow import facts, outside_reading, todos, views
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.memory.rows import Agent, Conversation
+    from holdfast.memory.rows import Agent
     from holdfast.project import OpenProject
     from holdfast.sessions.compactions import CompactionReport
     from holdfast.workflow.model import Found, Problem, Workflow
@@ -130,10 +130,7 @@ class Overview:
 def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
     """Return the overview of a workflow; only what its file says if the ledger can't be read. Never writes.
 
-    Args:
-        project: the project.
-        workflow: one of the workflows found, or one of the archive.
-        found: the project's workflows and problems.
+    The workflow is one of those that were found in the project, or one of the archive.
     """
     plain = Overview(
         workflow=workflow,
@@ -155,29 +152,24 @@ def _with_ledger(project: OpenProject, plain: Overview, found: Found) -> Overvie
     """Return an overview with what the ledger knows. Raises LedgerError."""
     workflow = plain.workflow
     owner = owners.owner(project, workflow)
-    listed = {row.id: row for row in conversations.every(project)}
-    names = {each.id: each.session for each in listed.values()}
+    listed = conversations.every(project)
+    names, last_seen = {row.id: row.session for row in listed}, {row.id: row.last_seen for row in listed}
     live, gone = conversations.live_others(project, ""), conversations.ended_ids(project)
     reports = compactions.naming(project, workflow.key)
     free = _free(project, workflow, owner, live, found)
-    running = agents.in_flight(project, workflow.key, free)
-    ended = agents.unused(project, workflow.key, free)
+    launched = [each for each in agents.of_workflow(project, workflow.key, free) if each.conversation not in gone]
+    unused = sorted((each for each in launched if each.unused), key=lambda each: (each.changed_at, each.call))
     return replace(
         plain,
         history=phases.of(project, workflow),
-        agents=tuple(each for each in running if each.conversation not in gone),
-        unused=tuple(each for each in ended if each.conversation not in gone),
+        agents=tuple(each for each in launched if each.status == "running"),
+        unused=tuple(unused),
         recipients=_recipients(project, workflow),
         last_save=_last_save(project, workflow, reports, names),
         last_restore=_last_restore(reports, names),
-        owner=_owner(listed.get(owner), owner, live) if owner else None,
+        owner=Session(names.get(owner, owner), owner in live, last_seen.get(owner, "")) if owner else None,
         ledger=project.ledger.problem or "",
     )
-
-
-def _owner(row: Conversation | None, owner: str, live: Collection[str]) -> Session:
-    """Return the session that owns a workflow, under the id that it has now."""
-    return Session(row.session if row else owner, owner in live, row.last_seen if row else "")
 
 
 def missing_reading(project: OpenProject, workflow: Workflow) -> frozenset[str]:
@@ -200,7 +192,10 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "percent": workflow.percent,
         "phases": [phase | {"history": _phase_history(seen, phase["id"])} for phase in whole["phases"]],
         "history": {name: getattr(seen, name) for name in ("started_at", "ended_at", "seconds")},
-        "agents": [_in_flight(each) for each in overview.agents],
+        "agents": [
+            agents.as_json(each, *_RUNNING) | {"agent_id": each.run or None, "since": each.launched_at}
+            for each in overview.agents
+        ],
         "unused_results": [agents.as_json(each, *_RESULT) for each in overview.unused],
         "todos": list(overview.todos),
         "todo_recipients": [asdict(each) for each in overview.recipients],
@@ -279,8 +274,3 @@ def _last_restore(reports: Sequence[CompactionReport], names: Mapping[str, str])
 def _phase_history(history: History, phase: str) -> dict[str, Any] | None:
     each = history.phases.get(phase)
     return {name: value for name, value in asdict(each).items() if name != "phase"} if each else None
-
-
-def _in_flight(agent: Agent) -> dict[str, Any]:
-    values = agents.as_json(agent, "session", "agent_type", "agent_id", "phase", "background")
-    return values | {"agent_id": agent.run or None, "since": agent.launched_at}

@@ -11,6 +11,7 @@ from holdfast.errors import LedgerError
 from holdfast.files.redact import redact
 from holdfast.memory import log
 from holdfast.memory.rows import Told, WorkflowRow
+from holdfast.memory.store import key
 from holdfast.sessions import contents, conversations
 from holdfast.workflow.wording import clean
 
@@ -75,16 +76,8 @@ def all_owners(project: OpenProject) -> set[str]:
     return {str(row["owner"]) for row in project.ledger.rows("SELECT DISTINCT owner FROM workflows WHERE owner > ''")}
 
 
-def keys(project: OpenProject, conversation: str) -> list[str]:
-    """Return the keys of all workflows that a conversation owns, those first that it got last."""
-    return [each.workflow for each in _owned(project, conversation, -1)]
-
-
 def owned(project: OpenProject, conversation: str) -> list[str]:
-    """Return the keys of the workflows that a conversation owns, up to the `OWNED` that it got last.
-
-    The ledger never forgets an owner, so a session that a project resumes for a year may own a thousand.
-    """
+    """Return the keys of the workflows that a conversation owns, up to the `OWNED` that it got last."""
     return [each.workflow for each in _owned(project, conversation, OWNED)]
 
 
@@ -119,17 +112,14 @@ def branch(project: OpenProject, workflow: Workflow) -> str:
 def changes_since(project: OpenProject, conversation: str, topic: str) -> dict[str, bool]:
     """Return the workflows that lately lost their owner, or were this conversation's, and were not told since.
 
-    Args:
-        project: the project.
-        conversation: the conversation to tell.
-        topic: the topic under which it is told (`messages`).
-
-    Returns:
-        Whether the workflow was this conversation's, by the workflow's key. Lately means within `freshness_days`.
+    They count as told under a topic of `messages`. The values say whether a workflow was this conversation's, by its
+    key. Lately means within `freshness_days`; of many, these are the last `NAMED` of each
+    kind.
     """
     table, since, found = _table(project), _cutoff(project), dict[str, bool]()
-    released = table.where("released_at >= ?", since, worktree=project.worktree)
-    lost = table.where("since >= ?", since, worktree=project.worktree, previous_owner=conversation)
+    here = {"worktree": project.worktree}
+    released = table.where("released_at >= ?", since, **here, order="released_at DESC", limit=NAMED)
+    lost = table.where("since >= ?", since, **here, previous_owner=conversation, order="since DESC", limit=NAMED)
     told = project.ledger.table(Told)
     for rows, column in ((released, "released_at"), (lost, "since")):
         known = told.by("key", [each.workflow for each in rows], conversation=conversation, topic=topic)
@@ -163,13 +153,12 @@ def _set(project: OpenProject, workflow: Workflow, conversation: str, **values: 
     """Set a workflow's owner, empty for nobody, and other columns."""
     table, place = _table(project), WorkflowRow(project.worktree, workflow.key)
     with project.ledger.transaction():
-        table.add(place)
-        row = table.one(worktree=place.worktree, workflow=place.workflow) or place
+        row = table.one(**key(place)) or place
         before = row.owner
         if before != conversation:
             previous = before or row.previous_owner
             values |= {"owner": conversation, "previous_owner": previous, "since": clock.stamp()}
-        table.update(dict(values), worktree=place.worktree, workflow=place.workflow)
+        table.amend(row, **values)
         if before == conversation and conversation:
             return
         what = "ownership changed" if conversation else "released" if before else "no owner yet"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast import clock, log
 from holdfast.errors import LedgerError
@@ -17,6 +17,7 @@ from holdfast.files.redact import beginning, redact
 from holdfast.formats import RECORDS
 from holdfast.memory.log import note
 from holdfast.memory.rows import Event, WorkflowRow
+from holdfast.memory.store import key
 from holdfast.sessions import archive
 from holdfast.workflow.wording import clean
 
@@ -64,24 +65,11 @@ class History:
     seconds: float = 0.0
 
 
-class _Seen(NamedTuple):
-    """The last observation of a workflow: the number and status of each phase by id, whether it was over, and when."""
-
-    phases: Mapping[str, tuple[int, str]]
-    finished: bool
-    at: str
-
-
 def observe(project: OpenProject, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
     """Store what moved in a workflow since it was last observed. A workflow that is over goes into the archive.
 
-    A ledger error is only logged.
-
-    Args:
-        project: the project.
-        workflow: the workflow as its file is now.
-        error: the error of the phase that failed or is blocked.
-        at: when it moved (UTC stamp). The default is when the file changed, because it may have been edited by hand.
+    A ledger error is only logged. `error` is that of the phase that failed or is blocked. `at` is when it moved (UTC
+    stamp), by default when the file changed, because it may have been edited by hand.
     """
     if workflow.recovered:
         return
@@ -155,12 +143,11 @@ def _running(workflow: Workflow) -> tuple[str, ...]:
 
 def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at: str | None) -> None:
     """Store an observation that differs from the last one, and append to the log what moved."""
-    table = project.ledger.table(WorkflowRow)
-    before = _seen(table.one(worktree=project.worktree, workflow=workflow.key))
-    now = clock.stamp()
-    when = at or max(min(workflow.updated_at, now), before.at if before else "")
-    states, olds = _states(workflow, before), before.phases if before else {}
-    unseen = (0, "pending" if before else None)
+    table, place = project.ledger.table(WorkflowRow), WorkflowRow(project.worktree, workflow.key)
+    row = table.one(**key(place)) or place
+    when = at or max(min(workflow.updated_at, clock.stamp()), row.observed_at)
+    olds = {phase: (number, status) for phase, number, status in json.loads(row.phases or "[]")}
+    states, unseen = _states(workflow, olds), (0, "pending" if row.phases else None)
     unlike = [phase for phase, state in states.items() if olds.get(phase) != state]  # of a thousand, usually one
     was = {phase: olds.get(phase, unseen)[1] for phase in unlike}
     moved = {phase: old for phase, old in was.items() if old != states[phase][1]}
@@ -171,22 +158,18 @@ def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at:
     for phase in sorted({*moved, *spoke}, key=lambda phase: (states[phase][1] == "active", states[phase][0], phase)):
         status = states[phase][1]
         _move(project, workflow, phase, (moved.get(phase, status), status), when, error if phase in spoke else "")
-    if workflow.finished and not (before and before.finished):
+    if workflow.finished and not row.finished:
         archive.keep(project, workflow, when)
-    elif before and before.finished and not workflow.finished:
+    elif row.finished and not workflow.finished:
         archive.drop(project, workflow)
-    values = {"phases": phases, "finished": workflow.finished, "observed_at": when}
-    table.add(WorkflowRow(project.worktree, workflow.key))
-    table.update(values, worktree=project.worktree, workflow=workflow.key)
+    table.amend(place, phases=phases, finished=workflow.finished, observed_at=when)
 
 
-def _states(workflow: Workflow, before: _Seen | None) -> dict[str, tuple[int, str]]:
+def _states(workflow: Workflow, olds: Mapping[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
     """Return the number and status of every phase, including past phases that the file no longer lists."""
     states: dict[str, tuple[int, str]] = {phase.id: (phase.number, phase.status) for phase in workflow.phases}
-    if before is None or before.phases.keys() <= states.keys():
-        return states
-    whole = workflow.completed == workflow.total  # counts all phases, so it isn't asked for each
-    for phase, (number, _) in before.phases.items():
+    whole = workflow.completed == workflow.total
+    for phase, (number, _) in olds.items():
         passed = whole or number < (workflow.current or 0)
         states.setdefault(phase, (number, "completed" if passed else "pending"))
     return states
@@ -240,33 +223,15 @@ def _between(started: str, ended: str | None) -> float:
     return max((last - first).total_seconds(), 0.0) if first and last else 0.0
 
 
-def _seen(row: WorkflowRow | None) -> _Seen | None:
-    if row is None or not row.phases:
-        return None
-    phases = {phase: (number, status) for phase, number, status in json.loads(row.phases)}
-    return _Seen(phases, row.finished, row.observed_at)
-
-
 def _unmoved(project: OpenProject, workflows: Mapping[str, tuple[bool, str]]) -> set[str]:
     """Return the keys of those workflows that are as they were last observed.
 
-    Compares JSON texts, to parse nothing at most events. `workflows` has by key whether each is over, and its phases
-    (`_listed`).
+    `workflows` has by key whether each is over, and its phases (`_listed`).
     """
-    rows = project.ledger.by_value(
-        "workflow",
-        workflows,
-        "SELECT workflow, finished, phases FROM workflows WHERE worktree = ?1 AND workflow IN (*)",
-        project.worktree,
-    )
-    return {key for key, row in rows.items() if (bool(row["finished"]), row["phases"]) == workflows[key]}
+    rows = project.ledger.table(WorkflowRow).by("workflow", workflows, worktree=project.worktree)
+    return {key for key, row in rows.items() if (row.finished, row.phases) == workflows[key]}
 
 
 def _listed(workflow: Workflow) -> str:
-    """Return the id, number and status of each phase, as `json.dumps` would write them, in half of its time and memory.
-
-    A run has hundreds of tasks, and an event that moves one lists them twice.
-    """
-    quoted = json.encoder.encode_basestring_ascii
-    listed = [f'[{quoted(each.id)}, {each.number}, "{each.status}"]' for each in workflow.phases]
-    return f"[{', '.join(listed)}]"
+    """Return the id, number and status of each phase as JSON."""
+    return json.dumps([[each.id, each.number, each.status] for each in workflow.phases])

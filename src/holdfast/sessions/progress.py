@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
@@ -11,14 +10,12 @@ from holdfast.memory.rows import CUT_OFF
 from holdfast.sessions import agent_results, agents, conversations, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import assignments, registry, verbs
-from holdfast.workflow.model import AgentWork
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.clients.client import AgentResult
     from holdfast.memory.rows import Agent
-    from holdfast.project import OpenProject
     from holdfast.sessions.hook import Call, Context, Event
     from holdfast.workflow.model import Phase, Status, Workflow
 
@@ -52,7 +49,7 @@ def settle_agents(event: Event, context: Context) -> list[Moved]:
 
     Reports that could not be stored when they came, for example on a full disk, are read from the transcript.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     if agents.unanswered(project, conversation):
         agent_results.catch_up_calls(project, conversation, event.transcript_path)
     return settle(project, conversation)
@@ -65,8 +62,7 @@ def launch_agent(event: Call, context: Context) -> list[Moved]:
     """
     words = {name: value for name, value in event.tool_input.items() if isinstance(value, str)}
     moved = launch(
-        context.project,
-        conversations.of(context.project, event.session_id),
+        *Workspace.at(event, context),
         agents.call_id(event.tool_use_id, event.tool_input),
         words.get("subagent_type", ""),
         words.get("description", ""),
@@ -80,53 +76,40 @@ def launch_agent(event: Call, context: Context) -> list[Moved]:
 def finish_agent(event: Call, context: Context, result: AgentResult | None) -> list[Moved]:
     """Note which agent a call launched, and move the phases whose agents have ended.
 
-    Args:
-        event: the `PostToolUse` or `PostToolUseFailure` of the Agent tool.
-        context: its context.
-        result: what the call returned (`holdfast.events.agent_result`); None if it failed.
-
-    Returns:
-        The phases that moved, or the one that was started. What a launch inside an agent finished is settled at the
-        next event of the main conversation.
+    `event` is the `PostToolUse` or `PostToolUseFailure` of the Agent tool; `result` is what the call returned
+    (`holdfast.events.agent_result`), None if it failed. Return the phases that moved, or the one that was started. What
+    a launch inside an agent finished is settled at the next event of the main conversation.
     """
     started = launch_agent(event, context)  # if the hook before the call didn't fire, the phase still starts (I000-6)
-    call = agents.call_id(event.tool_use_id, event.tool_input)
-    conversation = conversations.of(context.project, event.session_id)
+    call, (project, conversation) = agents.call_id(event.tool_use_id, event.tool_input), Workspace.at(event, context)
     run = agents.run_id(result.agent_id if result else "", call)
-    agents.name_run(context.project, conversation, call, run, result.output_file if result else "")
+    agents.name_run(project, conversation, call, run, result.output_file if result else "")
     if event.agent_id:
         return started
-    return settle(context.project, conversation) or (started if result else [])
+    return settle(project, conversation) or (started if result else [])
 
 
 def abandon_calls(event: Event, context: Context) -> None:
     """Close the calls of the Agent tool that never returned: at a prompt, no foreground agent can still run."""
-    agents.abandon_calls(context.project, conversations.of(context.project, event.session_id))
+    agents.abandon_calls(*Workspace.at(event, context))
 
 
-def session_workflow(project: OpenProject, conversation: str, moved: Sequence[Moved] = ()) -> Workflow | None:
+def session_workflow(project: Workspace, conversation: str) -> Workflow | None:
     """Return the workflow whose phases this session's agents work on; None if it may touch none.
 
-    Of several, the session's own comes first, then unfinished before finished, then the last changed. If it owns no
-    other workflow than the same event has moved, no file is read again.
+    Of several, the session's own comes first, then unfinished before finished, then the last changed.
     """
-    workspace = Workspace.of(project)
-    known = {each.workflow.key: each.workflow for each in moved}
-    keys = workspace.owned(conversation) if known else []
-    if keys and known.keys() >= set(keys):
-        found = [known[key] for key in keys]
-    else:
-        found = registry.agents_work_on(workspace, conversation, own=True)
+    found = registry.agents_work_on(project, conversation, own=True)
     own = _usable(project, conversation, found)
     return next(iter(own or _all_mine(project, conversation)), None)
 
 
-def _all_mine(project: OpenProject, conversation: str, *, paused: bool = False) -> list[Workflow]:
+def _all_mine(project: Workspace, conversation: str, *, paused: bool = False) -> list[Workflow]:
     """Return the workflows that a session may touch, its own first; paused ones only if `paused`."""
-    return _usable(project, conversation, registry.agents_work_on(Workspace.of(project), conversation), paused=paused)
+    return _usable(project, conversation, registry.agents_work_on(project, conversation), paused=paused)
 
 
-def _usable(project: OpenProject, conversation: str, found: list[Workflow], *, paused: bool = False) -> list[Workflow]:
+def _usable(project: Workspace, conversation: str, found: list[Workflow], *, paused: bool = False) -> list[Workflow]:
     """Return those of the found workflows that a session may touch, in the order of `_all_mine`."""
     ranked = owners.by_rank(owners.may_move(project, conversation, found))
     usable = [each for each in ranked if not each.recovered and (paused or not each.paused)]
@@ -136,7 +119,7 @@ def _usable(project: OpenProject, conversation: str, found: list[Workflow], *, p
     return sorted(usable, key=lambda each: (holders[each.key] != conversation, each.finished))
 
 
-def _nobodys(project: OpenProject, conversation: str, found: list[Workflow]) -> list[Workflow]:
+def _nobodys(project: Workspace, conversation: str, found: list[Workflow]) -> list[Workflow]:
     """Return the fresh workflows that no live session owns, if this one may take any (`owners.takers`).
 
     Launching an agent for one of them claims it.
@@ -150,7 +133,7 @@ def _nobodys(project: OpenProject, conversation: str, found: list[Workflow]) -> 
 
 
 def launch(
-    project: OpenProject,
+    project: Workspace,
     conversation: str,
     call: str,
     agent: str,
@@ -185,7 +168,7 @@ def launch(
         return None
     agent = agent or "general-purpose"
     text = _text(description, prompt)
-    found = registry.agents_work_on(Workspace.of(project), conversation)  # once: a session may have a thousand tasks
+    found = registry.agents_work_on(project, conversation)  # once: a session may have a thousand tasks
     usable = _usable(project, conversation, found)
     workflow, phase = _meant(project, conversation, usable, text, agent, begun)
     if workflow is None:
@@ -207,15 +190,15 @@ def launch(
     return _judge(project, workflow, phase.id, "active")
 
 
-def at_work(project: OpenProject, conversation: str) -> list[Agent]:
+def at_work(project: Workspace, conversation: str) -> list[Agent]:
     """Return the running agents that work on a phase and have no verdict yet, foreground agents included."""
     found = agents.launched(project, conversation)
     return [each for each in found if each.phase and not each.verdict and each.status == "running"]
 
 
-def restart(project: OpenProject, conversation: str, agent: Agent) -> None:
+def restart(project: Workspace, conversation: str, agent: Agent) -> None:
     """Start the phase of an interrupted agent that is continued; its workflow then belongs to the conversation."""
-    found = registry.agents_work_on(Workspace.of(project), conversation)
+    found = registry.agents_work_on(project, conversation)
     workflow, phase = _phase([*_usable(project, conversation, found), *_nobodys(project, conversation, found)], agent)
     if workflow and phase:
         owners.take(project, workflow, conversation)
@@ -223,7 +206,7 @@ def restart(project: OpenProject, conversation: str, agent: Agent) -> None:
             _judge(project, workflow, phase.id, "active")
 
 
-def settle(project: OpenProject, conversation: str) -> list[Moved]:
+def settle(project: Workspace, conversation: str) -> list[Moved]:
     """Judge every launch whose result is in, move the phases they were for, and return these as their agents ended.
 
     If a workflow can't be read or written now, its launches are judged at a later event. Call this only at an event of
@@ -236,7 +219,7 @@ def settle(project: OpenProject, conversation: str) -> list[Moved]:
     return [each for each in moved if each is not None]
 
 
-def contradicted(project: OpenProject, conversation: str) -> list[Agent]:
+def contradicted(project: Workspace, conversation: str) -> list[Agent]:
     """Return the agents with a failure reported after their phase was completed, each once.
 
     A hook never undoes a completion; people can (`AgentFormat.undoing`).
@@ -246,12 +229,11 @@ def contradicted(project: OpenProject, conversation: str) -> list[Agent]:
 
 
 def _meant(
-    project: OpenProject, conversation: str, workflows: Sequence[Workflow], text: str, agent: str, begun: bool
+    project: Workspace, conversation: str, workflows: Sequence[Workflow], text: str, agent: str, begun: bool
 ) -> tuple[Workflow, Phase] | tuple[None, None]:
     """Return the phase an agent is launched for, with its workflow. A phase the text names beats the agent's name."""
     if len(workflows) > 1:
-        unnamed = [assignments.named(each, text, agent) is None for each in workflows]
-        workflows = [each for _, each in sorted(zip(unnamed, workflows, strict=True), key=lambda pair: pair[0])]
+        workflows = sorted(workflows, key=lambda each: assignments.named(each, text, agent) is None)
     for workflow in workflows:
         if phase := _meant_of(project, conversation, workflow, text, agent, begun):
             return workflow, phase
@@ -259,7 +241,7 @@ def _meant(
 
 
 def _meant_of(
-    project: OpenProject, conversation: str, workflow: Workflow, text: str, agent: str, begun: bool
+    project: Workspace, conversation: str, workflow: Workflow, text: str, agent: str, begun: bool
 ) -> Phase | None:
     """Return the phase an agent is launched for, if a launch may still move it, or at least the agent's end."""
     phase = registry.get(workflow.format).match_phase(workflow, text, agent)
@@ -271,7 +253,7 @@ def _meant_of(
     return phase
 
 
-def _launches_for(project: OpenProject, conversation: str, agent_id: str, workflow: Workflow) -> list[Agent]:
+def _launches_for(project: Workspace, conversation: str, agent_id: str, workflow: Workflow) -> list[Agent]:
     """Return the launches that may have started an agent, if all were for a workflow: its phases, or itself by name."""
     found = agents.candidates(project, conversation, agent_id)
     names = (workflow.id.casefold(), workflow.title.casefold())
@@ -284,7 +266,7 @@ def _text(description: str, prompt: str) -> str:
     return f"{' '.join(description.split())}\n{prompt}"
 
 
-def _apply(project: OpenProject, conversation: str, due: Agent) -> Moved | None:
+def _apply(project: Workspace, conversation: str, due: Agent) -> Moved | None:
     workflow, phase = _phase(_all_mine(project, conversation, paused=True), due)
     # No hook undoes a completion: a failure that comes later is reported instead (`contradicted`).
     doubtful = phase is not None and phase.status == "completed" and due.outcome == "failed"
@@ -307,29 +289,29 @@ def _apply(project: OpenProject, conversation: str, due: Agent) -> Moved | None:
     return moved
 
 
-def _joined(project: OpenProject, workflows: Sequence[Workflow], text: str, agent: str) -> Workflow | None:
+def _joined(project: Workspace, workflows: Sequence[Workflow], text: str, agent: str) -> Workflow | None:
     """Return the first workflow that lists an agent which was launched for none of its phases; None for none."""
     for workflow in workflows:
         with suppress(HoldfastError):  # an agent that isn't listed works all the same
-            if registry.get(workflow.format).register_overseer(Workspace.of(project), workflow, text, agent):
+            if registry.get(workflow.format).register_overseer(project, workflow, text, agent):
                 return workflow
     return None
 
 
-def _left(project: OpenProject, conversation: str, due: Agent) -> None:
+def _left(project: Workspace, conversation: str, due: Agent) -> None:
     """Tell a workflow that an agent which it lists for none of its phases has ended."""
     for workflow in _all_mine(project, conversation, paused=True):
         if workflow.key == due.workflow:
             text, keeper = _text(due.description, due.prompt), registry.get(workflow.format)
             with suppress(HoldfastError):  # what is wrong with the state is told elsewhere; `doctor --fix` removes it
-                keeper.unregister_overseer(Workspace.of(project), workflow, text, due.agent_type)
+                keeper.unregister_overseer(project, workflow, text, due.agent_type)
 
 
-def _is_unreadable(project: OpenProject, key: str) -> bool:
+def _is_unreadable(project: Workspace, key: str) -> bool:
     """Return whether the file of the workflow with this key exists and can't be read."""
     name, _, place = key.partition(":")
     path = project.root / place.rpartition("#")[0]
-    return any(each.path == path for each in registry.get(name).candidates(Workspace.of(project), {key}).problems)
+    return any(each.path == path for each in registry.get(name).candidates(project, {key}).problems)
 
 
 def _phase(workflows: Sequence[Workflow], launched: Agent) -> tuple[Workflow, Phase] | tuple[None, None]:
@@ -340,41 +322,26 @@ def _phase(workflows: Sequence[Workflow], launched: Agent) -> tuple[Workflow, Ph
     return None, None
 
 
-def _finish(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) -> Moved | None:
+def _finish(project: Workspace, workflow: Workflow, phase: Phase, due: Agent) -> Moved | None:
     """End a phase. If its agent completed it itself, only empty fields are filled from the report (I000-8)."""
     if phase.status == "failed" and due.verdict != "unwritten":
         return None  # it was not launched again; the error from its failure stays
     words = due.words or (CUT_OFF if due.outcome == "failed" else "")
-    _credit(project, workflow, phase, due)
     moved = _judge(project, workflow, phase.id, due.outcome, words)
     return moved and moved._replace(words=moved.words or (words if due.outcome == "failed" else ""))
 
 
-def _credit(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) -> None:
-    """Tell the format what an agent did, if it keeps that and the transcript is known."""
-    keeper = registry.get(workflow.format)
-    if not due.transcript or not keeper.credits_work:
-        return
-    read = project.transcripts
-    spent = read.usage(due.transcript, due.since)  # first: it waits for the agent's last lines
-    paths = [Path(each) for each in read.edited(due.transcript)]
-    files = tuple(each.relative_to(project.root).as_posix() for each in paths if each.is_relative_to(project.root))
-    runs = tuple(read.runs(due.transcript, keeper.RUNS, aside=True))
-    with suppress(HoldfastError):  # whatever is wrong with the state is told when the phase is judged
-        keeper.credit(Workspace.of(project), workflow, phase.id, AgentWork(files, spent, runs))
-
-
-def _judge(project: OpenProject, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
+def _judge(project: Workspace, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
     """Move a phase. A refused move is reported, with the workflow as it is."""
     keeper, unwritten = registry.get(workflow.format), False
     try:
-        workflow, changed, remark, notes = keeper.judge(Workspace.of(project), workflow, phase_id, status, words)
+        workflow, changed, remark, notes = keeper.judge(project, workflow, phase_id, status, words)
     except HoldfastError as error:
         remark = str(error)
         if isinstance(error, StateError) and not isinstance(error, (MissingError, SchemaMismatch)):
             unwritten = status != "active"  # a start that is missed is made up for when the agent ends
             remark = f"{error.path.name} {error.reason}" + ("; tried again at the next event" if unwritten else "")
-        now = next((each for each in keeper.find(Workspace.of(project)).workflows if each.key == workflow.key), None)
+        now = next((each for each in keeper.find(project).workflows if each.key == workflow.key), None)
         if now is None and not unwritten:
             return None
         workflow, changed, notes = now or workflow, True, ()

@@ -10,7 +10,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.sessions import conversations, file_contents, reads
+from holdfast.sessions import conversations, reads
+from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
     from holdfast.clients.client import Noted
     from holdfast.memory.rows import Conversation
     from holdfast.project import OpenProject
-    from holdfast.sessions.file_contents import Look
     from holdfast.sessions.hook import Context, Returned
-    from holdfast.sessions.reads import How
+    from holdfast.sessions.reads import How, Look
 
 _TEXT = "text"
 _OVERLAP_BYTES = 1 << 16  # bytes at the end of a search that the next one repeats: a Read's failure follows its call
@@ -48,9 +48,9 @@ def note_read(event: Returned, context: Context) -> None:
 
     `event` is the `PostToolUse` of a Read in the main conversation. The main model doesn't see what a subagent reads.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     place = event.tool_input.get("file_path")
-    look = file_contents.look(project, place) if isinstance(place, str) else None
+    look = reads.look(project, place) if isinstance(place, str) else None
     if look is None or look.data is None:
         return
     kind, shown = _shown(event.tool_response)
@@ -72,12 +72,14 @@ def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bo
     Returns:
         Whether the transcript shows the present context already, or there is none to wait for.
     """
-    row = known = reads.reader(project, conversation)
+    row = known = conversations.get(project, conversation)
     size = project.transcripts.size(row.transcript)
     wanted = {look.path: look for look in looks if look.data is not None}
     if not size or (not wanted and row.boundary is not None):
         return True
-    sought = _sought(row.transcript, wanted.values())
+    # A new question must search the transcript from its beginning.
+    question = json.dumps([row.transcript, *sorted([look.path, look.digest] for look in wanted.values())])
+    sought = hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()
     if not wanted:  # the only question is whether the boundary is there
         since = max(row.size - 1, 0)
     else:
@@ -134,12 +136,6 @@ def _search(project: OpenProject, row: Conversation, since: int, *, files: bool)
     return _Found([*before, *after[:last]], after[last + 1 :], str(after[last].value), len(places), end)
 
 
-def _sought(path: str, wanted: Iterable[Look]) -> str:
-    """Return a digest of what a transcript is searched for: a new question must search it from the beginning."""
-    told = json.dumps([path, *sorted([look.path, look.digest] for look in wanted)])
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
-
-
 def _take_over_gone(
     project: OpenProject, conversation: str, wanted: Mapping[str, Look], noted: Iterable[Noted]
 ) -> None:
@@ -152,7 +148,7 @@ def _take_over_gone(
 
 def _take_over(project: OpenProject, conversation: str, wanted: Mapping[str, Look], noted: Sequence[Noted]) -> None:
     """Note what the present context holds. A content that an event reported beats a different one found here."""
-    now = reads.reader(project, conversation).compactions
+    now = conversations.get(project, conversation).compactions
     rows = reads.rows(project, conversation).items()
     known = {path for path, row in rows if row.content and row.compaction == now}
     for path, shown in _texts(project, noted):
@@ -187,7 +183,7 @@ def _note_part(
     """Note that lines of a file were read. Once the parts together make up the file, it counts as read."""
     last = len(lines) - (lines[-1] == "")  # after the last line break there is nothing to read
     with project.ledger.transaction():
-        now = reads.reader(project, conversation).compactions
+        now = conversations.get(project, conversation).compactions
         row = reads.rows(project, conversation).get(look.path)
         before = json.loads(row.parts) if row and row.parts else {}
         same = (before.get("content"), before.get("compaction")) == (look.digest, now)
@@ -215,7 +211,7 @@ def _texts(project: OpenProject, noted: Iterable[Noted]) -> Iterator[tuple[str, 
     for each in noted:
         _, shown = _shown(each.value) if each.kind == "shown" else ("", None)
         place = each.value["file"].get("filePath") if shown else None
-        path = file_contents.name(project, place) if isinstance(place, str) else None
+        path = reads.name(project, place) if isinstance(place, str) else None
         if shown and path:
             yield path, shown._replace(how="attached" if each.attached else "read", cut=shown.cut or each.cut)
 
@@ -228,7 +224,7 @@ def _shown(response: Any) -> tuple[str, _Shown | None]:
         return kind, None
     first, count, total = (_number(file.get(each)) for each in ("startLine", "numLines", "totalLines"))
     cut = file.get("truncatedByTokenCap") is True
-    return kind, _Shown(file_contents.as_shown(file["content"]), first, count, total, cut)
+    return kind, _Shown(reads.as_shown(file["content"]), first, count, total, cut)
 
 
 def _number(value: Any) -> int:
@@ -238,6 +234,6 @@ def _number(value: Any) -> int:
 def _refused(project: OpenProject, noted: Iterable[Noted]) -> Iterator[str]:
     """Yield the names of files whose Read failed or was not permitted, which no PostToolUse reports."""
     for each in noted:
-        path = file_contents.name(project, each.value) if each.kind == "refused" else None
+        path = reads.name(project, each.value) if each.kind == "refused" else None
         if path:
             yield path

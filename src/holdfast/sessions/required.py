@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast import capture
 from holdfast.errors import LedgerError
-from holdfast.sessions import conversations, file_contents, owners, read_results, reads
-from holdfast.workflow import facts, wording
+from holdfast.sessions import conversations, owners, read_results, reads
+from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import facts, registry, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from holdfast.memory.rows import Read
-    from holdfast.project import OpenProject
-    from holdfast.sessions.file_contents import Look
     from holdfast.sessions.hook import Context, Event
+    from holdfast.sessions.reads import Look
     from holdfast.workflow.model import Workflow
 
 Change = Literal["unchanged", "changed", "missing", "never read", "not checked", "outside the project"]
@@ -61,29 +61,30 @@ class RequiredFile(NamedTuple):
         return self.due and not self.refused and self.inside
 
 
-def own_workflow(project: OpenProject, conversation: str, workflows: Iterable[Workflow]) -> Workflow | None:
+def own_workflow(project: Workspace, conversation: str) -> Workflow | None:
     """Return the unfinished workflow that a conversation owns, of several the newest; its reading concerns it.
 
     It owns what it started or wrote, and what was restored into it. Another one's workflow asks nothing of it.
     """
-    resumable = [each for each in workflows if each.resumable]
+    found = registry.owned(project, conversation)
+    resumable = [each for each in found if each.resumable]
     holders = owners.holders(project, resumable)
     return next(iter(owners.by_rank(each for each in resumable if holders[each.key] == conversation)), None)
 
 
-def states(project: OpenProject, conversation: str, workflow: Workflow) -> dict[str, RequiredFile]:
+def states(project: Workspace, conversation: str, workflow: Workflow) -> dict[str, RequiredFile]:
     """Return, for each entry of a workflow's required reading, what a session has read of it.
 
     The session's transcript is searched too. With `reading = "off"`, or without a usable ledger, every file that exists
     counts as never read. Never raises.
     """
-    looks = dict(file_contents.looks(project, workflow.reading[: facts.ENTRIES]))
+    looks = dict(reads.looks(project, workflow.reading[: facts.ENTRIES]))
     rows: Mapping[str, Read] = {}
     now = 0
     if project.config.reading != "off" and looks:
         try:
             read_results.settle(project, conversation, looks.values())
-            rows, now = reads.rows(project, conversation), reads.reader(project, conversation).compactions
+            rows, now = reads.rows(project, conversation), conversations.get(project, conversation).compactions
         except LedgerError:
             rows = {}
     return {entry: _state(entry, look, rows.get(look.path), now) for entry, look in looks.items()}
@@ -99,7 +100,7 @@ def files(known: Mapping[str, RequiredFile]) -> Callable[[str], str | None]:
     return word
 
 
-def contents(project: OpenProject, known: Mapping[str, RequiredFile]) -> list[tuple[str, str]]:
+def contents(project: Workspace, known: Mapping[str, RequiredFile]) -> list[tuple[str, str]]:
     """Return the entries whose files guidance may hold whole, each with its text.
 
     A file counts if it is small, is text, is inside the project with no link out of it, has the very content that this
@@ -109,14 +110,14 @@ def contents(project: OpenProject, known: Mapping[str, RequiredFile]) -> list[tu
     for entry, state in known.items():
         wanted = state.change == "unchanged" and state.inside and capture.allowed(project.config, state.path)
         if wanted and (state.inlined or not state.in_context):
-            look = file_contents.look(project, state.path, 4 * INLINE_LIMIT_UNITS)
+            look = reads.look(project, state.path, 4 * INLINE_LIMIT_UNITS)
             text = _small_text(look)
             if text:
                 found.append((entry, text))
     return found
 
 
-def inlined(project: OpenProject, conversation: str, known: Mapping[str, RequiredFile], entries: Iterable[str]) -> None:
+def inlined(project: Workspace, conversation: str, known: Mapping[str, RequiredFile], entries: Iterable[str]) -> None:
     """Note that the model was given guidance that holds the files of these entries."""
     rows = reads.rows(project, conversation)
     for path in [known[entry].path for entry in entries]:
@@ -125,37 +126,26 @@ def inlined(project: OpenProject, conversation: str, known: Mapping[str, Require
 
 
 def unread(event: Event, context: Context, workflow: Workflow) -> list[RequiredFile] | None:
-    """Return the required reading of a workflow that the model has not read since the last compaction.
+    """Return the required reading of a workflow that the model has not read since the last compaction, in its order.
 
-    Args:
-        event: any event of the main conversation.
-        context: its context.
-        workflow: the workflow.
-
-    Returns:
-        The files, in the workflow's order; None while that is unknown, because the transcript doesn't show yet what the
-        client attached again.
+    None while that is unknown, because the transcript doesn't show yet what the client attached again. `event` is any
+    event of the main conversation.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     if not read_results.settle(project, conversation, ()):
         return None
     return [each for each in states(project, conversation, workflow).values() if each.due]
 
 
 def reading_that_holds(event: Event, context: Context, workflow: Workflow, place: str = "") -> list[RequiredFile]:
-    """Return the required reading that an edit must wait for.
+    """Return the required reading that an edit of the file at `place` must wait for, empty if that is unknown.
 
-    Edits don't wait for a file that is missing, outside the project, or whose Read failed.
-
-    Args:
-        event: any event of the main conversation.
-        context: its context.
-        workflow: the workflow.
-        place: the file to edit, empty if unknown. Edits of the required files themselves never wait.
+    Edits don't wait for a file that is missing, outside the project, or whose Read failed. Edits of the required files
+    themselves never wait. `event` is any event of the main conversation.
     """
-    conversation = conversations.of(context.project, event.session_id)
-    required = states(context.project, conversation, workflow).values()
-    edited = file_contents.name(context.project, place) if place else None
+    project, conversation = Workspace.at(event, context)
+    required = states(project, conversation, workflow).values()
+    edited = reads.name(project, place) if place else None
     return [] if edited in {each.path for each in required} else [each for each in required if each.holds]
 
 

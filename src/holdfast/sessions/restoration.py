@@ -15,8 +15,8 @@ from holdfast.sessions import (
     owners,
     phases,
     session_guidance,
-    summaries,
 )
+from holdfast.sessions.agent_events import compacts_agent
 from holdfast.sessions.workspace import Workspace
 from holdfast.trail import text as trail
 from holdfast.workflow import briefs, guidance, registry, wording
@@ -63,8 +63,8 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     project, agent = Workspace.of(context.project), event.agent_id
     conversation = conversations.of(project, event.session_id)
     if not event.in_subagent:
-        summaries.take_summary(project, conversation)  # the agent's
-        agent = summaries.compacted_agent(project, conversation)
+        compactions.take_summary(project, conversation)  # the agent's
+        agent = agents.compacted_agent(project, conversation)
     launch = agents.attribute(project, conversation, agent, event.transcript_path) if agent else None
     if launch is None or not (launch.prompt or launch.phase):
         return []
@@ -77,36 +77,49 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     return [Message(briefs.given_back(*told, root=context.root, brief=brief), must_keep=True)]
 
 
+def report_losses(event: Event, context: Context, text: str) -> None:
+    """Count what a summary kept of the workflow that a compaction's session was given last, unless that is known.
+
+    `event` is a `PostCompact`.
+    """
+    project, conversation = Workspace.at(event, context)
+    last = next(iter(deliveries.recent(project, 1, conversation)), None)
+    if last is None or not last.compaction or compacts_agent(event, context):
+        return  # of an agent's own summary the main conversation's guidance says nothing
+    for workflow in registry.candidates(project, conversation).workflows:
+        if workflow.key == last.workflow:
+            compactions.count_facts(project, last.compaction, workflow, text)
+
+
 def _restored(event: Event, context: Context, known: bool, lost: Compaction | None) -> list[Message]:
-    project = Workspace.of(context.project)
-    conversation = conversations.of(project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     found = registry.candidates(project, conversation)
     phases.observe_all(project, found.workflows)
     missed = compactions.missed(project, conversation)
     resumed = getattr(event, "source", "") == "resume" and missed is None
     verdict = arbitration.judge(project, event.session_id, found.workflows, known=known, compacted=not resumed)
     conversation = conversations.of(project, event.session_id)  # it may turn out to be an earlier one
-    told = messages.unreadable(event, context, found) + messages.omitted(event, context, found)
+    told = messages.unreadable(project, conversation, found) + messages.omitted(project, conversation, found)
     told += [
         messages.once(project, conversation, messages.UNSAVED, [line], Message(f"Holdfast: {line}", to_user=True))
         for line in messages.pending_keys(project, conversation, messages.UNSAVED)
     ]
     if verdict.full is not None:
         notes = [messages.problem(project, each) for each in found.problems]
-        notes += _skipped(context)
+        notes += _skipped(project)
         workflow = _compacted(event, context, verdict.full)
         guidance = session_guidance.restore(
             event, context, workflow, verdict, notes, compacted=not resumed, compaction=verdict.compaction or lost
         )
         told += _moved(event, context)
-        return [guidance, *told, *_blind(context), *messages.vanished(event, context)]
-    summaries.take_summary(project, conversation)
+        return [guidance, *told, *_blind(context), *messages.vanished(project, conversation)]
+    compactions.take_summary(project, conversation)
     if event.hook_event_name == project.client.PROMPT_EVENT:
         return told  # what the compaction took is finished by now, or another session's
     told += _moved(event, context) + _refused(event, context, verdict) + _taken(event, context, verdict.taken)
     told += _mention(verdict.others)
-    told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(context)]
-    told += messages.vanished(event, context) + _waiting(event, context)
+    told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(project)]
+    told += messages.vanished(project, conversation) + _waiting(project, conversation)
     return told + _trail(event, context, verdict.compaction)
 
 
@@ -128,24 +141,14 @@ def _trail(event: Event, context: Context, compaction: Compaction | None = None)
     """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off."""
     if not context.config.trail:
         return []
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project = Workspace.of(context.project)
     found = session_guidance.trail(project, event, compaction)
     text = trail.text(found, branch=project.branch, root=context.root)
     if not text:
         return []
-    delivery = deliveries.begin(
-        project,
-        conversation,
-        event=event.hook_event_name,
-        workflow="",
-        title="the session's trail",
-        digest=trail.mark(text),
-        characters=units(text),
-        transcript=event.transcript_path or conversations.transcript(project, conversation),
-        compaction=compaction,
-    )
+    told = deliveries.deliver(project, event, text, trail.mark(text), workflow=None, compaction=compaction)
     context.log(f"restored the session's trail ({units(text)} characters)", session=event.session_id)
-    return [Message(text, must_keep=True, on_delivered=lambda: deliveries.written(project, delivery))]
+    return [told]
 
 
 def _moved(event: Event, context: Context) -> list[Message]:
@@ -178,16 +181,13 @@ def _mention(others: tuple[Workflow, ...]) -> list[Message]:
     return [Message(wording.fenced(lead, lines))]
 
 
-def _skipped(context: Context) -> list[str]:
+def _skipped(project: Workspace) -> list[str]:
     """Say what the save before the compaction did not look at, and what to do about it."""
-    project = Workspace.of(context.project)
     return [line for lines in registry.detected(lambda detector: detector.skipped(project)) for line in lines]
 
 
-def _waiting(event: Event, context: Context) -> list[Message]:
+def _waiting(project: Workspace, conversation: str) -> list[Message]:
     """Tell the model about the plans that PreCompact skipped, a line each."""
-    project = Workspace.of(context.project)
-    conversation = conversations.of(project, event.session_id)
     places = messages.pending_keys(project, conversation, messages.WAITING)
     found = registry.detected(lambda detector: detector.waiting(project, places)) if places else ()
     lines = [line for each in found for line in each]
@@ -207,10 +207,7 @@ def _refused(event: Event, context: Context, verdict: Verdict) -> list[Message]:
     refused = verdict.refused
     if not refused:
         return []
-    conversation = conversations.of(context.project, event.session_id)
-    deliveries.refuse(
-        context.project, conversation, event=event.hook_event_name, workflows=refused, compaction=verdict.compaction
-    )
+    deliveries.refuse(context.project, event, refused, verdict.compaction)
     found = wording.count(len(refused), "workflow")
     context.log(f"restored nothing: {found} could belong to another live session", level="warning")
     return [
@@ -229,7 +226,7 @@ def _refused(event: Event, context: Context, verdict: Verdict) -> list[Message]:
 
 def _taken(event: Event, context: Context, taken: tuple[Workflow, ...]) -> list[Message]:
     """Tell the user, once for each, that another live session has a workflow, and how to move it; not what it is."""
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     new = [each for each in taken if not messages.was_told(project, conversation, _TAKEN, each.key)]
     if not new:
         return []

@@ -11,7 +11,7 @@ from holdfast.errors import HoldfastError, SchemaMismatch, StateError, command_l
 from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.sessions import contents, selection
-from holdfast.workflow import places, registry, statefile, typed_names
+from holdfast.workflow import names, places, registry, statefile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ def read(project: Workspace, path: Path, number: str) -> Content:
         HoldfastError: there is no such generation; the message says which there are.
         StateError: the file can't be read.
     """
-    place = _place(project, path)
+    place = project.place(path)
     if number == NOW:
         return Content(f"{place} now", document.read(path, within=project.root)[0])
     versions = contents.list_versions(project, path)
@@ -75,7 +75,7 @@ def last_two(project: Workspace, path: Path) -> tuple[str, str]:
     """
     numbers = [str(each.number) for each in contents.list_versions(project, path)[:2]]
     if not numbers:
-        raise HoldfastError(f"no generation of {_place(project, path)} was kept, so there is nothing to compare")
+        raise HoldfastError(f"no generation of {project.place(path)} was kept, so there is nothing to compare")
     return (numbers[1], numbers[0]) if len(numbers) > 1 else (numbers[0], NOW)
 
 
@@ -106,17 +106,11 @@ def restore(project: Workspace, path: Path, number: str, *, replace: bool = Fals
     return put._replace(aside=aside) if aside else put
 
 
-def last_state_number(project: Workspace, path: Path) -> str:
-    """Return the number of the last generation of a file that is a workflow's state; empty without one.
+def last_state(project: Workspace, path: Path) -> tuple[str, Workflow] | None:
+    """Return the number of the last generation of a file that is a workflow's state, with the workflow.
 
-    Raises LedgerError.
+    None without one. Raises LedgerError.
     """
-    last = _last_state(project, path)
-    return last[0] if last else ""
-
-
-def _last_state(project: Workspace, path: Path) -> tuple[str, Workflow] | None:
-    """Return the number of the last generation of a file that is a workflow's state, with the workflow."""
     names = places.keepers(project.root, path)
     for version in contents.list_versions(project, path):
         raw = contents.content(project, path, version.number) or b""
@@ -161,8 +155,8 @@ def putting_back(path: Path, number: str) -> str:
 
 def _formerly(project: Workspace, wanted: str | None) -> Path | None:
     """Return the path of the one state file that held the workflow named, and that is gone or holds no state now."""
-    states = [_last_state(project, project.root / place) for place in contents.paths(project)] if wanted else []
-    meant = typed_names.named([each[1] for each in states if each], wanted or "", whole=True)
+    states = [last_state(project, project.root / place) for place in contents.paths(project)] if wanted else []
+    meant = names.matching([each[1] for each in states if each], wanted or "", whole=True)
     return meant[0].path if len(meant) == 1 else None
 
 
@@ -173,10 +167,6 @@ def _kept(project: Workspace, wanted: str) -> Path | None:
         return path if contents.list_versions(project, path) else None
     except (OSError, ValueError):
         return None
-
-
-def _place(project: Workspace, path: Path) -> str:
-    return (path.relative_to(project.root) if path.is_relative_to(project.root) else path).as_posix()
 
 
 def _known(versions: Sequence[Version]) -> str:

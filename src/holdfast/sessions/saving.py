@@ -1,10 +1,11 @@
-"""Save before a compaction: what other files newly describe, a version of each state file, and the announcement."""
+"""Save what a session works on: before a compaction, at a start, and when the model wrote one of its files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from holdfast import log
+from holdfast.errors import HoldfastError
 from holdfast.sessions import (
     agents,
     arbitration,
@@ -14,36 +15,31 @@ from holdfast.sessions import (
     messages,
     owners,
     phases,
-    summaries,
 )
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import guidance, registry
+from holdfast.workflow import guidance, places, registry, wording
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.sessions.hook import Context, Event
+    from holdfast.sessions.hook import Call, Context, Event
+    from holdfast.workflow.model import Workflow
 
 
 def save(event: Event, context: Context, trigger: str) -> str:
     """Save what a session works on, so that `restore` finds it after the compaction (R001-13, R001-14).
 
-    Args:
-        event: a `PreCompact`.
-        context: its context.
-        trigger: what caused the compaction: `manual` or `auto`.
-
-    Returns:
-        What the summariser should keep of the session's workflows, for `instruct_summary`; empty if it has none.
+    `event` is a `PreCompact`; `trigger` is what caused the compaction: `manual` or `auto`. Return what the summariser
+    should keep of the session's workflows, for `instruct_summary`; empty if it has none.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     if trigger == "manual":  # started by a person, so no foreground agent runs any more
         agents.abandon_calls(project, conversation)
-    summaries.take_summary(project, conversation)  # drop the summary of an earlier compaction that was never used
+    compactions.take_summary(project, conversation)  # drop the summary of an earlier compaction that was never used
     detected = _detect(context, conversation)
-    found = registry.candidates(Workspace.of(project), conversation)
+    found = registry.candidates(project, conversation)
     gone = set(owners.keys_without_file(project, conversation)) - {each.key for each in found.workflows}
-    _owe(context, conversation, messages.GONE, *sorted(gone))
+    messages.owe_once(project, conversation, messages.GONE, *sorted(gone))
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
     phases.observe_all(project, found.workflows)  # notes what was moved by hand since, and what was completed
@@ -58,15 +54,32 @@ def save(event: Event, context: Context, trigger: str) -> str:
     return guidance.summary(mine)
 
 
+def save_written(event: Call, context: Context, path: Path, why: str) -> list[wording.Message]:
+    """Store a version of a written state file, or merge a memory file or plan; see `holdfast.workflows.save`.
+
+    The workflow then belongs to the session that wrote it.
+    """
+    project = Workspace.of(context.project)
+    own = places.is_state(context.root, path) or places.is_list(context.root, path)
+    saved = path if own else _merged(event, context, path)
+    said = list[str]()
+    for workflow in registry.candidates(project, conversations.of(project, event.session_id), saved).workflows:
+        now = _followed(context, workflow, saved, why) if saved and not workflow.recovered else None
+        if now is None:
+            continue
+        contents.keep(project, now.path, now.raw, why=why)
+        phases.observe(project, now)
+        owners.take(project, now, conversations.of(project, event.session_id))
+        said += [each for each in now.warnings if each not in workflow.warnings]
+    lead = "Your edit alone doesn't change this workflow."
+    return [wording.Message(wording.fenced(lead, [f"{each}." for each in said]))] if said else []
+
+
 def take_over(project: Workspace, conversation: str) -> list[str]:
     """Save what `CLAUDE.local.md` describes, as `save` does, so that a start or a command sees it before a compaction.
 
-    Args:
-        project: the project.
-        conversation: the one that starts or runs the command; empty for a person.
-
-    Returns:
-        The fresh plans in progress that no save took over, relative to the root.
+    `conversation` is the one that starts or runs the command; empty for a person. Return the fresh plans in progress
+    that no save took over, relative to the root.
     """
     found = list(registry.detected(lambda detector: detector.save(project, conversation, starting=True)))
     for each in found:
@@ -86,19 +99,31 @@ def _detect(context: Context, conversation: str) -> list[Path]:
         saved += [found.path] if found.path else []
         if found.report:
             context.log(found.report, level="warning" if found.failed else "info")
-        _owe(context, conversation, messages.UNSAVED, *([found.report] if found.failed else []))
-        _owe(context, conversation, messages.GONE, *([found.removed] if found.removed else []))
-        for topic, keys in (
-            (messages.WAITING, found.waiting),
-            (messages.UNREAD, [found.unread] if found.unread else []),
-        ):
-            for key in keys:
-                messages.owe(project, conversation, topic, key)
+        messages.owe_once(project, conversation, messages.UNSAVED, found.report if found.failed else "")
+        messages.owe_once(project, conversation, messages.GONE, found.removed or "")
+        for key in found.waiting:
+            messages.owe(project, conversation, messages.WAITING, key)
+        if found.unread:
+            messages.owe(project, conversation, messages.UNREAD, found.unread)
     return saved
 
 
-def _owe(context: Context, conversation: str, topic: str, *keys: str) -> None:
-    """Make sure that the conversation is told once about each of some workflows."""
-    for key in keys:
-        if not messages.was_told(context.project, conversation, topic, key):
-            messages.owe(context.project, conversation, topic, key)
+def _followed(context: Context, workflow: Workflow, saved: Path, why: str) -> Workflow | None:
+    """Return a workflow as it is after one of its files was written; None if the file isn't its own. Logs errors."""
+    try:
+        return registry.get(workflow.format).written(Workspace.of(context.project), workflow, saved, why=why)
+    except HoldfastError as error:
+        context.log(f"{workflow.place} wasn't updated from {saved.name}: {error}", level="warning")
+        return workflow
+
+
+def _merged(event: Call, context: Context, written: Path) -> Path | None:
+    """Merge a memory file or plan that was just written, and return the state file that it was merged into, if any."""
+    saved = None
+    project, session = Workspace.at(event, context)
+    text = "\n".join(str(value) for name, value in event.tool_input.items() if name != "file_path")
+    for found in registry.detected(lambda detector: detector.save(project, session, written=written, text=text)):
+        if found.report:
+            context.log(found.report, level="warning" if found.failed else "info")
+        saved = saved or found.path
+    return saved

@@ -122,7 +122,8 @@ def judge_script(event: Call, context: Context) -> Relaunch:
     if not earlier.done:
         return PASSED
     if not named and not _means(earlier, conversations.current_request(project, row.conversation)):
-        return Relaunch(messages=_partial(earlier))
+        # Whether the other results of a run with failed agents still hold, only the person asking knows.
+        return Relaunch(messages=(Message(_way(earlier)),) if earlier.status == "partial" else ())
     if context.config.agents == "tell":
         return Relaunch(messages=(Message(_way(earlier)),))
     return _resume(event, context, row, earlier, same=same)
@@ -195,9 +196,8 @@ def newest(run: ScriptRun) -> ScriptRun:
     """Return the last run that a run was carried on in, which has all its results and more; the run itself if none."""
     table = run.project.ledger.table(Agent)
     for _ in range(FAMILY):
-        carried = "transcript NOT IN ('', ?)"
-        order = "launched_at DESC"
-        later = table.one(carried, run.row.transcript, kind="script", source=run.row.id, order=order)
+        about = {"kind": "script", "source": run.row.id}
+        later = table.one("transcript NOT IN ('', ?)", run.row.transcript, order="launched_at DESC", **about)
         if not later:
             break
         run = ScriptRun(run.project, later, run.process)
@@ -245,10 +245,8 @@ def _record_call(event: Call, context: Context) -> Agent:
     """Store that a script is called, before its run has an id, and return its row."""
     project, values, runs = context.project, event.tool_input, context.project.client.agent_runs()
     conversation = conversations.of(project, event.session_id)
-    asking, script = (
-        conversations.current_request(project, conversation),
-        runs.script(event.transcript_path, values, context.root),
-    )
+    asking = conversations.current_request(project, conversation)
+    script = runs.script(event.transcript_path, values, context.root)
     text = script if script is not None else json.dumps([values.get("name"), values.get("scriptPath")])
     args = json.dumps(values.get("args"), sort_keys=True, default=str)
     return agents.record_call(
@@ -369,11 +367,6 @@ def _way(earlier: ScriptRun) -> str:
         f"An earlier run of this script left results: {earlier.row.run}, {earlier.counted}. To use them, stop this one "
         f"and call Workflow({{{place}resumeFromRunId: {earlier.row.run!r}}})."
     )
-
-
-def _partial(earlier: ScriptRun) -> tuple[Message, ...]:
-    """Name a run that ended with failed agents: whether its other results still hold, only the person asking knows."""
-    return (Message(_way(earlier)),) if earlier.status == "partial" else ()
 
 
 def _digest(text: str) -> str:

@@ -8,7 +8,7 @@ from holdfast import clock
 from holdfast.errors import ChoiceError, HoldfastError, LedgerError, command_line
 from holdfast.sessions import archive, conversations, owners, saving
 from holdfast.workflow import registry, wording
-from holdfast.workflow.typed_names import named, short
+from holdfast.workflow.names import matching, short
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def select(
     found = registry.all_found(project)
     workflows, unread = tuple(each for each in found.workflows if format in ("", each.format)), unreadable(found)
     if wanted is not None:
-        return _named(project, workflows, wanted, whole, unread)
+        return _matching(project, workflows, wanted, whole, unread)
     own, free = candidates(project, workflows, conversation)
     if own:
         return own[0]
@@ -61,17 +61,18 @@ def select(
     if ended and not unfinished and (over := _archive(project)):
         raise _choice(f"no workflow is unfinished{unread}; name one that is over", [each.workflow for each in over])
     taken = len(unfinished) - len(free)
+    theirs = "1 belongs to another live session" if taken == 1 else f"{taken} belong to other live sessions"
     if not taken or (anyway and not free):
         return _only(unfinished, "unfinished", workflows, unread)
     if not free:
-        raise _choice(f"no workflow is free for this session; {_taken(taken)}", unfinished)
-    return _only(free, f"free for this session ({_taken(taken)})", unfinished, unread)
+        raise _choice(f"no workflow is free for this session; {theirs}", unfinished)
+    return _only(free, f"free for this session ({theirs})", unfinished, unread)
 
 
 def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archived | None:
     """Return the archived workflow that is named, the latest of several. None if there is none, or no usable ledger."""
     rows = _archive(project)
-    found = named([each.workflow for each in rows], wanted, whole=whole)
+    found = matching([each.workflow for each in rows], wanted, whole=whole)
     return next((each for each in rows if each.workflow in found[:1]), None)
 
 
@@ -129,17 +130,17 @@ def unreadable(found: Found) -> str:
     return f"; {wording.with_remedy(f'{first.path} cannot be read: {first.reason}{others}')}"
 
 
-def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole: bool, unread: str) -> Workflow:
-    found = named(workflows, wanted, whole=True)
+def _matching(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole: bool, unread: str) -> Workflow:
+    found = matching(workflows, wanted, whole=True)
     over = None if found else archived(project, wanted, whole=True)  # a whole name beats a beginning
-    found = found or ([] if over else named(workflows, wanted) or _asked(project, workflows, wanted))
+    found = found or ([] if over else matching(workflows, wanted) or _asked(project, workflows, wanted))
     over = over or (None if found else archived(project, wanted))
     if over is not None:
         raise HoldfastError(
             f"{quoted(over.workflow.title)} was {over.workflow.word} at {clock.minute(over.completed_at)}; "
             f"`{command_line('show', over.workflow.id)}` shows it"
         )
-    if whole and found and not (named(found, wanted, whole=True) or _asked(project, found, wanted)):
+    if whole and found and not (matching(found, wanted, whole=True) or _asked(project, found, wanted)):
         raise _choice(f"no workflow is named {quoted(wanted)}; did you mean", found, wanted, workflows)
     return _only(found, f"named {quoted(wanted)}", workflows, unread, wanted)
 
@@ -174,13 +175,8 @@ def _choice(
         wanted: the name that was given.
         among: all workflows, from which a name must tell one; the candidates by default.
     """
-    choices = [(short(each, among or candidates), _label(each)) for each in candidates[:LISTED]]
+    choices = [
+        (short(each, among or candidates), f"{quoted(each.title, 60)}, {each.word}, {each.progress_text}")
+        for each in candidates[:LISTED]
+    ]
     return ChoiceError(reason, choices, more=max(len(candidates) - LISTED, 0), wanted=wanted)
-
-
-def _label(workflow: Workflow) -> str:
-    return f"{quoted(workflow.title, 60)}, {workflow.word}, {workflow.progress_text}"
-
-
-def _taken(count: int) -> str:
-    return "1 belongs to another live session" if count == 1 else f"{count} belong to other live sessions"

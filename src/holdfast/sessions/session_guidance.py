@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast import capture
 from holdfast.files.redact import redact
@@ -15,38 +15,30 @@ from holdfast.sessions import (
     messages,
     owners,
     required,
-    summaries,
 )
 from holdfast.sessions import agents as launched
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance, wording
 from holdfast.workflow.todos import digest
-from holdfast.workflow.wording import Message, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.clients.client import Todo, Trail
     from holdfast.memory.rows import Agent, Compaction
-    from holdfast.project import OpenProject
     from holdfast.sessions.arbitration import Verdict
     from holdfast.sessions.hook import Context, Event
     from holdfast.sessions.required import RequiredFile
     from holdfast.workflow.guidance import Guidance
     from holdfast.workflow.model import Workflow
+    from holdfast.workflow.wording import Message
 
 
 AGENTS = 10  # ended agents that are described, the latest first
 
 
-class GivenBack(NamedTuple):
-    """The guidance, and the state of each required reading when it was made (`required_files.states`)."""
-
-    guidance: Guidance
-    known: Mapping[str, RequiredFile]
-
-
 def compile(
-    project: OpenProject,
+    project: Workspace,
     conversation: str,
     workflow: Workflow,
     *,
@@ -55,8 +47,8 @@ def compile(
     notes: Sequence[str] = (),
     recap: str = "",
     compacted: bool = False,
-) -> GivenBack:
-    """Write the sidecar and return the guidance that points to it.
+) -> tuple[Guidance, Mapping[str, RequiredFile]]:
+    """Write the sidecar and return the guidance that points to it, with the state of each required reading.
 
     Args:
         project: the project.
@@ -85,16 +77,16 @@ def compile(
         compacted=compacted,
         beside=capture.allowed(project.config, workflow.path),
     )
-    return GivenBack(made, known)
+    return made, known
 
 
-def trail(project: OpenProject, event: Event, compaction: Compaction | None) -> Trail:
+def trail(project: Workspace, event: Event, compaction: Compaction | None) -> Trail:
     """Return what a session did, by its transcript, without what the user excludes from capture.
 
     Where the compaction changed the session's id or its transcript, or the event names none, it is the one that was
     announced (`compaction`), or that was named before.
     """
-    own = event.transcript_path or conversations.transcript(project, conversations.of(project, event.session_id))
+    own = event.transcript_path or conversations.get(project, conversations.of(project, event.session_id)).transcript
     before = compaction.transcript if compaction else ""
     config = project.config
     mask = partial(capture.event, config) if config.exclude or config.exclude_patterns else None
@@ -122,10 +114,10 @@ def restore(
         compacted: whether a compaction is the reason.
         compaction: that compaction, if it is known.
     """
-    project, conversation = context.project, conversations.of(context.project, event.session_id)
+    project, conversation = Workspace.at(event, context)
     branch = owners.branch(project, workflow)
     owners.own(project, workflow, conversation)
-    recap = summaries.take_summary(project, conversation)
+    recap = compactions.take_summary(project, conversation)
     agent_results.catch_up(project, conversation, event.transcript_path)
     notes = list(notes)
     if unread := workflow.key in messages.pending_keys(project, conversation, messages.UNREAD):
@@ -135,38 +127,35 @@ def restore(
     holders = owners.holders(project, verdict.others)
     others = [each for each in verdict.others if not each.finished or holders[each.key] == conversation]
     todos = trail(project, event, verdict.compaction).todos
-    back = compile(
+    made, known = compile(
         project, conversation, workflow, others=others, todos=todos, notes=notes, recap=recap, compacted=compacted
     )
-    made = back.guidance
     if compaction is None and getattr(event, "source", "") == "compact":
         compaction = compactions.note_unannounced(project, conversation, workflow)
-    delivery = deliveries.begin(
+    message = deliveries.deliver(
         project,
-        conversation,
-        event=event.hook_event_name,
-        workflow=workflow.key,
-        title=workflow.title,
-        digest=made.mark,
-        characters=units(made.text),
+        event,
+        made.text,
+        made.mark,
+        workflow=workflow,
+        compaction=compaction,
         omitted=made.omitted,
         decided_by=verdict.step,
-        transcript=event.transcript_path,
-        compaction=compaction,
     )
     if recap and compaction:
         compactions.count_facts(project, compaction.id, workflow, recap)
 
     def delivered() -> None:
-        deliveries.written(project, delivery)
+        if message.on_delivered:
+            message.on_delivered()
         if unread:
             messages.tell(project, conversation, messages.UNREAD, workflow.key)
-        required.inlined(project, conversation, back.known, made.inlined)
+        required.inlined(project, conversation, known, made.inlined)
         if messages.was_told(project, conversation, messages.TODO_LIST, workflow.key):  # the guidance has the list
             messages.tell(project, conversation, messages.TODO_LIST, workflow.key, digest(workflow))
 
     context.log(f"restored {workflow.title!r} ({workflow.ref}), step {verdict.step}", session=event.session_id)
-    return Message(made.text, must_keep=True, on_delivered=delivered)
+    return message._replace(on_delivered=delivered)
 
 
 def agent_lines(listed: Iterable[Agent]) -> list[str]:
@@ -176,7 +165,7 @@ def agent_lines(listed: Iterable[Agent]) -> list[str]:
     """
     given = list(listed)
     told = "is running; don't start it again"
-    running = [f"{_name(each)} {told}{_task(each)}" for each in given if each.status == "running"]
+    running = [f"{_name(each)} {told}{task(each)}" for each in given if each.status == "running"]
     ended = sorted((each for each in given if each.unused), key=lambda each: each.ended_at, reverse=True)
     more = [f"{len(ended) - AGENTS} more have ended: `holdfast show` lists them"] if len(ended) > AGENTS else []
     return [*running, *(line for each in ended[:AGENTS] for line in _ended(each)), *more]
@@ -184,24 +173,22 @@ def agent_lines(listed: Iterable[Agent]) -> list[str]:
 
 def _ended(agent: Agent) -> list[str]:
     if agent.state == "missing" and agent.run:
-        return [f"{_name(agent)} was interrupted; SendMessage to its id continues it{_task(agent)}"]
+        return [f"{_name(agent)} was interrupted; SendMessage to its id continues it{task(agent)}"]
     how = "has finished" if agent.status == "finished" else "has failed"
-    said = [f"{_name(agent)} {how}; its result is still unused{_task(agent)}"]
+    said = [f"{_name(agent)} {how}; its result is still unused{task(agent)}"]
     who = wording.one_line(agent.run, 80)
-    words = (
-        [f"last words of {who}: {wording.quoted(agent.words, wording.VALUE_LIMIT_CHARS)}"]
-        if agent.words.strip()
-        else []
-    )
+    if agent.words.strip():
+        said.append(f"last words of {who}: {wording.quoted(agent.words, wording.VALUE_LIMIT_CHARS)}")
     places = [("output", agent.output), ("transcript", agent.transcript)]
-    return [*said, *words, *(f"{what} of {who}: {wording.clean(path)}" for what, path in places if path)]
+    return [*said, *(f"{what} of {who}: {wording.clean(path)}" for what, path in places if path)]
 
 
 def _name(agent: Agent) -> str:
-    known = agent.description.strip()  # which `_task` has; a phase's id says less
+    known = agent.description.strip()  # which `task` has; a phase's id says less
     phase = f" for {wording.one_line(agent.phase, 80)}" if agent.phase and not known else ""
     return f"{wording.one_line(agent.agent_type, 80)} ({wording.one_line(agent.run, 80)}){phase}"
 
 
-def _task(agent: Agent) -> str:
+def task(agent: Agent) -> str:
+    """Return what an agent was launched for, in brackets; empty if it isn't known."""
     return f" (launched for {wording.quoted(agent.description)})" if agent.description.strip() else ""

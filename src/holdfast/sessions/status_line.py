@@ -12,7 +12,6 @@ from holdfast.files.redact import redact
 from holdfast.process.terminal_text import printable
 from holdfast.sessions import agents, compactions, contents, conversations, owners, required
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry
 from holdfast.workflow.wording import count, one_line
 
 if TYPE_CHECKING:
@@ -29,17 +28,13 @@ _BETWEEN = " · "
 def show_status(event: Event, context: Context, *, begins: bool = False, over: bool = False) -> None:
     """Write what the status line of an event's session shows from now on; nothing while nobody has one.
 
-    Args:
-        event: any event.
-        context: its context.
-        begins: whether the session begins. What sessions of long ago left is removed then.
-        over: whether the session is over. Nothing is shown then.
+    Where a session `begins`, what sessions of long ago left is removed. Where it is `over`, nothing is shown.
     """
     if not wanted():
         return
     if begins:
         status_file.sweep()
-    update(context.project, event.session_id, over=over)
+    update(Workspace.of(context.project), event.session_id, over=over)
 
 
 def wanted() -> bool:
@@ -47,7 +42,7 @@ def wanted() -> bool:
     return (paths.state_dir() / "status").is_dir()
 
 
-def sessions_shown(project: OpenProject) -> set[str]:
+def sessions_shown(project: Workspace) -> set[str]:
     """Return the sessions of a project that are live, or whose status line shows something. Never raises."""
     with suppress(HoldfastError, OSError):
         if project.ledger_file.exists():
@@ -60,25 +55,21 @@ def sessions_shown(project: OpenProject) -> set[str]:
     return set()
 
 
-def update_all(project: OpenProject, before: Iterable[str] = ()) -> None:
+def update_all(project: Workspace, before: Iterable[str] = ()) -> None:
     """Write what a project's sessions show, and those that had a line before. Never raises."""
     for session in {*sessions_shown(project), *before}:
         update(project, session)
 
 
-def update(project: OpenProject, session: str, *, over: bool = False) -> None:
+def update(project: Workspace, session: str, *, over: bool = False) -> None:
     """Write what one session's status line shows. A failure is logged, because nothing depends on the line."""
     try:
         conversation = conversations.of(project, session)
-        workflow = None if over else _workflow(project, conversation)
+        workflow = None if over else required.own_workflow(project, conversation)
         line, saved_at_s = _shown(project, conversation, workflow) if workflow else ("", 0)
         status_file.write(session, line, saved_at_s)
     except (HoldfastError, OSError) as error:
         log.write("warning", f"the status line couldn't be written: {error}")
-
-
-def _workflow(project: OpenProject, conversation: str) -> Workflow | None:
-    return required.own_workflow(project, conversation, registry.owned(Workspace.of(project), conversation))
 
 
 def _shown(project: OpenProject, conversation: str, workflow: Workflow) -> tuple[str, int]:

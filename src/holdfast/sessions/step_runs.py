@@ -21,18 +21,9 @@ MOST = 2_000  # steps per project; the oldest go
 
 
 def record(project: OpenProject, workflow: str, unit: str, step: str, outcome: Outcome, output: str) -> None:
-    """Record the result of a step, in place of an earlier one.
+    """Record the result of a step of a unit, such as a task, in place of an earlier one. Raises LedgerError.
 
-    Args:
-        project: the project.
-        workflow: the workflow's key.
-        unit: the id of the unit, such as a task.
-        step: the step's name.
-        outcome: how it ended.
-        output: its output, of which the first `LIMIT_CHARS` characters are stored.
-
-    Raises:
-        LedgerError: it can't be stored.
+    Of its output the first `LIMIT_CHARS` characters are stored. `workflow` is the workflow's key.
     """
     table, place = project.ledger.table(rows.StepRun), (project.worktree, workflow, unit, step)
     text = beginning(output, LIMIT_CHARS).encode("utf-8", "replace").decode()

@@ -110,7 +110,10 @@ def happened(
         where = f"{where} AND (workflow = ? OR {' OR '.join(['instr(data, ?)'] * len(about))})"
         values += [workflow.key, *about]
     found = project.ledger.table(Event).where(where, *values, order="at DESC, id DESC", limit=limit, **equal)
-    events = _with_outcomes(project, [_described(each, json.loads(each.data)) for each in found])
+    events = [_described(each, json.loads(each.data)) for each in found]
+    ids = {each.data["compaction"] for each in events if "compaction" in each.data}
+    reports = compactions.by_id(project, ids) if ids else {}
+    events = [_with_outcome(each, reports) if "compaction" in each.data else each for each in events]
     if not workflow:
         events += _silences(project, start, session, limit)
         events.sort(key=lambda each: each.at, reverse=True)
@@ -185,9 +188,7 @@ PhaseNames = dict[tuple[str, str], PhaseName]  # by workflow key and phase id
 def sentence(happening: TimelineEvent, names: PhaseNames) -> str:
     """Describe an event in one line, secrets masked: what happened, to which workflow and phase, and the details.
 
-    Args:
-        happening: the event.
-        names: what people call the phases (`phase_names`). A phase that isn't in it is called by its id.
+    `names` has what people call the phases (`phase_names`). A phase that isn't in it is called by its id.
     """
     what, about = happening.what, quoted(redact(happening.title)) if happening.title else ""
     if happening.phase:
@@ -224,7 +225,8 @@ def as_json(happening: TimelineEvent) -> dict[str, Any]:
 
 def _described(event: Event, data: dict[str, Any]) -> TimelineEvent:
     """Return an event in words, as the log alone knows it."""
-    values = {"kind": event.kind, "what": event.what, "more": _more(data), **data}
+    more = f", {count(data['omitted'], 'more line')} in the full version" if data.get("omitted") else ""
+    values = {"kind": event.kind, "what": event.what, "more": more, **data}
     kinds = ((event.kind, event.what), (event.kind, "*"), ("*", "*"))
     words = next(_WORDS[each] for each in kinds if each in _WORDS)
     detail = _DETAILS.get((event.kind, event.what), "").format_map(values)
@@ -243,10 +245,6 @@ def _described(event: Event, data: dict[str, Any]) -> TimelineEvent:
     return TimelineEvent(event.at, event.kind, what, *about, detail, event.worktree, data)
 
 
-def _more(data: Mapping[str, Any]) -> str:
-    return f", {count(data['omitted'], 'more line')} in the full version" if data.get("omitted") else ""
-
-
 def _decision(data: Mapping[str, Any]) -> tuple[str, str]:
     event = f"{data['event']}({data['tool']})" if data["tool"] else data["event"]
     detail = f"{data['outcome']} on {event} by {data['handler']}"
@@ -254,14 +252,8 @@ def _decision(data: Mapping[str, Any]) -> tuple[str, str]:
     return what, ": ".join(filter(None, (detail, data["dropped"] or data["reason"])))
 
 
-def _with_outcomes(project: Workspace, found: list[TimelineEvent]) -> list[TimelineEvent]:
-    """Add to events of compactions what became of each, as far as the ledger still knows it."""
-    ids = {each.data["compaction"] for each in found if "compaction" in each.data}
-    reports = compactions.by_id(project, ids) if ids else {}
-    return [_with_outcome(each, reports) if "compaction" in each.data else each for each in found]
-
-
 def _with_outcome(event: TimelineEvent, reports: Mapping[str, CompactionReport]) -> TimelineEvent:
+    """Add to an event of a compaction what became of it, as far as the ledger still knows that."""
     data = dict(event.data)
     report, announced_by = reports.get(data.pop("compaction")), data["announced_by"]
     had = ", ".join(f"{quoted(each['title'])} {each['phase']}".strip() for each in data["workflows"]) or "no workflow"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from holdfast import formats
 from holdfast.project import OpenProject
@@ -11,6 +11,7 @@ from holdfast.sessions import archive, contents, conversations, imports, owners,
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from holdfast.sessions.hook import Context, Event
     from holdfast.workflow.records import Records
 
 
@@ -24,12 +25,16 @@ class Workspace(OpenProject):
 
     @classmethod
     def of(cls, project: OpenProject) -> Workspace:
-        """Return an open project as a workspace. Both share one ledger, whichever opens it."""
-        if isinstance(project, cls):
-            return project
-        made = cls.__new__(cls)
-        made.__dict__ = project.__dict__
-        return made._described()
+        """Make an open project a workspace, which it stays, and return it."""
+        if not isinstance(project, cls):
+            object.__setattr__(project, "__class__", cls)
+        return cast("Workspace", project)._described()
+
+    @classmethod
+    def at(cls, event: Event, context: Context) -> tuple[Workspace, str]:
+        """Return the project that an event is of, and the id of its conversation."""
+        project = cls.of(context.project)
+        return project, conversations.of(project, event.session_id)
 
     def _described(self) -> Self:
         """Make the formats known that TOML files describe for this project."""

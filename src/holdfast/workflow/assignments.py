@@ -25,7 +25,6 @@ _MARKERS = {
 }
 _DECORATION = " \t*_`#:.\"'()[]"  # characters that may surround an id alone on a line
 _SEPARATORS = re.compile(r"[^a-z0-9+=<>|~$]+")
-_LEFT_OUT = dict.fromkeys(n for n in range(128) if chr(n) not in "abcdefghijklmnopqrstuvwxyz123456789+=<>|~$\n")
 _BETWEEN = re.compile(r"(?<!\d) | (?!\d)")  # spaces, except those between two numbers
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 _LABEL = re.compile(r"(?P<word>phase|task|step)?(?P<number>\d{1,9})(?:(?: |of)(?P<total>\d{1,9}))?")
@@ -161,8 +160,7 @@ def _referenced(workflow: Workflow, line: str) -> list[Phase]:
     """Return the phases that a whole line refers to."""
     line = line.strip().lstrip("> ")  # the mark of a quotation; elsewhere `>` may mean something
     plain = _plain(line)
-    names = _possible(workflow, line, plain) if plain else []
-    found = [name.phase for name in names if _refers(plain, line, name, workflow)]
+    found = [name.phase for name in _names(workflow) if plain and _refers(plain, line, name, workflow)]
     verbatim = [phase for phase in found if line.casefold().endswith(phase.title.strip().casefold())]
     return verbatim or found or _by_number(workflow, plain)
 
@@ -181,7 +179,7 @@ def _mentions(workflow: Workflow, line: str) -> bool:
     A title of one word can be just that word, and a line that begins with the title varies it.
     """
     plain = _plain(line)
-    titles = (name.title for name in _possible(workflow, line, plain) if " " in name.phase.title.strip())
+    titles = (name.title for name in _names(workflow) if " " in name.phase.title.strip())
     has_title = any(plain.find(title) > 0 for title in titles)
     return has_title or bool(_ids(workflow, line)) or bool(_referenced(workflow, line))
 
@@ -209,25 +207,8 @@ def _due(workflow: Workflow) -> tuple[str, ...]:
     return (due.id,) if due else ()
 
 
-def _possible(workflow: Workflow, line: str, plain: str) -> list[_Name]:
-    """Return the phases to which a line, given as it is and in plain form, can refer; `_refers` decides.
-
-    A workflow can have a thousand phases. Only one whose title or id has all its letters and digits in the line is
-    looked at closely.
-    """
-    phases, here = workflow.phases, "\n".join(_letters_and_digits([plain, line]))
-    titles = _letters_and_digits([each.title for each in phases])
-    ids = _letters_and_digits([each.id for each in phases])
-    return [
-        _Name(each, _plain(each.title), _unpadded(_plain(each.id)))
-        for each, title, id_ in zip(phases, titles, ids, strict=False)
-        if title in here or id_ in here or not (title.isascii() and id_.isascii())
-    ]
-
-
-def _letters_and_digits(texts: Sequence[str]) -> list[str]:
-    """Return texts without case, zeros and what `_plain` leaves out of ASCII; all at once, because that is cheap."""
-    return "\n".join([each.replace("\n", " ") for each in texts]).casefold().translate(_LEFT_OUT).split("\n")
+def _names(workflow: Workflow) -> list[_Name]:
+    return [_Name(each, _plain(each.title), _unpadded(_plain(each.id))) for each in workflow.phases]
 
 
 def _refers(plain: str, line: str, name: _Name, workflow: Workflow) -> bool:

@@ -125,17 +125,9 @@ def _phase(workflow: Workflow, phase: Phase) -> str:
 def _kept(workflow: Workflow, root: Path, budget: int) -> list[str]:
     """Return as many whole lines of reminders and reading as fit, and the number left out."""
     sections = [facts.reminders(workflow), *facts.reading(workflow, facts.presence(root))]
-    lines = [[each.heading, *(fact.line("…") for fact in each.facts)] for each in sections if each.facts]
-    counts = [0] * len(lines)
-    left = budget - _MORE_UNITS
-    for number in range(1, max(map(len, lines), default=0)):  # alternating, so that both get room
-        for index, listed in enumerate(lines):
-            cost = wording.size(listed[: number + 1] if number == 1 else listed[number : number + 1])
-            if counts[index] == number - 1 and number < len(listed) and cost <= left:
-                counts[index], left = number, left - cost
-    shown = [line for listed, count in zip(lines, counts, strict=True) if count for line in listed[: count + 1]]
-    more = sum(len(listed) - 1 - count for listed, count in zip(lines, counts, strict=True))
-    more += sum(each.left for each in sections)
+    parts = [facts.Part(section, "…") for section in sections]
+    shown = facts.fill(parts, parts, budget - _MORE_UNITS, fair=True)
+    more = sum(len(part.lines) for part in parts) + sum(section.left for section in sections)
     return [*shown, *([f"+{more} more: `holdfast show`"] if more else [])]
 
 

@@ -5,19 +5,32 @@ Machines of skills and formats without code are such files. They execute nothing
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args
 
-from holdfast import paths
-from holdfast.errors import ConfigError, HoldfastError, MissingError, TransitionError
+from pydantic import BaseModel, ValidationError
+
+from holdfast import formats, paths
+from holdfast.errors import ConfigError, HoldfastError, MissingError, TransitionError, command_line
 from holdfast.files import document, tomlfile, trust
 from holdfast.files.file_memo import Kept
+from holdfast.workflow import lenient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 Value = TypeVar("Value")
+Model = TypeVar("Model", bound=BaseModel)
+
+_WANTED = {
+    "string_type": "a text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "bool_type": "true or false",
+    "int_type": "a number",
+}
 
 MAX_FILES = 200  # of one folder that are listed
 _MAX_KEPT = 64  # parsed definitions of projects that a process remembers
@@ -45,33 +58,46 @@ class Listed(NamedTuple, Generic[Value]):
     trusted: bool = True
 
 
-class Reader:
-    """Reads values of the right type out of a definition's file; each kind of definition adds its own.
+def checked(model: type[Model], data: Mapping[str, Any], source: str, kind: str) -> Model:
+    """Return the model of a definition's tables.
 
     Args:
+        model: describes the tables.
+        data: the tables.
         source: the file, for messages.
+        kind: what the file defines, for messages: `format`, `machine`.
+
+    Raises:
+        ConfigError: a key is unknown, missing or has a value that doesn't fit; it names file and field.
     """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        way = [
+            each for each in fault["loc"] if isinstance(each, int) or "[" not in each
+        ]  # without pydantic's own names
+        field, kinds = lenient.name(tuple(way)), fault["type"]
+        if kinds == "extra_forbidden":
+            text = f"{field} isn't a key of a {kind}; use {', '.join(_keys(model, way[:-1]))}"
+        elif kinds == "value_error":
+            text = f"{field}: {fault['ctx']['error']}" if field else str(fault["ctx"]["error"])
+        elif kinds == "missing":
+            text = f"{field} is missing"
+        elif kinds in _WANTED:
+            text = f"{field} must be {_WANTED[kinds]}"
+        else:
+            text = f"{field}: {fault['msg'][:1].lower()}{fault['msg'][1:]}"
+        raise ConfigError(f"{source}: {text}") from error
 
-    KIND = "definition"
 
-    def __init__(self, source: str) -> None:
-        self._source = source
-
-    def fail(self, reason: str) -> NoReturn:
-        """Raise ConfigError, which names the file."""
-        raise ConfigError(f"{self._source}: {reason}")
-
-    def only(self, data: Mapping[str, Any], known: Iterable[str], where: str) -> None:
-        """Raise ConfigError for a key that a table doesn't have.
-
-        Args:
-            data: the table.
-            known: its keys.
-            where: what comes before a key in the message, such as `units.`.
-        """
-        names = tuple(known)
-        if unknown := [key for key in data if key not in names]:
-            self.fail(f"{where}{unknown[0]} isn't a key of a {self.KIND}; use {', '.join(names)}")
+def _keys(model: Any, way: Iterable[str | int]) -> list[str]:
+    """Return the keys of the table that some keys and indexes lead to in a model."""
+    for key in way:
+        if isinstance(key, str):
+            found = model.model_fields[key].annotation
+            model = next(each for each in (found, *get_args(found)) if hasattr(each, "model_fields"))
+    return list(model.model_fields)
 
 
 def user_folder(kind: str) -> Path:
@@ -82,6 +108,11 @@ def user_folder(kind: str) -> Path:
 def project_folder(root: Path, kind: str) -> Path:
     """Return the folder of a project's definitions of a kind."""
     return root / ".claude" / kind
+
+
+def trusting(kind: str, name: str) -> str:
+    """Return the command that trusts a project's definition: formats by their names, others with their kind."""
+    return command_line("formats", "trust", name if kind == formats.DESCRIPTIONS else f"{kind}/{name}")
 
 
 def content(root: Path, path: Path) -> bytes:
@@ -100,7 +131,6 @@ class Library(Generic[Value]):
         kind: str,
         parse: Callable[[str, Mapping[str, Any], str], Value],
         *,
-        trusting: str,
         is_name: Callable[[str], bool],
         shipped: Path | None = None,
     ) -> None:
@@ -109,11 +139,10 @@ class Library(Generic[Value]):
         Args:
             kind: what the folders are called: `machines`, `formats`.
             parse: makes a value of a name, a file's tables and the file's path. Raises ConfigError.
-            trusting: the command that trusts a project's file, without its name.
             is_name: whether a file's name without its ending can name a definition.
             shipped: the folder of those that come with Holdfast.
         """
-        self.kind, self.trusting, self.shipped = kind, trusting, shipped
+        self.kind, self.shipped = kind, shipped
         self._parse, self._is_name = parse, is_name
         self._own = Kept(lambda path: self._parsed(path, tomlfile.load(path)))
         self._theirs: dict[tuple[Path, str], Value] = {}
@@ -137,7 +166,7 @@ class Library(Generic[Value]):
         raw = content(root, path)
         digest = trust.digest(raw)
         if not trust.trusted(root, trust.relative_name(root, path), digest):
-            raise UntrustedError(f"{path} is not trusted; read it, then run `{self.trusting} {path.stem}`")
+            raise UntrustedError(f"{path} is not trusted; read it, then run `{trusting(self.kind, path.stem)}`")
         known = self._theirs.get((path, digest))
         if known is None:
             known = self._parsed(path, tomlfile.parse(path, raw))  # the very bytes that are trusted
@@ -190,17 +219,12 @@ class Library(Generic[Value]):
         return self._parse(path.stem, tables, str(path))
 
 
-def untrusted(root: Path, trusting: Mapping[str, str]) -> list[tuple[Path, str]]:
-    """Return a project's definitions that are not trusted as they are now, each with the command that trusts it.
-
-    Args:
-        root: the project's root.
-        trusting: the command that trusts a definition, without its name, by kind.
-    """
+def untrusted(root: Path) -> list[tuple[Path, str]]:
+    """Return a project's definitions that are not trusted as they are now, each with the command that trusts it."""
     found: list[tuple[Path, str]] = []
-    for kind, command in trusting.items():
+    for kind in formats.definition_kinds():
         there = sorted(project_folder(root, kind).glob("*.toml"))[:MAX_FILES]
-        found += [(each, f"{command} {shlex.quote(each.stem)}") for each in there if not is_trusted(root, each)]
+        found += [(each, trusting(kind, each.stem)) for each in there if not is_trusted(root, each)]
     return found
 
 

@@ -67,6 +67,52 @@ class Section(NamedTuple):
         return self._replace(facts=tuple([fact for fact in self.facts if fact.phase not in phases]))
 
 
+class Part:
+    """The lines of one section that weren't handed out yet, under its heading."""
+
+    def __init__(self, section: Section, pointer: str) -> None:
+        self.heading = section.heading
+        self.lines = [fact.line(pointer) for fact in section.facts]
+
+    def size(self, count: int) -> int:
+        """Return the length of so many lines with the heading, in UTF-16 units."""
+        return wording.size([self.heading, *self.lines[:count]]) if count else 0
+
+    def fitting(self, room: int) -> int:
+        """Return how many lines, with the heading, fit into `room` units."""
+        room -= wording.size([self.heading])
+        for count, text in enumerate(self.lines):
+            room -= wording.units(text) + 1
+            if room < 0:
+                return count
+        return len(self.lines)
+
+    def take(self, count: int) -> list[str]:
+        """Hand out so many lines with the heading; the rest is its continuation."""
+        if not count:
+            return []
+        taken = [self.heading, *self.lines[:count]]
+        del self.lines[:count]
+        colon = ":" if self.heading.endswith(":") else ""
+        self.heading = f"{self.heading.removesuffix(':')} (continued){colon}"
+        return taken
+
+
+def fill(shown: Iterable[Part], important: Iterable[Part], budget: int, *, fair: bool = False) -> list[str]:
+    """Return lines within `budget` UTF-16 units. Parts get room as they are `important`, and come in the order `shown`.
+
+    With `fair`, each part first gets an equal share, so that a long one can't push out the others. Unused room then
+    goes to the parts in their order.
+    """
+    waiting = [part for part in important if part.lines]
+    counts = dict.fromkeys(waiting, 0)
+    for most in (budget // max(len(waiting), 1) if fair else 0, budget):
+        for part in waiting:
+            room = budget - sum(each.size(count) for each, count in counts.items() if each is not part)
+            counts[part] = max(counts[part], part.fitting(min(room, most)))
+    return [text for part in shown for text in part.take(counts.get(part, 0))]
+
+
 def status_word(status: str) -> str:
     """Return the word for a status in messages."""
     return _WORDS.get(status, status)

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.clients.client import Work
+    from holdfast.workflow.definitions import Library
     from holdfast.workflow.draft import Draft
     from holdfast.workflow.findings import Finding, Level
     from holdfast.workflow.model import (
         Brief,
         Changes,
         Detected,
+        DetectionReport,
         Foreign,
         Found,
         Judged,
@@ -56,21 +58,23 @@ class Format:
     Attributes:
         name: its name, as in its record.
         deviations: what `holdfast doctor` makes of a file that deviates from the schema: people may keep one by hand.
+        reports_all: whether `findings` has unreadable files and warnings of workflows, too, because it repairs them.
         clears_finished: whether the file of a finished workflow goes to the archive, so that `done` finishes what a
             hand or a crash left.
         takes_evidence: whether it has `record_evidence`, which costs a look at the transcript.
         locks_files: whether it has `lock` and `unlock`, which cost a look at each edit of an agent.
         holds_launches: whether it has `hold`, which costs a look at each launch.
+        definitions: the TOML files that its workflows follow, if its record has DEFINITIONS.
     """
 
     name: str
     deviations: Level = "notice"
+    reports_all = False
     clears_finished = False
     takes_evidence = False
     locks_files = False
     holds_launches = False
-    credits_work = False
-    RUNS: Any = None
+    definitions: Library[Any] | None = None
 
     # Find and read.
 
@@ -132,6 +136,20 @@ class Format:
         """
         raise NotImplementedError
 
+    def resume(self, project: Records, workflow: Workflow, conversation: str | None, *, anyway: bool) -> Workflow:
+        """Return a paused workflow after somebody claimed it: it goes on.
+
+        Args:
+            project: the project.
+            workflow: the workflow.
+            conversation: the conversation that claims it; None for a person.
+            anyway: whether to interrupt another live conversation.
+
+        Raises:
+            TransitionError: another live conversation works on what would be paused instead.
+        """
+        return workflow
+
     def restore(self, project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
         """Restore an earlier content of a state file, and update everything generated from it.
 
@@ -151,6 +169,10 @@ class Format:
     def step(self, workflow: Workflow) -> Step | None:
         """Return the next step in the format's own words, None to leave it to `verbs.step`."""
         return None
+
+    def signal(self, workflow: Workflow) -> str:
+        """Return a line that tells programs that a workflow was completed; empty for none."""
+        return ""
 
     def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
         """Return changes with a note on the current phase; without a place of its own it is a context value."""
@@ -186,12 +208,6 @@ class Format:
 
     def unregister_overseer(self, project: Records, workflow: Workflow, text: str, agent: str) -> None:
         """List such an agent no longer: it has ended."""
-
-    def credit(self, project: Records, workflow: Workflow, phase_id: str, work: Any) -> None:
-        """Note what an agent of a phase did; it is judged right afterwards."""
-
-    def ran(self, project: Records, workflow: Workflow, runs: Sequence[Work]) -> None:
-        """Note what the main conversation ran, oldest first; the same run may come again."""
 
     def hold(self, project: Records, workflow: Workflow) -> str:
         """Return why no further agent should be launched for now, with what to do; empty if nothing speaks against it.
@@ -259,3 +275,6 @@ class Detector(Protocol):
 
     def waiting(self, project: Records, places: Sequence[str]) -> list[str]:
         """Return what to tell a session about waiting files, a line for each that is still in progress."""
+
+    def report(self, project: Records, session: str) -> DetectionReport:
+        """Look at all files, for a session. Never writes, and never raises for their contents."""

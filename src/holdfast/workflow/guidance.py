@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import HoldfastError, command_line
 from holdfast.formats import RECORDS
-from holdfast.workflow import facts, sidecars, verbs, wording
+from holdfast.workflow import facts, holdfast_folder, verbs, wording
+from holdfast.workflow.holdfast_folder import write_sidecar
 from holdfast.workflow.model import UNKNOWN
-from holdfast.workflow.sidecars import write_sidecar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -25,6 +25,8 @@ __all__ = ["Guidance", "build", "compile", "line", "summary", "write_sidecar"]
 LIMIT_UNITS = 9_500  # UTF-16 units of the whole text; the client cuts at 10,000
 HEAD_UNITS = 2_000  # UTF-16 units that still reach the model if the client cuts the text
 _DIGITS = 12  # of the sidecar's SHA-256
+_FIRST = ("reminders", "required", "open")
+"""The sections that come first, the most important one first. Of these a compaction's summary shortens nothing."""
 _BEFORE = 3  # phases whose hand-over is shown with the next step
 SUMMARY_LIMIT_CHARS = 600  # characters of PreCompact's text
 
@@ -79,7 +81,7 @@ def compile(workflow: Workflow, *, root: Path, beside: bool = True, **facts: Any
     `facts` are further arguments of `build`.
     """
     made = partial(build, workflow, root=root, **facts)
-    guidance = made(sidecar=sidecars.place(root, workflow) if beside else None)
+    guidance = made(sidecar=holdfast_folder.sidecar_place(root, workflow) if beside else None)
     return guidance if not beside or write_sidecar(root, workflow, guidance.sidecar_text) else made(sidecar=None)
 
 
@@ -120,42 +122,48 @@ def build(
     """
     required, outside = facts.reading(workflow, files or facts.presence(root))
     step = _next(workflow)
-    first = [facts.reminders(workflow), required, facts.open_phases(workflow)]
-    rest = [
-        facts.own_todos(own_todos),
-        facts.context(workflow),
-        facts.finished_phases(workflow),
-        facts.lines("Agents:", agents),
-        facts.lines("Notes:", [*_places(workflow), *_notes(workflow), *notes]),
-        facts.lines("Other workflows of this project:", map(line, others)),
-        outside,
-    ]
-    whole = _whole(workflow, step, [*first, *rest])
+    sections = {  # the most important first
+        "reminders": facts.reminders(workflow),
+        "required": required,
+        "open": facts.open_phases(workflow),
+        "own todos": facts.own_todos(own_todos),
+        "context": facts.context(workflow),
+        "finished": facts.finished_phases(workflow),
+        "agents": facts.lines("Agents:", agents),
+        "notes": facts.lines("Notes:", [*_places(workflow), *_notes(workflow), *notes]),
+        "others": facts.lines("Other workflows of this project:", map(line, others)),
+        "outside": outside,
+    }
+    whole = _whole(workflow, step, sections.values())
     # What the first lines say isn't said again, and of a workflow with a full version nobody needs the state file.
-    first[2] = first[2].without([step.known] if step.known else [])
-    rest[2] = rest[2].without([each.number for each in step.before[:_BEFORE]])
+    sections["open"] = sections["open"].without([step.known] if step.known else [])
+    sections["finished"] = sections["finished"].without([each.number for each in step.before[:_BEFORE]])
     if sidecar and not workflow.recovered:
-        rest[4] = facts.lines("Notes:", [*_notes(workflow), *notes])
-    sections = [*first, *(facts.shorter(section, recap) for section in rest)]
+        sections["notes"] = facts.lines("Notes:", [*_notes(workflow), *notes])
+    for name in sections.keys() - set(_FIRST):
+        sections[name] = facts.shorter(sections[name], recap)
     pointer = "… (see the full version)" if sidecar else f"… (see {wording.one_line(workflow.place)})"
     heading = f"{_HEADING}{_AFTER if compacted else ''}"
     lead = [heading, _STANDING, _FENCE[0], *_lead(workflow, step.short or step.text, step.before, pointer)]
     more = [_sidecar_line(sidecar, whole)] if sidecar else []
     tail = [_acknowledgement(workflow), _FENCE[1], *_action(workflow, required, ())]
-    left = _left_out(workflow, sections)
-    page = _Page(sections, pointer)
-    head = page.fill((1, 0, 2), by=(0, 1, 2), budget=HEAD_UNITS - wording.size([*lead, *more]))
+    left = _left_out(workflow, sections.values())
+    parts = {name: facts.Part(section, pointer) for name, section in sections.items()}
+    shown = [parts[name] for name in dict.fromkeys(("required", *parts))]
+    first = [parts[name] for name in _FIRST]
+    head = facts.fill([part for part in shown if part in first], first, HEAD_UNITS - wording.size([*lead, *more]))
     budget = LIMIT_UNITS - wording.size([*lead, *more, *head, *tail, *left]) - _MORE_UNITS
-    body = page.fill((1, 0, *range(2, len(sections))), by=range(len(sections)), budget=budget, fair=True)
-    if page.left:
-        left = [f"+{page.left} more in {'the full version' if sidecar else 'the state file'}", *left]
-    elif not left and not any(pointer in each for each in lead) and all(map(facts.is_inline, sections)):
+    body = facts.fill(shown, parts.values(), budget, fair=True)
+    omitted = sum(len(part.lines) for part in parts.values())
+    if omitted:
+        left = [f"+{omitted} more in {'the full version' if sidecar else 'the state file'}", *left]
+    elif not left and not any(pointer in each for each in lead) and all(map(facts.is_inline, sections.values())):
         more = []
     room = LIMIT_UNITS - wording.size([*lead, *more, *head, *body, *tail, _PARTLY]) + 2  # less line breaks
-    given, inlined = _contents(contents, room) if not page.left else ([], ())
+    given, inlined = _contents(contents, room) if not omitted else ([], ())
     tail = [*tail[:2], *_action(workflow, required, inlined)]
     text, mark = wording.with_mark([*lead, *more, *head, *body, *left, *given, *tail])
-    return Guidance(text, whole, page.left, mark, inlined)
+    return Guidance(text, whole, omitted, mark, inlined)
 
 
 def line(workflow: Workflow) -> str:
@@ -192,68 +200,6 @@ def summary(workflows: Iterable[Workflow]) -> str:
             break
         text = longer
     return text
-
-
-class _Page:
-    """The lines of all sections, handed out as whole lines within budgets."""
-
-    def __init__(self, sections: Sequence[Section], pointer: str) -> None:
-        self._headings = [section.heading for section in sections]
-        self._facts = [list(section.facts) for section in sections]
-        self._lines: list[list[str]] = [[] for _ in sections]  # of the first facts, as far as somebody asked for them
-        self._begun = [False] * len(sections)
-        self._pointer = pointer
-
-    @property
-    def left(self) -> int:
-        """How many lines were not handed out."""
-        return sum(map(len, self._facts))
-
-    def fill(self, order: Iterable[int], *, by: Iterable[int], budget: int, fair: bool = False) -> list[str]:
-        """Return lines within `budget` UTF-16 units; sections get room in the order `by` and are shown in `order`.
-
-        With `fair`, each section first gets an equal share, so that a long one can't push out the others. Unused room
-        then goes to the sections in their order.
-        """
-        open_sections = [index for index in by if self._facts[index]]
-        counts = dict.fromkeys(open_sections, 0)
-        for most in (budget // max(len(open_sections), 1) if fair else 0, budget):
-            for index in open_sections:
-                room = budget - sum(self._cost(each, count) for each, count in counts.items() if each != index)
-                counts[index] = max(counts[index], self._fitting(index, min(room, most)))
-        return [text for index in order for text in self._take(index, counts.get(index, 0))]
-
-    def _cost(self, index: int, count: int) -> int:
-        return wording.size([self._heading(index), *self._lines[index][:count]]) if count else 0
-
-    def _fitting(self, index: int, room: int) -> int:
-        """Return how many lines of a section, with its heading, fit into `room` units."""
-        room -= wording.size([self._heading(index)])
-        for count in range(len(self._facts[index])):
-            room -= wording.units(self._line(index, count)) + 1
-            if room < 0:
-                return count
-        return len(self._facts[index])
-
-    def _line(self, index: int, at: int) -> str:
-        """Return the line of a section's fact; those before it have theirs."""
-        lines = self._lines[index]
-        if at == len(lines):
-            lines.append(self._facts[index][at].line(self._pointer))
-        return lines[at]
-
-    def _take(self, index: int, count: int) -> list[str]:
-        if not count:
-            return []
-        taken = [self._heading(index), *self._lines[index][:count]]
-        self._begun[index] = True
-        del self._lines[index][:count], self._facts[index][:count]
-        return taken
-
-    def _heading(self, index: int) -> str:
-        heading = self._headings[index]
-        colon = ":" if heading.endswith(":") else ""
-        return f"{heading.removesuffix(':')} (continued){colon}" if self._begun[index] else heading
 
 
 def _contents(contents: Sequence[tuple[str, str]], room: int) -> tuple[list[str], tuple[str, ...]]:
@@ -314,7 +260,7 @@ def _leads_to(workflow: Workflow, phase: Phase, step: Step) -> bool:
 
 
 def _sidecar_line(path: Path, whole: str) -> str:
-    return f"Full version: {wording.clean(str(path))} (sha256 {sidecars.digest(whole)[:_DIGITS]})"
+    return f"Full version: {wording.clean(str(path))} (sha256 {holdfast_folder.sidecar_digest(whole)[:_DIGITS]})"
 
 
 def _places(workflow: Workflow) -> list[str]:
@@ -337,7 +283,7 @@ def _left_out(workflow: Workflow, sections: Iterable[Section]) -> list[str]:
     return [f"{left} more lines were not looked at, this workflow being too large: `{command_line('show', name)}`"]
 
 
-def _whole(workflow: Workflow, step: _Next, sections: Sequence[Section]) -> str:
+def _whole(workflow: Workflow, step: _Next, sections: Iterable[Section]) -> str:
     """Return the sidecar's text."""
     title, phase = (
         wording.clean(workflow.title[:SIDECAR_LIMIT_CHARS]),

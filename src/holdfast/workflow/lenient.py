@@ -45,12 +45,13 @@ def read(model: type[Model], data: Mapping[str, Any], warnings: list[str]) -> Mo
     Raises:
         ValueError: a field without a default is missing.
     """
-    copied = copy.deepcopy(dict(data))
+    copied: dict[str, Any] | None = None  # nearly every file fits as it is
     seen = set[tuple[int | str, ...]]()
     for _ in range(_ROUNDS):
         try:
-            return model.model_validate(copied)
+            return model.model_validate(data if copied is None else copied)
         except ValidationError as error:
+            copied = copy.deepcopy(dict(data)) if copied is None else copied
             for fault in error.errors(include_url=False):
                 where = fault["loc"]
                 if fault["type"] == "missing":

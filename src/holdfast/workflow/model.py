@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from holdfast.clients.client import Tokens, Work
     from holdfast.files.document import Document
 
 Status = Literal["pending", "active", "completed", "failed", "blocked"]
@@ -115,20 +114,20 @@ class Workflow:
     format: str
     id: str
     title: str
-    kind: str
     status: Status
     phases: tuple[Phase, ...]
     current: int | None
     total: int
     phase: str
     phase_status: Status | Literal[""]
-    reading: tuple[str, ...]
-    reminders: tuple[str, ...]
-    context: Mapping[str, Any]
-    created_at: str
     updated_at: str
     path: Path
     raw: bytes
+    kind: str = ""
+    reading: tuple[str, ...] = ()
+    reminders: tuple[str, ...] = ()
+    context: Mapping[str, Any] = field(default_factory=dict)
+    created_at: str = ""
     root: Path | None = None
     origin: Origin = "agent"
     plan_at: str = ""
@@ -148,55 +147,31 @@ class Workflow:
         cls,
         document: Document,
         *,
-        root: Path,
-        recovered: bool,
-        format: str,
-        id: str,
-        title: str,
-        status: Status,
         phases: tuple[Phase, ...],
         current: Phase | None,
-        kind: str = "",
-        reading: tuple[str, ...] = (),
-        reminders: tuple[str, ...] = (),
-        context: Mapping[str, Any] | None = None,
-        created_at: str = "",
         warnings: Iterable[str] = (),
-        due: tuple[str, ...] = (),
-        needs: tuple[str, ...] = (),
-        abandoned: bool = False,
+        **values: Any,
     ) -> Workflow:
         """Return the workflow in a file that holds all its phases. The file says when it was last updated.
 
         Args:
             document: the file, or its last generation.
-            current: the current phase, one of `phases`; None before the first and after the last.
-            root, recovered, …: as in the class.
+            phases: all of its phases.
+            current: the current one of them; None before the first and after the last.
+            warnings: what the model and people must know of it.
+            values: the other attributes of the class that aren't empty.
         """
         return cls(
-            format=format,
-            id=id,
-            title=title,
-            kind=kind,
-            status=status,
             phases=phases,
             current=current.number if current else None,
             total=len(phases),
             phase=current.title if current else "",
             phase_status=current.status if current else "",
-            reading=reading,
-            reminders=reminders,
-            context=context or {},
-            created_at=created_at,
             updated_at=changed(document.data, document.mtime),
             path=document.path,
             raw=document.raw,
-            root=root,
             warnings=tuple(warnings),
-            recovered=recovered,
-            due=due,
-            needs=needs,
-            abandoned=abandoned,
+            **values,
         )
 
     @property
@@ -319,10 +294,24 @@ def ordinal(number: int) -> str:
 
 
 class Problem(NamedTuple):
-    """A file that could not be read as the workflow it should be."""
+    """A file that could not be read as the workflow it should be.
+
+    Attributes:
+        path: the file.
+        fault: what is wrong with it.
+        fallback: what is used instead; empty for nothing.
+        remedy: what puts it right, with the command; empty if that isn't known.
+    """
 
     path: Path
-    reason: str
+    fault: str
+    fallback: str = ""
+    remedy: str = ""
+
+    @property
+    def reason(self) -> str:
+        """All of it in one sentence."""
+        return "; ".join(filter(None, (self.fault, self.fallback, self.remedy)))
 
 
 class Foreign(NamedTuple):
@@ -429,20 +418,6 @@ class Restored(NamedTuple):
     aside: Path | None = None
 
 
-class AgentWork(NamedTuple):
-    """What an agent did, by its own transcript.
-
-    Attributes:
-        files: the files that it edited, relative to the root, in their order.
-        usage: the tokens that each model used; None if they can't be counted exactly.
-        runs: the runs of the commands that the format asks for.
-    """
-
-    files: tuple[str, ...] = ()
-    usage: Mapping[str, Tokens] | None = None
-    runs: tuple[Work, ...] = ()
-
-
 class Judged(NamedTuple):
     """The result of moving a phase because of its agent.
 
@@ -490,3 +465,23 @@ class Detected(NamedTuple):
     unread: str = ""
     removed: str = ""
     waiting: tuple[str, ...] = ()
+
+
+class DetectionReport(NamedTuple):
+    """What a format sees in people's own files, and what it would save next.
+
+    Attributes:
+        candidates: the files that were looked at: path, method, accepted, reasons, warnings.
+        detected: the workflow that was found (`name`, `current`, `total`, `phase`, `source`, …), or None.
+        action: what the next save would do: created, updated, unchanged, buried, none, or why it can't do anything.
+        path: the state file that it would do that to.
+        saved: the workflow after that; None if nothing would be written.
+        files: the workflow in every state file of the format, older files of the same workflow included.
+    """
+
+    candidates: tuple[Mapping[str, Any], ...] = ()
+    detected: Mapping[str, Any] | None = None
+    action: str = "none"
+    path: Path | None = None
+    saved: Workflow | None = None
+    files: tuple[Workflow, ...] = ()

@@ -1,12 +1,18 @@
-"""Workflow names: safe for paths, comparable across spellings."""
+"""Workflow names: safe for paths, comparable across spellings, and what you can type for a workflow."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from typing import TYPE_CHECKING
 
 from holdfast.files.invisible import HIDDEN
 from holdfast.files.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.workflow.model import Workflow
 
 _SLUG_LIMIT_CHARS = 50  # characters of a slug (I001-5)
 _UNSAFE = re.compile(r"[^a-z0-9]+")
@@ -38,6 +44,35 @@ def words(name: str) -> str:
     Secrets are masked first: the words become names of files, and in lower case nothing recognises a secret any more.
     """
     return _UNSAFE.sub("-", _masked(name).lower()).strip("-")
+
+
+def matching(workflows: Sequence[Workflow], wanted: str, *, whole: bool = False) -> list[Workflow]:
+    """Return the workflows with this id, title or path; without one, and unless `whole`, those that begin with it.
+
+    If no name is exactly `wanted`, its case and the characters between its words don't matter: `user-auth` names the
+    workflow "User auth".
+    """
+    exact = [each for each in workflows if wanted in (each.id, each.title, each.place, str(each.path), each.ref)]
+    if exact:
+        return exact
+    folded, letters = wanted.casefold(), key(wanted)
+    alike = [
+        each
+        for each in workflows
+        if folded in (each.id.casefold(), slug(each.title)) or (letters and letters == key(each.title))
+    ]
+    if alike or whole:
+        return alike
+    return [
+        each for each in workflows if each.id.casefold().startswith(folded) or each.title.casefold().startswith(folded)
+    ]
+
+
+def short(workflow: Workflow, among: Sequence[Workflow]) -> str:
+    """Return what you can type for a workflow: its title as `user-auth`, or its id if that could mean another one."""
+    typed = slug(workflow.title)
+    meant = [each.key for each in matching(among, typed, whole=True)] if words(workflow.title) else []
+    return typed if meant == [workflow.key] else workflow.id
 
 
 def is_copy(name: str) -> bool:

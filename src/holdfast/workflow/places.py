@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 ASIDE = ("*.corrupt-*", "*.kept-*")  # copies that are set aside beside a file
-_WILD = frozenset("*?[")
 
 
 def states() -> tuple[str, ...]:
@@ -75,13 +74,6 @@ def folders(root: Path) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def kept_in(root: Path) -> list[str]:
-    """Return the folders and files in the project at `root` that hold its workflows, relative to the root."""
-    found = [record.TOP for record in RECORDS.values() if record.TOP != "."]
-    patterns = [pattern for record in RECORDS.values() if record.TOP == "." for pattern in record.STATES]
-    return [*found, *(each.relative_to(root).as_posix() for one in patterns for each in sorted(root.glob(one)))]
-
-
 def _behind(root: Path, folder: Path) -> bool:
     """Return whether a folder below the root is behind a symbolic link."""
     return any(each.is_symlink() for each in folder.parents if each not in (root, *root.parents))
@@ -95,8 +87,5 @@ def _among(root: Path, path: Path, patterns: tuple[str, ...]) -> bool:
 
 
 def _fits(parts: list[str], pattern: list[str]) -> bool:
-    """Return whether each part of a path fits a pattern's. Most are plain, and to compile a wildcard takes longest."""
-    return len(parts) == len(pattern) and all(
-        part == wanted or (_WILD.intersection(wanted) and fnmatchcase(part, wanted))
-        for part, wanted in zip(parts, pattern, strict=True)
-    )
+    """Return whether each part of a path fits a pattern's."""
+    return len(parts) == len(pattern) and all(map(fnmatchcase, parts, pattern))

@@ -29,6 +29,20 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
+class UnusableFormat(HoldfastError):
+    """Another package's format can't be used.
+
+    Attributes:
+        fault: why, with the package and its module.
+    """
+
+    def __init__(self, name: str, error: BaseException) -> None:
+        words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        whose = f"{formats.package(name)}, module {RECORDS[name].ADAPTER or 'without a name'}"
+        self.fault = f"the format {name!r} ({whose}) can't be used: {words}"
+        super().__init__(wording.with_remedy(self.fault))
+
+
 def get(name: str) -> Format:
     """Return a format.
 
@@ -201,11 +215,12 @@ def _asked(project: Records, name: str, ask: Callable[[Format], Found]) -> Found
     try:
         found = ask(get(name))
         if not isinstance(found, Found):
-            raise HoldfastError(_unusable(name, TypeError(f"it finds {found!r}")))
+            raise UnusableFormat(name, TypeError(f"it finds {found!r}"))
     except HoldfastError as error:
         if name in formats.OURS:
             raise
-        return Found(problems=(Problem(project.root / RECORDS[name].TOP, str(error)),))
+        fault = error.fault if isinstance(error, UnusableFormat) else str(error)
+        return Found(problems=(Problem(project.root / RECORDS[name].TOP, fault, remedy=wording.REMEDY),))
     return found
 
 
@@ -228,7 +243,7 @@ class _Functions(Format):
             if hasattr(Format, renamed.get(each, each)) and not each.startswith("_"):
                 setattr(self, renamed.get(each, each), getattr(module, each))
         self.takes_evidence, self.holds_launches = hasattr(module, "evidence"), hasattr(module, "held")
-        self.locks_files, self.credits_work = hasattr(module, "lock"), hasattr(module, "credit")
+        self.locks_files = hasattr(module, "lock")
         self.module = module
 
     def findings(self, project: Records) -> Iterable[Finding]:
@@ -249,7 +264,7 @@ class _Brought:
         try:
             value = getattr(self._part, attribute)
         except AttributeError as error:
-            raise HoldfastError(_unusable(self._name, error)) from error
+            raise UnusableFormat(self._name, error) from error
         return partial(_called, self._name, value) if callable(value) else value
 
 
@@ -261,13 +276,7 @@ def _called(name: str, function: Callable[..., Any], *arguments: Any, **options:
     except HoldfastError:
         raise
     except (Exception, SystemExit) as error:
-        raise HoldfastError(_unusable(name, error)) from error
-
-
-def _unusable(name: str, error: BaseException) -> str:
-    said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-    whose = f"{formats.package(name)}, module {RECORDS[name].ADAPTER or 'without a name'}"
-    return wording.with_remedy(f"the format {name!r} ({whose}) can't be used: {said}")
+        raise UnusableFormat(name, error) from error
 
 
 def _there(path: str) -> bool:

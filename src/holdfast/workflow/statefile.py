@@ -15,6 +15,7 @@ from holdfast import log
 from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.workflow import manyfiles, places
+from holdfast.workflow.model import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,11 +33,6 @@ TOO_LARGE = (
     f"is larger than {LIMIT_BYTES // 1024**2} MB, so it is neither read nor changed; "
     "take out what is not needed any more, or move it away"
 )
-_LARGE_BYTES = 16 * 1024
-_large: dict[Path, Document] = {}
-"""The last large files that this process read or wrote."""
-_MOST_LARGE = 2  # a state and its extras: an event reads them several times
-
 TRIES = 20  # attempts to change a file that somebody else keeps saving
 _PAUSE_S = 0.01  # seconds between two looks at a file
 _RECENT_S = 2.0  # seconds after its last change in which a broken file may still be in the middle of being saved
@@ -97,6 +93,12 @@ class StateFile:
         return f"{self.broken}{KEPT_IS_USED}{FIX_PUTS_IT_BACK if self.repairable else ''}"
 
     @property
+    def problem(self) -> Problem:
+        """What is wrong with a file that is broken."""
+        remedy = "`holdfast doctor --fix` puts it back" if self.repairable else ""
+        return Problem(self.path, self.broken, "the last content Holdfast kept is used", remedy)
+
+    @property
     def data(self) -> dict[str, Any]:
         """The JSON object. Don't change it in place."""
         return self.document.data
@@ -134,7 +136,7 @@ def read(project: Records, path: Path) -> StateFile:
     try:
         guard(project.root, path)
         raw, mtime = document.read(path, LIMIT_BYTES)
-        return StateFile(_parsed(path, raw, mtime), present=raw)
+        return StateFile(document.parse(path, raw, mtime), present=raw)
     except MissingError:
         raise
     except LargeError:
@@ -207,7 +209,7 @@ def write(project: Records, path: Path, data: dict[str, Any], before: StateFile 
         project.keep(path, before.document.raw, why=f"before {why}")
         written = document.replace(path, data, before.present, like=before.document, limit=LIMIT_BYTES)
     project.keep(path, written.raw, why=why)
-    return StateFile(_remember(written), present=written.raw)
+    return StateFile(written, present=written.raw)
 
 
 def put(project: Records, path: Path, raw: bytes, before: bytes | None, *, why: str) -> float:
@@ -414,24 +416,6 @@ def _is_json(path: Path, raw: bytes) -> bool:
     except StateError:
         return False
     return True
-
-
-def _parsed(path: Path, raw: bytes, mtime: float) -> Document:
-    """Return a file's bytes parsed. A large file isn't parsed again while its bytes are the same."""
-    last = _large.get(path)
-    if last is not None and last.raw == raw:
-        return document.Document(path, last.data, raw, mtime)
-    return _remember(document.parse(path, raw, mtime))
-
-
-def _remember(found: Document) -> Document:
-    """Remember a document if it is large, so that it isn't parsed again, and return it."""
-    if len(found.raw) > _LARGE_BYTES:
-        _large.pop(found.path, None)
-        while len(_large) >= _MOST_LARGE:
-            del _large[next(iter(_large))]
-        _large[found.path] = found
-    return found
 
 
 def recovered(project: Records, path: Path, error: StateError, present: bytes | None = None) -> StateFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -84,7 +85,7 @@ def step(workflow: Workflow) -> Step | None:
 
 
 def find_phase(workflow: Workflow, name: str) -> Phase | None:
-    """Return the phase with an id, title or number, in any spelling; None for none.
+    """Return the phase with an id, title or number, in any spelling, leading zeros of an id aside; None for none.
 
     Of several with the same title, the one that is due is meant, else the first that isn't completed.
     """
@@ -94,7 +95,12 @@ def find_phase(workflow: Workflow, name: str) -> Phase | None:
     found.sort(key=lambda each: (current is None or each.id != current.id, each.status == "completed", each.number))
     if not found and number.isdecimal() and workflow.in_order:
         return numbered(workflow, int(number))
+    found = found or [each for each in workflow.phases if _without_zeros(each.id) == _without_zeros(name)]
     return next(iter(found), None)
+
+
+def _without_zeros(id_: str) -> str:
+    return re.sub(r"(?<!\d)0+(?=\d)", "", names.key(id_))
 
 
 def to_complete(workflow: Workflow, phase: Phase | None, *, note: str = "") -> Phase | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import command_line
-from holdfast.workflow import typed_names
+from holdfast.workflow import names, registry
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
@@ -101,4 +101,9 @@ def in_the_way(project: Records, workflow: Workflow) -> str:
 def ending(project: Records, workflow: Workflow) -> str:
     """Return the command that ends a workflow, with its shortest name."""
 
-    return command_line("done", "--all", typed_names.shortest(project, workflow))
+    return command_line("done", "--all", shortest(project, workflow))
+
+
+def shortest(project: Records, workflow: Workflow) -> str:
+    """Return the shortest of what you can type for a workflow in its project."""
+    return min(names.short(workflow, registry.all_found(project).workflows), workflow.id, key=len)

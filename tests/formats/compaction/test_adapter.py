@@ -11,18 +11,14 @@ import pytest
 
 from holdfast.errors import StateError
 from holdfast.files import atomic
-from holdfast.formats.compaction import adapter as compaction
-from holdfast.formats.compaction import record
+from holdfast.formats.compaction.format import FORMAT as compaction
 from holdfast.workflow import verbs
 from holdfast.workflow.model import Start, Workflow
 
 if TYPE_CHECKING:
-    from holdfast.formats.record import Record
     from holdfast.sessions.workspace import Workspace
     from tests.workflow.conftest import Put
 
-# mypy holds them to what a format has to offer.
-RECORD: Record = record
 FOLDER = "untracked/workflow-state"
 NAMED = (("Design", ""), ("Build", "coder"), ("Test", ""))
 

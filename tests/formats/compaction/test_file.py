@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.files.document import Document
-from holdfast.formats.compaction import file as files
+from holdfast.formats.compaction import schema
+from holdfast.formats.compaction.format import FORMAT
 from holdfast.workflow.statefile import StateFile
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def test_no_content_of_known_keys_ever_crashes_the_view(data: dict[str, Any]) ->
 
     project = Workspace(Path("/p"), Config(), client=Client())
     file = StateFile(Document(Path("/p/state-x.json"), {"workflow": "X", **data}, b"{}", 1.0))
-    workflow = files.view(project, file)
+    workflow = schema.view(project, file)
     assert workflow.current is not None
     assert 1 <= workflow.current <= workflow.total
     assert all(entry.startswith("@") for entry in workflow.reading)
@@ -58,5 +59,5 @@ def test_a_phase_that_may_not_be_the_last_completes_no_workflow(
 ) -> None:
     """Where the file says no total, or is beyond it: a workflow that counts as finished is not restored."""
     path = put(PLACE, {"workflow": "X", "phase": phase | {"name": "N", "status": "completed"}})
-    workflow = files.load(project, path).workflow
+    workflow = FORMAT.view(project, FORMAT.load(project, path))
     assert (workflow.status, workflow.finished) == ("active", False)

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.formats.compaction import adapter as compaction
-from holdfast.formats.compaction import candidates
+from holdfast.formats.compaction import merge
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.compaction.detection.extract import Extract
+from holdfast.formats.compaction.format import FORMAT
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import verbs
+from holdfast.workflow import store, verbs
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
-    from holdfast.formats.compaction.save import Saved
+    from holdfast.formats.compaction.merge import Intent
     from tests.workflow.conftest import Put
 
 FOLDER = "untracked/workflow-state"
@@ -38,8 +38,8 @@ RICH: dict[str, Any] = {
 MEMORY = "# Workflow State\n\nWorkflow: QA Loop\nPhase: 2/3 - Fixing Errors\n"
 
 
-def save(project: Workspace) -> Saved:
-    return compaction.save(project, detect(project).extract)
+def save(project: Workspace) -> Intent:
+    return merge.save(project, detect(project).extract)
 
 
 def only_file(project: Workspace) -> Path:
@@ -55,11 +55,11 @@ def data_of(path: Path) -> dict[str, Any]:
 def test_a_save_finds_the_file_of_its_workflow_among_many(project: Workspace, put: Put) -> None:
     """In a folder that somebody chose, though many others were changed since: no second file is made."""
     state = {"phase": {"current": 1, "total": 3, "name": "Build", "status": "in_progress"}}
-    for number in range(candidates.MOST + 10):
+    for number in range(store.NEWEST + 10):
         folder = "elsewhere" if number == 0 else f"w{number}"
         put(f"{FOLDER}/{folder}/state-w-20250101_000000.json", state | {"workflow": f"W{number}"}, age=1000 - number)
 
-    saved = compaction.save(project, Extract("W0", current=2, total=3, mtime=1_800_000_000.0))
+    saved = merge.save(project, Extract("W0", current=2, total=3, mtime=1_800_000_000.0))
 
     assert saved.path is not None
     assert (saved.action, saved.path.parent.name) == ("updated", "elsewhere")
@@ -68,14 +68,14 @@ def test_a_save_finds_the_file_of_its_workflow_among_many(project: Workspace, pu
 def test_the_end_of_one_workflow_buries_none_that_is_only_spelled_alike(project: Workspace, put: Put) -> None:
     """A folder's name tells whose it is only where it says the whole name."""
     put("CLAUDE.local.md", MEMORY.replace("QA Loop", "Größe"))
-    other = compaction.start(project, Start(title="Gr e", phases=(("One", ""),)))
+    other = FORMAT.start(project, Start(title="Gr e", phases=(("One", ""),)))
     assert other.path.parent.name == "gr-e"
 
     verbs.done(project, other, everything=True)
 
     saved = save(project)
-    assert saved.action == "created" and saved.workflow is not None
-    assert saved.workflow.title == "Größe"
+    assert saved.action == "created" and saved.saved is not None
+    assert saved.saved.title == "Größe"
 
 
 def test_saving_works_without_a_usable_ledger(project: Workspace, put: Put) -> None:
@@ -142,7 +142,7 @@ def test_no_sequence_of_saves_makes_a_state_poorer(state: dict[str, Any], found:
         os.utime(path, (1e9, 1e9))
         for extract in found:
             before = data_of(path)
-            compaction.save(project, extract)
+            merge.save(project, extract)
             after = data_of(path)
             assert list(path.parent.iterdir()) == [path]
             assert before.keys() <= after.keys()
@@ -175,7 +175,7 @@ def test_a_plan_that_waited_behind_a_newer_one_does_not_revive_what_was_complete
     plan = "# Plan 1: {}\nStatus: In Progress\n## Phase 1: A\n- [x] a\n## Phase 2: B\n- [ ] b\n"
     put("CLAUDE/Plan/001-auth/PLAN.md", plan.format("Auth"), age=50)
     newer = put("CLAUDE/Plan/002-billing/PLAN.md", plan.format("Billing"), age=10)
-    own = compaction.start(project, Start(title="Auth", phases=(("A", ""), ("B", ""))))
+    own = FORMAT.start(project, Start(title="Auth", phases=(("A", ""), ("B", ""))))
     verbs.done(project, own, everything=True)
 
     newer.unlink()

@@ -1,4 +1,4 @@
-"""The check names inconsistencies in `.workflow/` and repairs those it can."""
+"""`holdfast doctor wfs` names inconsistencies in `.workflow/` and repairs those it can."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def session(root: Path) -> Path:
     """The folder of a session with two tasks."""
-    holdfast("wfs", "start", "User Auth", root=root)
+    holdfast("start", "User Auth", "--format", "wfs", root=root)
     for title in ("Implement one", "Implement two"):
         holdfast("wfs", "task", "add", title, "--focus", "src", root=root)
     return root / ".workflow" / "WFS-user-auth"
@@ -33,14 +33,14 @@ def root(root: Path) -> Path:
 
 def test_none_and_a_sound_one(root: Path, request: pytest.FixtureRequest) -> None:
     """No folder is no fault."""
-    assert healthy("sessions", root) == "0 sessions, with consistent files"
+    assert healthy("wfs", root) == "0 sessions, with consistent files"
     request.getfixturevalue("session")
-    assert healthy("sessions", root) == "1 session, with consistent files"
+    assert healthy("wfs", root) == "1 session, with consistent files"
     assert "1 workflow," in healthy("states", root)
 
 
 def test_what_a_repair_can_do_is_done(root: Path, session: Path) -> None:
-    """As `holdfast wfs repair` does it: an orphaned marker, one that is missing, a list that lags behind."""
+    """An orphaned marker, one that is missing, a list that lags behind."""
     marker, listed = root / ".workflow/.active-WFS-user-auth", session / "TODO_LIST.md"
     rows: dict[str, Callable[[], object]] = {
         ".active-WFS-gone marks a session that is not there": marker.with_name(".active-WFS-gone").touch,
@@ -51,13 +51,13 @@ def test_what_a_repair_can_do_is_done(root: Path, session: Path) -> None:
     }
     for named, spoil in rows.items():
         marker.touch()
-        healthy("sessions", root)
+        healthy("wfs", root)
         spoil()
-        found = only("sessions", root, "notice")
+        found = only("wfs", root, "notice")
         assert named in found.text
         obey(found, root)
-        healthy("sessions", root)
-        holdfast("wfs", "switch", "WFS-user-auth", root=root)
+        healthy("wfs", root)
+        holdfast("resume", "WFS-user-auth", root=root)
 
 
 def test_a_task_that_cannot_be_read_gets_its_last_content(root: Path, session: Path) -> None:
@@ -67,46 +67,46 @@ def test_a_task_that_cannot_be_read_gets_its_last_content(root: Path, session: P
     known.write_text('{"cut')
     unknown.write_text('{"cut')
     healthy("states", root)
-    problems = {each.text for each in examine("sessions", root) if each.level == "problem"}
+    problems = {each.text for each in examine("wfs", root) if each.level == "problem"}
     assert len(problems) == 2
     assert any(".task/IMPL-1.json" in text and "last content is put back" in text for text in problems)
     assert any(".task/IMPL-3.json" in text for text in problems)
-    assert len(mend("sessions", root)) >= 1
+    assert len(mend("wfs", root)) >= 1
     assert json.loads(known.read_text()) == json.loads(good)
-    left = [each for each in examine("sessions", root) if each.level == "problem"]
+    left = [each for each in examine("wfs", root) if each.level == "problem"]
     assert [".task/IMPL-3.json" in each.text for each in left] == [True]
 
 
-def test_broken_rules_are_counted_for_each_session(root: Path, session: Path) -> None:
-    """With the first, and the command that names all."""
+def test_each_broken_rule_is_a_finding_with_its_file_and_field(root: Path, session: Path) -> None:
+    """Nobody has to read the sentence."""
     path = session / ".task/IMPL-1.json"
     data = json.loads(path.read_text())
     data["context"]["focus_paths"] = ["src/**", "docs/*.md"]
     path.write_text(json.dumps(data))
-    found = only("sessions", root, "notice")
-    assert found.text.startswith("WFS-user-auth/.task/IMPL-1.json: context.focus_paths[0] is")
-    assert found.text.endswith("; +1 more")
-    assert found.remedy == "holdfast wfs check WFS-user-auth"
+    assert [(each.code, each.path, each.field) for each in examine("wfs", root)] == [
+        ("rule-6", path, "context.focus_paths[0]"),
+        ("rule-6", path, "context.focus_paths[1]"),
+    ]
 
 
 def test_what_only_a_person_can_decide(root: Path, session: Path) -> None:
     """A session whose tasks are all done, and a folder that is none."""
     for number in (1, 2):
         holdfast("wfs", "task", "complete", f"IMPL-{number}", root=root)
-    found = only("sessions", root, "notice")
+    found = only("wfs", root, "notice")
     assert "all 2 tasks are completed, but the session is active" in found.text
     obey(found, root)
-    healthy("sessions", root)
+    healthy("wfs", root)
     (root / ".workflow").rename(root / "old")
     (root / ".workflow").write_text("")
-    assert "it isn't a folder" in only("sessions", root, "notice").text
+    assert "isn't a folder" in only("wfs", root, "problem").text
 
 
 def test_a_completed_session_is_left_in_peace(root: Path, session: Path) -> None:
     """Nothing is written in it any more, so nobody is told of a list that lags behind."""
     for number in (1, 2):
         holdfast("wfs", "task", "complete", f"IMPL-{number}", root=root)
-    holdfast("wfs", "complete", root=root)
+    holdfast("done", "--all", root=root)
     (session / "TODO_LIST.md").unlink()
 
-    healthy("sessions", root)
+    healthy("wfs", root)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import LedgerError
 from holdfast.formats.compaction import record
-from holdfast.formats.compaction.detection import memory, planstatus, plantext
-from holdfast.workflow import names, prose, values
+from holdfast.formats.compaction.detection import memory_file, plan_file
+from holdfast.workflow import names, text_file, values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ def ended(root: Path, source: Source, title: str, since: float) -> str:
         return ""
     path, place = root / source.place, source.place
     try:
-        found = prose.read(path, root) if path.stat().st_mtime >= since else None
+        found = text_file.read(path, root) if path.stat().st_mtime >= since else None
     except (FileNotFoundError, NotADirectoryError):
         return f"{place} is gone" if source.seen else ""
     except (OSError, ValueError):
@@ -77,11 +77,11 @@ def ended(root: Path, source: Source, title: str, since: float) -> str:
         return ""
     if place == _MEMORY:
         return "" if _names(found.text, title) else f"{place} no longer names it as unfinished"
-    kind = plantext.parse(found.text, path, root, found.mtime).kind
-    return f"in {place} {kind}" if kind in (planstatus.COMPLETED, planstatus.DROPPED) else ""
+    ending = plan_file.ending(found.text)
+    return f"in {place} {ending}" if ending else ""
 
 
 def _names(text: str, title: str) -> bool:
     """Return whether a memory file names a workflow, which it doesn't say was given up."""
-    named = (block for block in memory.blocks(text) if names.key(block.name) == names.key(title))
+    named = (block for block in memory_file.blocks(text) if names.key(block.name) == names.key(title))
     return any(not block.ending for block in named)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from holdfast.formats.described import fields
 from holdfast.workflow import definitions
@@ -16,11 +18,8 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 STATUSES: tuple[Status, ...] = ("pending", "active", "completed", "failed", "blocked")
-_UNIT = re.compile(r"[a-z][a-z -]{0,19}")
 _MOST = 20  # files or words of a status
 _PATTERN_LIMIT_CHARS = 200
-_OF_WORKFLOW = ("title", "id", "status", "created", "reading", "reminders", "context")
-_OF_UNITS = ("path", "word", "title", "id", "status", "agent", "note", "group")
 _CLIENTS = ("settings", "handlers", "agents", "commands", "skills", "hooks", "formats", "machines", "holdfast")
 _Word = str | int | bool
 
@@ -90,6 +89,107 @@ class Description:
         }
 
 
+def _state_file(place: str) -> str:
+    if why := misplaced(place):
+        raise ValueError(f"{place!r} {why}")
+    return place
+
+
+def _files(places: tuple[str, ...]) -> tuple[str, ...]:
+    if not places:
+        raise ValueError('files must be a path such as "progress/*.json", or a list of them')
+    if "*" in places[0].rpartition("/")[0]:
+        raise ValueError(f"{places[0]!r} has a wildcard in its folder; put a pattern whose folder is known first")
+    return places
+
+
+def _field(path: str) -> str:
+    if not fields.is_single(path):
+        raise ValueError(f"{path!r} leads to several fields; name one")
+    return path
+
+
+def _units(path: str) -> str:
+    if fields.is_single(path):
+        raise ValueError('write how to get to the units, such as "tasks[*]" or "phases[*].steps[*]"')
+    first, last = fields.parts(path)[0], fields.parts(path)[-1]
+    if first in ("*", "[*]") or last not in ("*", "[*]"):
+        raise ValueError(f"{path!r} must begin with a key, and end with [*] or *")
+    return path
+
+
+def _one_or_several(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+Field_ = Annotated[str, AfterValidator(_field)]
+"""A path to one field."""
+Words = Annotated[tuple[_Word, ...], BeforeValidator(_one_or_several), Field(max_length=_MOST)]
+"""A word that the file has for a status, or several."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class WorkflowFields(_Table):
+    """Where a file keeps what belongs to the whole workflow."""
+
+    title: Field_ | None = None
+    id: Field_ | None = None
+    status: Field_ | None = None
+    created: Field_ | None = None
+    reading: Field_ | None = None
+    reminders: Field_ | None = None
+    context: Field_ | None = None
+
+
+class UnitFields(_Table):
+    """Where the units are, and where a unit keeps what belongs to it."""
+
+    path: Annotated[str, AfterValidator(_units)]
+    word: Annotated[str, Field(pattern=r"^[a-z][a-z -]{0,19}$")] = "step"
+    title: Field_
+    id: Field_ | None = None
+    status: Field_
+    agent: Field_ | None = None
+    note: Field_ | None = None
+    group: Field_ | None = None
+
+
+class StatusWords(_Table):
+    """The words for each status; the first is the one that is written."""
+
+    pending: Annotated[Words, Field(min_length=1)]
+    active: Words = ()
+    completed: Annotated[Words, Field(min_length=1)]
+    failed: Words = ()
+    blocked: Words = ()
+    cancelled: Words = ()
+
+    @model_validator(mode="after")
+    def check_meanings(self) -> StatusWords:
+        """Refuse a word that means two statuses."""
+        known = [_meaning(each) for words in dict(self).values() for each in words]
+        if twice := next((each for each in known if known.count(each) > 1), None):
+            raise ValueError(f"{twice[1]!r} means two things; give each status its own words")
+        return self
+
+
+class DescriptionFile(_Table):
+    """The file `formats/NAME.toml`."""
+
+    files: Annotated[
+        tuple[Annotated[str, AfterValidator(_state_file)], ...],
+        BeforeValidator(_one_or_several),
+        Field(max_length=_MOST),
+        AfterValidator(_files),
+    ]
+    workflow: WorkflowFields = WorkflowFields()
+    units: UnitFields
+    statuses: StatusWords
+
+
 def parse(name: str, data: Mapping[str, Any], source: str) -> Description:
     """Return the format that a TOML file describes.
 
@@ -101,35 +201,21 @@ def parse(name: str, data: Mapping[str, Any], source: str) -> Description:
     Raises:
         ConfigError: a key is unknown, missing or has another type, or a file's place can't be used.
     """
-    read = _Reader(source)
-    read.only(data, ("files", "workflow", "units", "statuses"), "")
-    files = read.texts(data, "files")
-    for each in files:
-        if why := misplaced(each):
-            read.fail(f"files: {each!r} {why}")
-    if "*" in files[0].rpartition("/")[0]:
-        read.fail(f"files: {files[0]!r} has a wildcard in its folder; put a pattern whose folder is known first")
-    workflow, units = read.paths(data, "workflow", _OF_WORKFLOW), read.paths(data, "units", _OF_UNITS)
-    path, word = units.pop("path", ""), units.pop("word", "step")
-    if not path or fields.is_single(path):
-        read.fail('units.path is missing: write how to get to the units, such as "tasks[*]" or "phases[*].steps[*]"')
-    if fields.parts(path)[0] in ("*", "[*]") or (fields.parts(path)[-1] not in ("*", "[*]")):
-        read.fail(f"units.path: {path!r} must begin with a key, and end with [*] or *")
-    if "title" not in units or "status" not in units:
-        read.fail("units needs title and status: the fields of a unit that hold them")
-    if not _UNIT.fullmatch(word):
-        read.fail(f"units.word: {word!r} isn't a word in small letters")
-    given = data.get("statuses")
-    table: Mapping[str, Any] = given if isinstance(given, dict) else read.fail("statuses is missing: name the words")
-    read.only(table, (*STATUSES, "cancelled"), "statuses.")
-    statuses: dict[str, tuple[_Word, ...]] = {each: read.words(table, each) for each in STATUSES}
-    if not statuses["pending"] or not statuses["completed"]:
-        read.fail("statuses needs pending and completed: the words that the file has for them")
-    cancelled = read.words(table, "cancelled")
-    known = [_meaning(each) for words in (*statuses.values(), cancelled) for each in words]
-    if twice := next((each for each in known if known.count(each) > 1), None):
-        read.fail(f"statuses: {twice[1]!r} means two things; give each status its own words")
-    return Description(name, source, files, path, word, workflow, units, statuses, cancelled)
+    found = definitions.checked(DescriptionFile, data, source, "format")
+    statuses = found.statuses.model_dump()
+    cancelled = statuses.pop("cancelled")
+    unit = found.units.model_dump(exclude={"path", "word"}, exclude_none=True)
+    return Description(
+        name,
+        source,
+        found.files,
+        found.units.path,
+        found.units.word,
+        found.workflow.model_dump(exclude_none=True),
+        unit,
+        statuses,
+        cancelled,
+    )
 
 
 def misplaced(place: str) -> str:
@@ -178,40 +264,3 @@ def _before_wildcard(pattern: str) -> str:
             return "/".join(way) or "."
         way.append(part)
     return pattern
-
-
-class _Reader(definitions.Reader):
-    """Reads values of the right type out of a description's file."""
-
-    KIND = "format"
-
-    def texts(self, data: Mapping[str, Any], key: str) -> tuple[str, ...]:
-        value = data.get(key)
-        listed: list[Any] = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        if not listed or not all(isinstance(each, str) for each in listed):
-            self.fail(f'{key} must be a path such as "progress/*.json", or a list of them')
-        if len(listed) > _MOST:
-            self.fail(f"{key} must have at most {_MOST} paths")
-        return tuple(listed)
-
-    def paths(self, data: Mapping[str, Any], key: str, known: tuple[str, ...]) -> dict[str, str]:
-        value = data.get(key, {})
-        if not isinstance(value, dict):
-            self.fail(f"{key} must be a table")
-        self.only(value, known, f"{key}.")
-        for name, path in value.items():
-            if not isinstance(path, str):
-                self.fail(f"{key}.{name} must be a text")
-            try:
-                if name != "word" and not fields.is_single(path) and name != "path":
-                    self.fail(f"{key}.{name}: {path!r} leads to several fields; name one")
-            except ValueError as error:
-                self.fail(f"{key}.{name}: {error}")
-        return dict(value)
-
-    def words(self, data: Mapping[str, Any], key: str) -> tuple[_Word, ...]:
-        value = data.get(key, [])
-        listed = value if isinstance(value, list) else [value]
-        if len(listed) > _MOST or not all(isinstance(each, (str, int)) for each in listed):
-            self.fail(f"statuses.{key} must be a word, true, false, a number, or a list of these")
-        return tuple(listed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -32,15 +31,9 @@ class Key(NamedTuple):
     @property
     def parent(self) -> Key | None:
         """The parent task's key, None for a top-level task."""
-        return _top(self.main) if self.is_sub else None
+        return Key(self.main) if self.is_sub else None
 
 
-@lru_cache(maxsize=1_024)  # of all the subtasks of a container
-def _top(main: int) -> Key:
-    return Key(main)
-
-
-@lru_cache(maxsize=4_096)  # an event asks for the keys of the same tasks many times
 def key(text: str) -> Key | None:
     """Return an id's key, None if the text is no id."""
     match = _ID.fullmatch(text)
@@ -55,10 +48,10 @@ def parent(text: str) -> str:
 
 def mentioned(text: str) -> list[str]:
     """Return the ids in a text, in order, each once as it is written first."""
-    found: dict[Key | None, str] = {}
+    ids: dict[Key | None, str] = {}
     for match in _MENTIONED.finditer(text):
-        found.setdefault(key(match[0]), match[0])
-    return list(found.values())
+        ids.setdefault(key(match[0]), match[0])
+    return list(ids.values())
 
 
 def following(known: Iterable[str], parent: str = "") -> str:
@@ -71,10 +64,9 @@ def following(known: Iterable[str], parent: str = "") -> str:
     top = key(parent) if parent else None
     numbers = []
     for each in known:
-        found = _ID.fullmatch(each)
-        if not found or bool(found[2]) != bool(top) or (top and int(found[1]) != top.main):
-            continue
-        numbers.append(found[2] if top else found[1])
+        match = _ID.fullmatch(each)
+        if match and bool(match[2]) == bool(top) and (top is None or int(match[1]) == top.main):
+            numbers.append(match[2] if top else match[1])
     largest = max(numbers, key=int, default="0")
     width = len(largest) if numbers and largest.startswith("0") else 0
     number = f"{int(largest) + 1:0{width}d}"

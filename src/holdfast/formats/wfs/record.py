@@ -2,11 +2,10 @@
 
 NAME = "wfs"
 RANK = 2
-ADAPTER = "holdfast.formats.wfs.adapter"
+ADAPTER = "holdfast.formats.wfs.format"
 AGENTS = True
 UNIT = "task"
 IN_ORDER = False
-FINAL: tuple[str, ...] = ("completed",)
 RETRIED: tuple[str, ...] = ("failed", "blocked")
 SPREAD = True
 SEVERAL = True
@@ -19,16 +18,31 @@ STATES: tuple[str, ...] = (
 )
 VIEWS: tuple[str, ...] = (".workflow/WFS-*/*.md", ".workflow/WFS-*/.*/*", ".workflow/.scratchpad/*")
 LISTS: tuple[str, ...] = (".workflow/WFS-*/TODO_LIST.md",)
-SOURCES: tuple[str, ...] = ()
 SHARED = ".workflow"
-REOPENING = "`holdfast wfs resume {id}`"
-DEFINITIONS = ""
-COMMANDS = "Manage sessions and their tasks."
-FORMER: tuple[str, ...] = ()
-MODEL_VERBS: tuple[str, ...] = (
-    *(f"wfs {verb}" for verb in ("start", "list", "active", "switch", "pause", "resume", "complete")),
-    *(f"wfs {verb}" for verb in ("check", "todo", "scratch")),
-    *(f"wfs task {verb}" for verb in ("add", "set", "decompose", "start", "complete", "block", "list", "show")),
-    *(f"wfs task {verb}" for verb in ("next", "validate", "resolve", "step")),
+REOPENING = "`holdfast reopen --workflow {id}`"
+COMMANDS = "Add, split, show and complete tasks; choose files for other output."
+FORMER: tuple[str, ...] = (
+    "wfs start = `holdfast start TOPIC --format wfs` starts a session",
+    "wfs list = `holdfast status --all` lists the sessions",
+    "wfs active = `holdfast wfs task show` prints the active session with its tasks",
+    "wfs switch = `holdfast claim NAME` makes a session active",
+    "wfs resume = `holdfast claim NAME` makes a session active",
+    "wfs pause = `holdfast cancel` pauses a session",
+    "wfs complete = `holdfast done --all` ends a session",
+    "wfs check = `holdfast doctor wfs` finds what is wrong",
+    "wfs repair = `holdfast doctor wfs --fix` repairs what is wrong",
+    "wfs todo = `holdfast doctor wfs --fix` writes TODO_LIST.md from the tasks",
+    "wfs task set = edit the task's file; Holdfast follows",
+    "wfs task start = `holdfast update --phase ID --status active` begins a task",
+    "wfs task block = `holdfast update --phase ID --status blocked --error TEXT` blocks a task",
+    "wfs task reopen = `holdfast reopen ID` makes a completed task active again",
+    "wfs task list = `holdfast wfs task show` lists the tasks",
+    "wfs task next = `holdfast next` begins the next task",
+    "wfs task validate = `holdfast doctor wfs` checks the nine rules",
+    "wfs task resolve = `holdfast wfs task show ID` fills in the variables",
 )
-CHECK = "sessions"
+MODEL_VERBS: tuple[str, ...] = (
+    "wfs scratch",
+    *(f"wfs task {verb}" for verb in ("add", "decompose", "complete", "show", "step")),
+)
+CHECK = "wfs"

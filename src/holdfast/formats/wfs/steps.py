@@ -1,4 +1,8 @@
-"""The steps of a `wfs` task with their recorded results."""
+"""The steps before a `wfs` task's work, with their recorded results.
+
+Holdfast never runs the commands in task files (R002-29): they come from whoever wrote the file, and whoever works on
+the task decides about them.
+"""
 
 from __future__ import annotations
 
@@ -6,70 +10,68 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, LedgerError, TransitionError
-from holdfast.formats.wfs import flow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
-    from holdfast.formats.wfs.flow import Step
+    from holdfast.formats.wfs.schema import Step
+    from holdfast.formats.wfs.tree import Task
     from holdfast.workflow.records import Outcome, Records, StepRun
 
-TRIES = {"retry_once": 2}
+_TRIES = {"retry_once": 2}
 """How often a step may fail before it stops the task, if that isn't once."""
 
 
-class Standing(NamedTuple):
+class StepState(NamedTuple):
     """A step with its result.
 
     Attributes:
+        name: its name; `step_2` for the second if it has none.
         step: the step in the task's file.
         run: the recorded result; None for none.
         state: `pending`, `completed`, `skipped`, `retry` (it failed and should be tried once more), `failed` (the task
-            stops here), or `manual` (it failed, and a person must decide).
+            stops here), or `manual` (it failed, and a person must decide) (R002-26).
     """
 
+    name: str
     step: Step
     run: StepRun | None
     state: str
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the following steps may be run."""
         return self.state in ("completed", "skipped")
 
 
-def standings(task: Mapping[str, Any], runs: Mapping[str, StepRun]) -> list[Standing]:
-    """Return a task's steps in their order, each with its result."""
-    return [Standing(step, runs.get(step.name), _state(step, runs.get(step.name))) for step in flow.steps(task)]
+def states(project: Records, workflow: str, task: Task) -> list[StepState]:
+    """Return a task's steps in their order, each with its result; without results if the ledger can't be read.
 
-
-def runs(project: Records, workflow: str, task: str) -> dict[str, StepRun]:
-    """Return the recorded results of a task's steps by name; none if the ledger can't be read."""
+    `workflow` is the key of the session's workflow.
+    """
+    runs: Mapping[str, StepRun] = {}
     with suppress(LedgerError):
-        return project.steps(workflow, task)
-    return {}
+        runs = project.steps(workflow, task.id)
+    named = [(each.step or f"step_{number}", each) for number, each in enumerate(task.flow.pre_analysis, 1)]
+    return [StepState(name, step, runs.get(name), _state(step, runs.get(name))) for name, step in named]
 
 
-def outputs(found: Sequence[Standing]) -> dict[str, str]:
+def outputs(steps: Sequence[StepState]) -> dict[str, str]:
     """Return the output of completed steps by variable name; of several, the last counts."""
     return {
         each.step.output_to: each.run.output
-        for each in found
+        for each in steps
         if each.step.output_to and each.run and each.run.outcome == "completed"
     }
 
 
-def record(
-    project: Records, workflow: str, task: str, found: Sequence[Standing], name: str, outcome: Outcome, output: str
-) -> None:
-    """Record the result of a step.
+def record(project: Records, workflow: str, task: Task, name: str, outcome: Outcome, output: str) -> list[StepState]:
+    """Record the result of a step, and return the task's steps as they are now.
 
     Args:
         project: the project.
         workflow: the workflow's key.
-        task: the task's id.
-        found: the task's steps.
+        task: the task.
         name: the step's name.
         outcome: how it ended.
         output: its output.
@@ -79,14 +81,16 @@ def record(
         TransitionError: an earlier step was not run; steps go in order.
         LedgerError: it can't be stored.
     """
-    position = next((number for number, each in enumerate(found) if each.step.name == name), None)
+    steps = states(project, workflow, task)
+    position = next((number for number, each in enumerate(steps) if each.name == name), None)
     if position is None:
-        known = ", ".join(each.step.name for each in found) or "none"
-        raise HoldfastError(f"{task} has no step {name!r}; its steps are: {known}")
-    before = [each.step.name for each in found[:position] if not each.over]
+        known = ", ".join(each.name for each in steps) or "none"
+        raise HoldfastError(f"{task.id} has no step {name!r}; its steps are: {known}")
+    before = [each.name for each in steps[:position] if not each.is_over]
     if before:
         raise TransitionError(f"{before[0]} comes before {name}; record {before[0]} first, or skip it with --skipped")
-    project.record_step(workflow, task, name, outcome, output)
+    project.record_step(workflow, task.id, name, outcome, output)
+    return states(project, workflow, task)
 
 
 def _state(step: Step, run: StepRun | None) -> str:
@@ -98,4 +102,4 @@ def _state(step: Step, run: StepRun | None) -> str:
         return "skipped"
     if step.on_error == "manual_intervention":
         return "manual"
-    return "retry" if run.failures < TRIES.get(step.on_error, 1) else "failed"
+    return "retry" if run.failures < _TRIES.get(step.on_error, 1) else "failed"

@@ -1,188 +1,236 @@
-"""The neutral view of a `wfs` session: its leaf tasks are the phases."""
+"""The neutral view of a `wfs` session: its leaf tasks are the phases. And its next step, in words for the model."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from holdfast.errors import command_line
 from holdfast.formats.wfs import context as contexts
-from holdfast.formats.wfs import index, places, rules
-from holdfast.formats.wfs import session as sessions
+from holdfast.formats.wfs import paths, record, schema, tree
+from holdfast.formats.wfs.session import PLAN_TEXT, Standing
 from holdfast.workflow import assignments, extras
-from holdfast.workflow.model import Phase, Workflow, changed
+from holdfast.workflow.model import Phase, Step, Workflow, changed
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.formats.wfs.board import Board
-    from holdfast.formats.wfs.brief import Brief
     from holdfast.formats.wfs.session import Session
+    from holdfast.formats.wfs.tree import Task, Tree
     from holdfast.workflow.model import Status
     from holdfast.workflow.records import Records
 
-NAME = "wfs"
-
 _READY = 10  # ready tasks that are named
-_TOLD = 8  # finished tasks whose summaries are included
-_STATUSES: dict[sessions.Standing, Status] = {"active": "active", "paused": "pending", "completed": "completed"}
+_SUMMARIES = 8  # finished tasks whose summaries are included
+_SUMMARY_LIMIT_CHARS = 600  # characters of a summary in a prompt
+_STATUSES: dict[Standing, Status] = {"active": "active", "paused": "pending", "completed": "completed"}
 
 
-def workflow(project: Records, session: Session, board: Board) -> Workflow:
-    """Return a session with its tasks as a workflow."""
-    executable = board.executable
-    due = next(iter((*board.active, *executable)), None)
-    begun = any(each.status != "pending" for each in board.leaves)
-    current = due if begun else None  # no task is current before the first is begun
-    told = {
-        each.name: assignments.extract_result(contexts.summary(session, each.id), short=False)
-        for each in _told(board, due)
-    }
-    phases = _phases(session.name, board.leaves, told)
-    number = board.leaves.index(current) + 1 if current else None
-    over = session.standing == "completed"
-    made = Workflow(
-        format=NAME,
+def workflow(project: Records, session: Session, tasks: Tree | None = None) -> Workflow:
+    """Return a session as a workflow, with its tasks as given, or as they are now."""
+    if tasks is None:
+        tasks = tree.read(project, session.folder)
+    due = next(iter((*tasks.active, *tasks.executable)), None)
+    begun = any(each.status != "pending" for each in tasks.leaves)
+    current = due if begun and session.standing != "completed" else None  # none is current before the first is begun
+    is_over = session.standing == "completed"
+    phases = _phases(session, tasks, due)
+    names = {each.name for each in tasks.tasks}
+    plain = Workflow(
+        format=record.NAME,
         id=session.name,
         title=session.topic,
         kind=session.kind,
         status=_STATUSES[session.standing],
         phases=phases,
-        current=None if over else number,
-        total=len(phases) + sum(problem.path.stem not in board.names for problem in board.problems),
-        phase="" if over or current is None else current.title,
-        phase_status="" if over or current is None else current.status,
-        reading=_reading(project, session, board, due),
+        current=next((each.number for each in phases if current and each.id == current.id), None),
+        total=len(phases) + sum(problem.path.stem not in names for problem in tasks.problems),
+        phase=current.title if current else "",
+        phase_status=current.status if current else "",
+        reading=_reading(project, session, tasks, due),
         reminders=(),
-        context={} if over else _context(project, session, board, due),
+        context={} if is_over else _context(session, tasks, due),
         created_at="",
-        updated_at=changed(session.file.data, max(session.file.document.mtime, board.changed)),
+        updated_at=changed(session.file.data, max(session.file.document.mtime, tasks.changed)),
         path=session.file.path,
         raw=session.file.document.raw,
         root=project.root,
-        warnings=tuple(_warnings(session, board)),
+        warnings=tuple(_warnings(session, tasks)),
         recovered=bool(session.file.broken),
         paused=session.standing == "paused",
-        due=() if over else tuple(each.id for each in (*board.active, *executable)),
-        needs=() if over or due is None else tuple(each.id for each in contexts.before(board, due)),
+        due=() if is_over else tuple(each.id for each in (*tasks.active, *tasks.executable)),
+        needs=() if is_over or due is None else tuple(each.id for each in tasks.required(due)),
     )
-    merged = extras.merged(project, made)[0]
-    return replace(merged, context={**merged.context, **made.context})
-
-
-def of_session(project: Records, session: Session) -> Workflow:
-    """Return a session as a workflow, with its tasks as they are now."""
-    return workflow(project, session, index.board(project, session.folder))
+    merged = extras.merged(project, plain)[0]
+    return replace(merged, context={**merged.context, **plain.context})
 
 
 def key(session: Session) -> str:
     """Return the key of a session's workflow (`Workflow.key`)."""
-    return f"{NAME}:{places.TOP}/{session.name}/{places.SESSION}#{session.name}"
+    return f"{record.NAME}:{paths.TOP}/{session.name}/{paths.SESSION}#{session.name}"
 
 
-def _told(board: Board, current: Brief | None) -> list[Brief]:
-    """Return the finished tasks whose summaries matter now: the current task's dependencies, and the last ones."""
-    done = [each for each in board.leaves if each.status == "completed"]
-    wanted = [each for each in (contexts.before(board, current) if current else ()) if each.status == "completed"]
-    return list(dict.fromkeys([*wanted, *done[-_TOLD:]]))[:_TOLD]
+def contradictions(session: Session, tasks: Tree) -> list[tuple[str, str]]:
+    """Return the contradictions between a session's status and its tasks, each with a remedy."""
+    number = len(tasks.leaves)
+    left = number - [each.status for each in tasks.leaves].count("completed")
+    if session.standing == "completed" and left:
+        text = f"the session is {session.raw_status}, but {left} of {number} tasks are not completed"
+        return [(text, command_line("reopen", "--workflow", session.name))]
+    if session.standing != "completed" and tasks.finished:
+        text = f"all {number} tasks are completed, but the session is {session.raw_status or 'not'}"
+        return [(text, command_line("done", "--all", session.name))]
+    return []
 
 
-def _phases(
-    session: str, leaves: Sequence[Brief], told: Mapping[str, tuple[tuple[str, ...], str]]
-) -> tuple[Phase, ...]:
-    """Return the leaves as phases, with what the summaries that are told deliver and hand over, by the tasks' names."""
-    folder = f"{places.TOP}/{session}/{places.TASKS}/"
-    results = [told.get(each.name, ((), "")) for each in leaves]
-    columns = (
-        [each.id for each in leaves],
-        count(1),
-        [each.title for each in leaves],
-        [each.status for each in leaves],
-        [each.agent.removeprefix("@") for each in leaves],
-        [deliverables for deliverables, _ in results],
-        [handover for _, handover in results],
-        [f"{folder}{each.name}.json" for each in leaves],
-    )
-    return tuple(map(Phase._make, zip(*columns, strict=False)))
+def _phases(session: Session, tasks: Tree, due: Task | None) -> tuple[Phase, ...]:
+    """Return the leaves as phases, some with what their summaries deliver and hand over.
+
+    Those summaries matter now that the task that is due depends on, and those of the last completed tasks.
+    """
+    completed = [each for each in tasks.leaves if each.status == "completed"]
+    required = [each for each in (tasks.required(due) if due else ()) if each.status == "completed"]
+    wanted = list(dict.fromkeys(each.name for each in (*required, *completed[-_SUMMARIES:])))[:_SUMMARIES]
+    phases = []
+    for number, each in enumerate(tasks.leaves, 1):
+        summary = contexts.summary(session, each.id) if each.name in wanted else ""
+        deliverables, handover = assignments.extract_result(summary, short=False)
+        place = f"{paths.TOP}/{session.name}/{paths.TASKS}/{each.name}.json"
+        agent = each.agent.removeprefix("@")
+        phases.append(Phase(each.id, number, each.title, each.status, agent, deliverables, handover, place))
+    return tuple(phases)
 
 
-def _reading(project: Records, session: Session, board: Board, current: Brief | None) -> tuple[str, ...]:
+def _reading(project: Records, session: Session, tasks: Tree, due: Task | None) -> tuple[str, ...]:
     """Return the required reading: the plan, if it is written, and the task's artifacts, the most important first.
 
     Its parent's artifacts come after its own (R002-31).
     """
-    plan = session.folder / places.PLAN
-    found = [places.inner(project, plan)] if _says_something(plan) else []
-    return tuple(f"@{path}" for path in (*found, *_artifacts(project, session, board, current)))
+    plan = session.folder / paths.PLAN
+    reading = [paths.shown(project, plan)] if _is_written(plan) else []
+    for task in filter(None, (due, tasks.parent(due) if due else None)):
+        ranked = sorted(task.context.artifacts, key=lambda each: _rank(each.priority))
+        reading += [each.path for each in ranked if each.path.strip()]
+    return tuple(f"@{path}" for path in dict.fromkeys(reading))
 
 
-def _says_something(plan: Path) -> bool:
+def _is_written(plan: Path) -> bool:
     try:
-        return plan.stat().st_size > len(places.PLAN_TEXT)
+        return plan.stat().st_size > len(PLAN_TEXT)
     except OSError:
         return False
 
 
-def _artifacts(project: Records, session: Session, board: Board, current: Brief | None) -> list[str]:
-    if current is None:
-        return []
-    ranked = list[dict[str, Any]]()
-    for task in filter(None, (current, board.parent(current))):
-        items = contexts.artifacts(contexts.own(project, session, task))
-        ranked += sorted(items, key=lambda each: _rank(each.get("priority"), rules.PRIORITIES))
-    paths = [each["path"] for each in ranked if isinstance(each.get("path"), str) and each["path"].strip()]
-    return list(dict.fromkeys(paths))
+def _rank(priority: str) -> int:
+    known = schema.PRIORITIES
+    return known.index(priority) if priority in known else len(known)
 
 
-def _rank(value: Any, order: tuple[str, ...]) -> int:
-    return order.index(value) if value in order else len(order)
+def _context(session: Session, tasks: Tree, due: Task | None) -> Mapping[str, Any]:
+    """Return the context of the task that is due, the session's phase first."""
+    context: dict[str, Any] = {"session_phase": session.phase, "looks_finished": tasks.looks_finished}
+    if due is not None:
+        own, active = due.context, [each.id for each in tasks.active]
+        context |= {
+            "task": due.id,
+            "requirements": own.requirements,
+            "focus_paths": own.focus_paths,
+            "acceptance": own.acceptance,
+            "shared_context": own.shared_context,
+            "inherited": own.inherited.get("context"),
+            "depends_on": [each.id for each in tasks.required(due)] if due.depends_on else [],
+            "waits_for": tasks.waits_for(due),
+            "active_tasks": active if len(active) > 1 else [],
+            "ready_beside_it": [each.id for each in tasks.executable if each.id != due.id][:_READY],
+        }
+    return {name: value for name, value in context.items() if value}
 
 
-def _context(project: Records, session: Session, board: Board, current: Brief | None) -> Mapping[str, Any]:
-    """Return the context of the current task, the session's phase first."""
-    found: dict[str, Any] = {"session_phase": session.phase} if session.phase else {}
-    if board.looks_finished:
-        found["looks_finished"] = board.looks_finished
-    if current is None:
-        return found
-    own = contexts.own(project, session, current)
-    found["task"] = current.id
-    for name in ("requirements", "focus_paths", "acceptance", "shared_context"):
-        if own.get(name):
-            found[name] = own[name]
-    inherited = own.get("inherited")
-    if isinstance(inherited, dict) and inherited.get("context"):
-        found["inherited"] = inherited["context"]
-    if current.depends_on:
-        found["depends_on"] = [each.id for each in contexts.before(board, current)]
-    waits = board.waits_for(current)
-    if waits:
-        found["waits_for"] = waits
-    active = [each.id for each in board.active]
-    if len(active) > 1:
-        found["active_tasks"] = active
-    ready = [each.id for each in board.executable if each is not current]
-    if ready:
-        found["ready_beside_it"] = ready[:_READY]
-    return found
+def _warnings(session: Session, tasks: Tree) -> list[str]:
+    mismatch = [session.marker_mismatch] if session.marker_mismatch else []
+    contradicted = [f"{text}: `{command}`" for text, command in contradictions(session, tasks)]
+    broken = [f"{problem.path.name} cannot be read: {problem.reason}" for problem in tasks.problems]
+    return [*mismatch, *contradicted, *broken]
 
 
-def _warnings(session: Session, board: Board) -> list[str]:
-    drift = [session.drift] if session.drift else []
-    contradicted = [f"{said}: `{command}`" for said, command in contradictions(session, board)]
-    broken = [f"{problem.path.name} cannot be read: {problem.reason}" for problem in board.problems]
-    return [*drift, *contradicted, *broken]
+def step(workflow: Workflow) -> Step | None:
+    """Return the active or next task with the prompt for its agent, None if the session is finished."""
+    if workflow.finished:
+        return None
+    evidence = workflow.context.get("looks_finished", {})
+    active = [each for each in workflow.phases if each.status == "active"]
+    rest = [each for ids_ in (evidence, workflow.due[:1]) for each in workflow.phases if each.id in ids_]
+    task = next(iter((*active, *rest)), None)
+    if task is None:
+        left = [each for each in workflow.phases if each.status != "completed"]
+        text = _waiting(workflow, left)
+        return Step(left[0].number if left else 0, workflow.total, text, "", text, text)
+    if task.id in evidence:
+        complete = command_line("wfs", "task", "complete", task.id, "--session", workflow.id)
+        text = (
+            f"check task {task.id} {quoted(task.title)}: {evidence[task.id]}, but its file says {task.status}. If it "
+            f"is done, run `{complete}`; otherwise {'go on with' if task.status == 'active' else 'start'} it"
+        )
+        return Step(task.number, workflow.total, text, "", text, text)
+    verb = "go on with" if task.status == "active" else "start"
+    agent = f" (agent {task.agent})" if task.agent else ""
+    text = f'{verb} task {task.id} "{task.title}"{agent} in session {workflow.id}'
+    return Step(task.number, workflow.total, task.title, task.agent, _prompt(workflow, task), text)
 
 
-def contradictions(session: Session, board: Board) -> list[tuple[str, str]]:
-    """Return the contradictions between a session's status and its tasks, each with a remedy."""
-    number = len(board.leaves)
-    left = number - [each.status for each in board.leaves].count("completed")
-    if session.standing == "completed" and left:
-        said = f"the session is {session.raw_status}, but {left} of {number} tasks are not completed"
-        return [(said, f"holdfast wfs resume {session.name}")]
-    if session.standing != "completed" and board.finished:
-        said = f"all {number} tasks are completed, but the session is {session.raw_status or 'not'}"
-        return [(said, f"holdfast wfs complete {session.name}")]
-    return []
+def showing(session: str, id_: str) -> str:
+    """Return the command that prints a whole task as its agent gets it."""
+    return command_line("wfs", "task", "show", id_, "--session", session)
+
+
+def nothing_due(tasks: Tree) -> str:
+    """Say why no task can be begun."""
+    if not tasks.tasks:
+        return "it has no tasks; `holdfast wfs task add TITLE` adds one"
+    if tasks.finished:
+        return "all its tasks are completed; `holdfast done --all` ends it"
+    if tasks.looks_finished:
+        evidence = "; ".join(f"{id_}: {why}" for id_, why in tasks.looks_finished.items())
+        return f"check what looks finished ({evidence}); `holdfast wfs task complete ID` completes a task"
+    blocked = [each.id for each in tasks.leaves if each.status == "blocked"]
+    waiting = [f"{each.id} for {', '.join(tasks.waits_for(each))}" for each in tasks.leaves if each.status == "pending"]
+    reasons = [f"blocked: {', '.join(blocked)}"] if blocked else []
+    reasons += [f"unreadable: {', '.join(problem.path.name for problem in tasks.problems)}"] if tasks.problems else []
+    reasons += [f"waiting: {'; '.join(waiting[:5])}{'; …' if len(waiting) > 5 else ''}"] if waiting else []
+    how = "`holdfast update --phase ID --status active` begins a blocked one again"
+    return f"no task can be begun ({'; '.join(reasons)}); {how}"
+
+
+def _waiting(workflow: Workflow, left: Sequence[Phase]) -> str:
+    if not workflow.phases:
+        return f"plan its tasks; `holdfast wfs task add TITLE --session {workflow.id}` adds one"
+    if not left and len(workflow.phases) == workflow.total:
+        return f"all its tasks are completed; `{command_line('done', '--all', workflow.id)}` ends it"
+    if not left:
+        return "a task's file can't be read; `holdfast doctor` names it"
+    return (
+        "no task can be begun, because those that are left are blocked, or wait for a blocked one or each other; "
+        f"`holdfast wfs task show --session {workflow.id}` lists them"
+    )
+
+
+def _prompt(workflow: Workflow, task: Phase) -> str:
+    """Return the prompt for a task's agent; it names the command that prints everything."""
+    lines = [f"{task.id}: {task.title}"]
+    for name, heading in (("requirements", "Requirements"), ("focus_paths", "Focus on"), ("acceptance", "Acceptance")):
+        entries = workflow.context.get(name)
+        if isinstance(entries, list) and entries:
+            lines += ["", f"{heading}:", *(f"- {each}" for each in entries)]
+    before = [each for each in workflow.phases if each.id in workflow.needs and each.handover]
+    lines += ["", *(_handover(workflow, each) for each in before)] if before else []
+    return "\n".join([*lines, "", f"Full task: {showing(workflow.id, task.id)}"])
+
+
+def _handover(workflow: Workflow, task: Phase) -> str:
+    """Return a task's hand-over; for a long one its beginning, and the path of the whole summary."""
+    if len(task.handover) <= _SUMMARY_LIMIT_CHARS:
+        return f"Context: {task.handover} ({task.id})"
+    path = f"{workflow.place.rpartition('/')[0]}/{paths.SUMMARIES}/{task.id}-summary.md"
+    return f"Context: {task.handover[:_SUMMARY_LIMIT_CHARS].rstrip()}… ({task.id}, whole in {path})"

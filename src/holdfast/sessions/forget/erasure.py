@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,8 @@ from holdfast.errors import HoldfastError
 from holdfast.files import cache
 from holdfast.formats import RECORDS
 from holdfast.sessions import owners, recordings
-from holdfast.sessions.forget import agent_rows, ledger_rows
-from holdfast.workflow import ownfolder, places, registry, sidecars
+from holdfast.sessions.forget import ledger_rows
+from holdfast.workflow import holdfast_folder, places, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,13 +55,8 @@ class Forgotten:
         return not (any(self.rows.values()) or self.recorded or self.logged or self.files)
 
 
-def plan(project: Workspace, scope: Scope) -> Forgotten:
-    """Return what `forget` would erase; nothing is changed. Raises HoldfastError, OSError."""
-    return _go(project, scope, dry=True)
-
-
-def forget(project: Workspace, scope: Scope) -> Forgotten:
-    """Erase what is in scope from all of Holdfast's files.
+def forget(project: Workspace, scope: Scope, *, dry: bool = False) -> Forgotten:
+    """Erase what is in scope from all of Holdfast's files; `dry` only tells what would be.
 
     The user's own files stay: state files, their copies that were set aside, and the client's transcripts.
 
@@ -69,7 +64,29 @@ def forget(project: Workspace, scope: Scope) -> Forgotten:
         HoldfastError: the ledger can't be used.
         OSError: a file can't be written.
     """
-    return _go(project, scope, dry=False)
+    known = project.ledger_file.exists()
+    insist_on_ledger(project)
+    if known and (scope.workflow or scope.agents):
+        scope = ledger_rows.with_agents(project, scope)
+    roots = ledger_rows.checkouts(project)
+    reports = tuple(_reports(project, roots))
+    files = tuple(sorted({*_sidecars(project, scope, roots), *_unread_ledgers(project), *(reports * scope.everything)}))
+    rows = ledger_rows.rows(project, scope, dry=dry) if known else {}
+    insist_on_ledger(project)  # it may have failed meanwhile, and its changes with it
+    if not dry:
+        for file in {*files, *reports}:
+            file.unlink(missing_ok=True)
+        for root in roots:
+            with suppress(OSError):
+                if folder := holdfast_folder.existing(root):
+                    folder.rmdir()
+    recorded = recordings.forget(project, lambda name, line: _is_recorded(scope, name, line), dry=dry)
+    logged = log.forget(lambda line: _is_logged(scope, roots, line), dry=dry)
+    if not dry:
+        cache.clear()  # it holds paths of workflows, plans and the project's own handlers
+    clean = dry or not known or project.ledger.scrub()
+    insist_on_ledger(project, "forgotten, but words may still stand in its file; run this again")
+    return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
 
 
 def scrub(project: Workspace) -> bool:
@@ -95,68 +112,41 @@ def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> N
         raise HoldfastError(f"{so}; `holdfast doctor` says what is wrong with the ledger")
 
 
-def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
-    known = project.ledger_file.exists()
-    insist_on_ledger(project)
-    tables = ledger_rows.tables(project) if known else {}
-    if scope.workflow and "agents" in tables:
-        scope = replace(scope, agents=agent_rows.of_workflow(project, scope.workflow.key, scope.worktree))
-    if scope.agents and "agents" in tables:
-        scope = replace(scope, agents=agent_rows.with_refused(project, scope.agents))
-    roots = ledger_rows.checkouts(project, tables)
-    reports = tuple(_reports(project, roots))
-    files = tuple(sorted({*_sidecars(project, scope, roots), *_unread_ledgers(project), *(reports * scope.everything)}))
-    rows = ledger_rows.rows(project, scope, tables, dry=dry) if known else {}
-    insist_on_ledger(project)  # it may have failed meanwhile, and its changes with it
-    if not dry:
-        for file in {*files, *reports}:
-            file.unlink(missing_ok=True)
-        for root in roots:
-            with suppress(OSError):
-                if folder := ownfolder.existing(root):
-                    folder.rmdir()
-    recorded = recordings.forget(project, lambda name, line: _is_recorded(scope, name, line), dry=dry)
-    logged = log.forget(lambda line: _is_logged(scope, roots, line), dry=dry)
-    if not dry:
-        cache.clear()  # it holds paths of workflows, plans and the project's own handlers
-    clean = dry or not known or project.ledger.scrub()
-    insist_on_ledger(project, "forgotten, but words may still stand in its file; run this again")
-    return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
-
-
 def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     for session in {session for session, _ in scope.agents}:
-        places = {ownfolder.result_place(root, each) for root in roots for of, each in scope.agents if of == session}
-        yield from (file for root in roots for file in ownfolder.results(root, session) if file in places)
-    if scope.workflow and ownfolder.existing(Path(scope.worktree)):
-        yield from filter(Path.is_file, [sidecars.place(Path(scope.worktree), scope.workflow)])
+        places = {
+            holdfast_folder.result_place(root, each) for root in roots for of, each in scope.agents if of == session
+        }
+        yield from (file for root in roots for file in holdfast_folder.results(root, session) if file in places)
+    if scope.workflow and holdfast_folder.existing(Path(scope.worktree)):
+        yield from filter(Path.is_file, [holdfast_folder.sidecar_place(Path(scope.worktree), scope.workflow)])
     if scope.workflow or scope.agents:
         return
     if scope.everything:
-        folders = [folder for root in roots if (folder := ownfolder.existing(root))]
-        yield from (file for folder in folders for file in folder.glob("*") if ownfolder.wrote(file))
+        folders = [folder for root in roots if (folder := holdfast_folder.existing(root))]
+        yield from (file for folder in folders for file in folder.glob("*") if holdfast_folder.wrote(file))
         return
-    yield from (file for root in roots for session in scope.sessions for file in ownfolder.results(root, session))
-    if project.ledger_file.exists() and ownfolder.existing(project.root):
+    yield from (file for root in roots for session in scope.sessions for file in holdfast_folder.results(root, session))
+    if project.ledger_file.exists() and holdfast_folder.existing(project.root):
         for each in _workflows(project, scope.sessions):
             if owners.owner(project, each) in scope.sessions:
-                yield from filter(Path.is_file, [sidecars.place(project.root, each)])
+                yield from filter(Path.is_file, [holdfast_folder.sidecar_place(project.root, each)])
 
 
 def _workflows(project: Workspace, sessions: Sequence[str]) -> Iterator[Workflow]:
     """Yield the project's workflows. Of very many only some are found, so those that the sessions own are read too."""
     found = registry.all_found(project)
     yield from found.workflows
-    for key in [key for session in sessions for key in owners.keys(project, session)] if found.left else ():
+    for key in [key for session in sessions for key in owners.owned(project, session)] if found.left else ():
         yield from registry.with_keys(project, [key]).workflows
 
 
 def _reports(project: Workspace, roots: Sequence[Path]) -> Iterator[Path]:
     """Yield the HTML reports beside the ledger and in Holdfast's folders of these checkouts."""
-    yield from filter(ownfolder.wrote, [ownfolder.beside(project.ledger_file)])
+    yield from filter(holdfast_folder.wrote, [holdfast_folder.beside(project.ledger_file)])
     for root in roots:
-        folder = ownfolder.existing(root)
-        yield from filter(ownfolder.wrote, folder.glob("*.html") if folder else ())
+        folder = holdfast_folder.existing(root)
+        yield from filter(holdfast_folder.wrote, folder.glob("*.html") if folder else ())
 
 
 def _unread_ledgers(project: Workspace) -> Iterator[Path]:
@@ -194,8 +184,8 @@ def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     if not scope.everything:
         return
     for root in roots:
-        if folder := ownfolder.existing(root):
-            yield from (file for file in sorted(folder.glob("*")) if not ownfolder.wrote(file))
+        if folder := holdfast_folder.existing(root):
+            yield from (file for file in sorted(folder.glob("*")) if not holdfast_folder.wrote(file))
         patterns = [each for record in RECORDS.values() for each in (*record.STATES, *record.VIEWS)]
         patterns += [f"{each.rpartition('/')[0]}/{aside}" for each in patterns for aside in places.ASIDE]
         yield from {file: None for each in patterns for file in sorted(root.glob(each)) if file.is_file()}

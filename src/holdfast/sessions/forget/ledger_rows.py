@@ -1,32 +1,32 @@
 """Delete what Holdfast knows of a project, or of a part of it, from the ledger's tables.
 
 Tables are recognised by the names of their columns, so that a table added later isn't missed: the columns that name a
-session or conversation (`SESSIONS`), `workflow`, and the columns of `agent_rows`. A ledger holds one project.
+conversation (`SESSIONS`), and `workflow`. Agents are found by their ids. A ledger holds one project.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import StateError
-from holdfast.memory.rows import Conversation
+from holdfast.memory.rows import TABLES, Agent, Content, Conversation, Event, Row, SessionId, Task, Told
+from holdfast.memory.store import ANY, any_of
 from holdfast.sessions import compactions, conversations, imports
-from holdfast.sessions.forget import agent_rows
 from holdfast.workflow import names, registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from holdfast.sessions.forget.agent_rows import Named
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
+Named = frozenset[tuple[str, str]]
+"""Ids of agents, of their calls and of runs of scripts, each with its conversation."""
 SESSIONS = ("conversation", "restored_in")
 """Columns that name a conversation; in the tables of these also `id`."""
-_OF_SESSIONS = ("conversations", "session_ids")
 CLEARED = ("owner", "previous_owner", "forked_from")
 """Columns that name a conversation in a row that stays without it."""
 SHORTEST_CHARS = 4  # a shorter name of a workflow is in a text by chance
@@ -57,71 +57,79 @@ class Scope:
         return [each for each in (*names, *sorted({each for _, each in self.agents})) if len(each) >= SHORTEST_CHARS]
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """The rows of a table that a condition selects."""
-
-    table: str
-    where: str
-    values: tuple[object, ...]
-
-
 def of_session(project: Workspace, session: str) -> Scope:
     """Return the scope of the conversation that goes on under a session id. Raises LedgerError."""
     conversation = conversations.of(project, session)
     return Scope(sessions=tuple(sorted({session, conversation} | conversations.all_ids(project, conversation))))
 
 
-def tables(project: Workspace) -> dict[str, tuple[str, ...]]:
-    """Return the columns of each table, by table. Raises LedgerError."""
-    return project.ledger.tables()
-
-
-def checkouts(project: Workspace, known: Mapping[str, Sequence[str]]) -> list[Path]:
+def checkouts(project: Workspace) -> list[Path]:
     """Return the checkouts of the project that the ledger knows, this one first. Raises LedgerError."""
     found = {
-        row["worktree"]: None
-        for table, columns in known.items()
-        if "worktree" in columns
-        for row in project.ledger.rows(f"SELECT DISTINCT worktree FROM {table}")
+        row["worktree"]
+        for table in (TABLES if project.ledger_file.exists() else ())
+        if "worktree" in _columns(table)
+        for row in project.ledger.rows(f"SELECT DISTINCT worktree FROM {table.TABLE}")
     }
-    return [project.root, *(Path(each) for each in sorted(found) if each not in ("", str(project.root)))]
+    return [project.root, *(Path(each) for each in sorted(found - {"", str(project.root)}))]
 
 
-def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *, dry: bool) -> dict[str, int]:
-    """Delete the rows in scope and return their number by table; `dry` only counts.
+def with_agents(project: Workspace, scope: Scope) -> Scope:
+    """Return a scope with the ids of its workflow's agents, and of later calls that were refused because of them.
 
-    `known` has the columns of each table, as `tables` returns them. Raises LedgerError.
+    Such a call was refused because one of these agents had done its work. Raises LedgerError.
     """
+    table, found = project.ledger.table(Agent), scope.agents
+    if scope.workflow:
+        found = _ids(table.where(worktree=scope.worktree, workflow=scope.workflow.key))
+    rows = {row.id for where, values in _of_agents(found) for row in table.where(where, *values)}
+    refused = _ids(each for each in table.where(verdict="refused") if each.source in rows)
+    return replace(scope, agents=found | refused)
+
+
+def rows(project: Workspace, scope: Scope, *, dry: bool) -> dict[str, int]:
+    """Delete the rows in scope and return their number by table; `dry` only counts. Raises LedgerError."""
     ledger, counts = project.ledger, dict[str, int]()
     if not dry:
-        ledger.overwrite()
+        ledger.rows("PRAGMA secure_delete = ON")  # what is deleted from now on is overwritten with zeros
     with ledger.transaction():
-        if scope.workflow and "workflows" in known:
+        if scope.workflow:
             counts["conversations"] = _forget_summary(project, scope.workflow.key, scope.worktree, dry=dry)
-        for cut in _cuts(project, scope, known):
-            if dry:
-                row = ledger.one(f"SELECT COUNT(*) AS number FROM {cut.table} WHERE {cut.where}", *cut.values)
-                number = int(row["number"]) if row else 0
-            else:
-                number = ledger.run(f"DELETE FROM {cut.table} WHERE {cut.where}", *cut.values)
-            counts[cut.table] = counts.get(cut.table, 0) + number
+        for row, where, values in _cuts(project, scope):
+            table = ledger.table(row)
+            number = table.count(where, *values) if dry else table.drop(where, *values)
+            counts[row.TABLE] = counts.get(row.TABLE, 0) + number
         if scope.workflow:
             key, name = scope.workflow.key, names.key(scope.workflow.title)
             counts["compactions"] = compactions.forget(project, key, scope.worktree, dry=dry)
             counts["imports"] = imports.forget(project, scope.worktree, scope.workflow.place, name, dry=dry)
         if not dry:
-            _clear(project, scope.sessions, known)
-            agent_rows.use_no_more(project)
+            _clear(project, scope)
     return {name: number for name, number in sorted(counts.items()) if number}
 
 
-def _clear(project: Workspace, sessions: Sequence[str], known: Mapping[str, Sequence[str]]) -> None:
-    """Remove a conversation's ids from rows that stay."""
-    marks = ", ".join("?" * len(sessions))
-    for table, columns in known.items() if sessions else ():
-        for column in set(CLEARED) & set(columns):
-            project.ledger.run(f"UPDATE {table} SET {column} = '' WHERE {column} IN ({marks})", *sessions)
+def _columns(row: type[Row]) -> set[str]:
+    return {each.name for each in fields(row)}
+
+
+def _ids(rows: Iterable[Agent]) -> Named:
+    return frozenset((row.conversation, each) for row in rows for each in (row.call, row.run) if each)
+
+
+def _of_agents(agents: Named) -> Iterator[tuple[str, tuple[object, ...]]]:
+    """Yield conditions, with their values, that select the rows with some ids, and those of the runs' agents."""
+    for conversation in sorted({each for each, _ in agents}):
+        ids = any_of(sorted(each for of, each in agents if of == conversation))
+        yield f"conversation = ? AND (run {ANY} OR call {ANY} OR parent {ANY})", (conversation, ids, ids, ids)
+
+
+def _clear(project: Workspace, scope: Scope) -> None:
+    """Remove the ids of a conversation from rows that stay, and let no run of a script stand for one that is gone."""
+    for row in TABLES if scope.sessions else ():
+        for column in sorted(_columns(row) & {*CLEARED}):
+            project.ledger.table(row).update({column: ""}, f"{column} {ANY}", any_of(scope.sessions))
+    gone = "source <> '' AND source NOT IN (SELECT id FROM agents)"
+    project.ledger.table(Agent).update({"source": "", "description": ""}, gone, kind="script")
 
 
 def _forget_summary(project: Workspace, workflow: str, worktree: str, *, dry: bool) -> int:
@@ -133,47 +141,47 @@ def _forget_summary(project: Workspace, workflow: str, worktree: str, *, dry: bo
     return table.update({"summary": ""}, owned, worktree, workflow)
 
 
-def _cuts(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]]) -> Iterator[_Cut]:
+_Cut = tuple[type[Row], str, tuple[Any, ...]]
+"""Rows to delete: their table, and the condition that selects them with its values."""
+
+
+def _cuts(project: Workspace, scope: Scope) -> Iterator[_Cut]:
     if scope.workflow:
-        yield from _of_workflow(project, scope, scope.workflow, known)
+        yield from _of_workflow(project, scope, scope.workflow)
     if scope.workflow or scope.agents:
-        yield from (_Cut("agents", *each) for each in agent_rows.conditions(scope.agents))
+        yield from ((Agent, *each) for each in _of_agents(scope.agents))
         for name in scope.names:  # what an agent said may be quoted in a decision's reason
-            yield _Cut("events", "instr(data, ?)", (json.dumps(name)[1:-1],))
-    for table, columns in known.items():
+            yield Event, "instr(data, ?)", (json.dumps(name)[1:-1],)
+    for row in TABLES:
         if scope.everything:
-            yield _Cut(table, "1", ())
-        elif scope.sessions and (named := [each for each in columns if _names_session(table, each)]):
-            marks = ", ".join("?" * len(scope.sessions))
-            yield _Cut(table, " OR ".join(f"{each} IN ({marks})" for each in named), scope.sessions * len(named))
+            yield row, "1", ()
+        elif scope.sessions:
+            named = sorted(_columns(row) & {*SESSIONS, *(("id",) if row in (Conversation, SessionId) else ())})
+            if named:
+                where = " OR ".join(f"{each} {ANY}" for each in named)
+                yield row, where, (any_of(scope.sessions),) * len(named)
 
 
-def _names_session(table: str, column: str) -> bool:
-    return column in SESSIONS or (table in _OF_SESSIONS and column == "id")
-
-
-def _of_workflow(
-    project: Workspace, scope: Scope, workflow: Workflow, known: Mapping[str, Sequence[str]]
-) -> Iterator[_Cut]:
-    place, mine = (scope.worktree, workflow.key), "worktree = ? AND workflow = ?"
-    for table, columns in known.items():
-        if "workflow" in columns and table != "agents":  # those are in `scope.agents`
+def _of_workflow(project: Workspace, scope: Scope, workflow: Workflow) -> Iterator[_Cut]:
+    for row in TABLES:
+        columns = _columns(row)
+        if "workflow" in columns and row is not Agent:  # those are in `scope.agents`
             # Not every table has the checkout, but the key has the file, and which workflow was in it.
-            where = mine if "worktree" in columns else "workflow = ?"
-            yield _Cut(table, where, place if "worktree" in columns else (workflow.key,))
+            here = "worktree = ? AND workflow = ?" if "worktree" in columns else "workflow = ?"
+            yield row, here, (scope.worktree, workflow.key) if "worktree" in columns else (workflow.key,)
     other = "key <> '' AND key NOT LIKE '%:%#%'"  # a plan's path or a report stands there; it is only told once more
-    yield _Cut("told", f"key = ? OR value = ? OR ({other})", (workflow.key, workflow.key))
-    titles = tuple(dict.fromkeys([workflow.title, *(phase.title for phase in workflow.phases)]))
-    yield _Cut("todo_tasks", f"subject IN ({', '.join('?' * len(titles))})", titles)
-    yield _Cut("events", "worktree = ? AND instr(data, ?)", (scope.worktree, json.dumps(workflow.key)))
+    yield Told, f"key = ? OR value = ? OR ({other})", (workflow.key, workflow.key)
+    titles = [workflow.title, *(phase.title for phase in workflow.phases)]
+    yield Task, f"subject {ANY}", (any_of(titles),)
+    yield Event, "worktree = ? AND instr(data, ?)", (scope.worktree, json.dumps(workflow.key))
     version = "worktree = ? AND path = ? AND number = ?"
-    for row in project.ledger.rows("SELECT path, number FROM contents WHERE worktree = ?", scope.worktree):
-        stored = (scope.worktree, row["path"], row["number"])
-        content = project.ledger.one(f"SELECT content FROM contents WHERE {version}", *stored)
-        if content and _is_content_of(project, workflow, row["path"], bytes(content["content"])):
-            yield _Cut("contents", version, stored)
-            noted = json.dumps({"path": row["path"], "number": row["number"]})[1:-1]
-            yield _Cut("events", "worktree = ? AND kind = 'generation' AND instr(data, ?)", (scope.worktree, noted))
+    for each in project.ledger.rows("SELECT path, number FROM contents WHERE worktree = ?", scope.worktree):
+        stored = (scope.worktree, each["path"], each["number"])
+        content = project.ledger.table(Content).one(version, *stored)
+        if content and _is_content_of(project, workflow, content.path, bytes(content.content)):
+            yield Content, version, stored
+            noted = json.dumps({"path": each["path"], "number": each["number"]})[1:-1]
+            yield Event, "worktree = ? AND kind = 'generation' AND instr(data, ?)", (scope.worktree, noted)
 
 
 def _is_content_of(project: Workspace, workflow: Workflow, place: str, raw: bytes) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +13,16 @@ from holdfast import formats, paths
 from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
 from holdfast.files import tomlfile
 from holdfast.sessions import archive
-from holdfast.workflow import registry, typed_names
+from holdfast.workflow import names, registry
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 SHIPPED = Path(__file__).parent
 MAX_FILES = 200  # template files that are read in one folder
-# What error messages ask for, by key of a template file; the keys are those of `_File`.
+# What error messages ask for, by key of a template file; the keys are those of `Pattern`.
 _KEYS = {
     "format": " or ".join(f'"{name}"' for name in formats.NAMES),
     "type": 'a text, such as "implementation"',
@@ -38,48 +35,43 @@ _KEYS = {
 _AGENT = re.compile(r"(?P<title>.*\S)\s+@(?P<agent>[\w:.-]+)", re.DOTALL)
 
 
-class _File(BaseModel):
-    """The keys of a template file, named after the options of `holdfast start`."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", populate_by_name=True)
-
-    format: str = ""
-    kind: str = Field(default="", alias="type")
-    phases: list[str] = Field(min_length=1)
-    total: int | None = Field(default=None, ge=1)
-    read: list[str] = []
-    remind: list[str] = []
-    context: dict[str, Any] = Field(default={}, alias="set")
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """A pattern for a new workflow.
+class Pattern(BaseModel):
+    """The keys of a template file, which are named after the options of `holdfast start`.
 
     Attributes:
-        name: its name for `--template`.
-        source: the file or the workflow that it comes from, in words.
         format: the format it asks for; empty for any.
         kind: the workflow's type.
-        phases: (title, agent) pairs; an agent may be empty.
+        titles: a title for each phase, which may name its agent: `Review it @code-reviewer`.
         total: the number of phases; None if all are named.
         reading: required reading.
         reminders: key reminders.
         context: context values.
     """
 
-    name: str
-    source: str
-    format: str
-    kind: str
-    phases: tuple[tuple[str, str], ...]
-    total: int | None = None
-    reading: tuple[str, ...] = ()
-    reminders: tuple[str, ...] = ()
-    context: Mapping[str, Any] = field(default_factory=dict)
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    format: str = ""
+    kind: str = Field(default="", alias="type")
+    titles: list[str] = Field(min_length=1, alias="phases")
+    total: int | None = Field(default=None, ge=1)
+    reading: list[str] = Field(default=[], alias="read")
+    reminders: list[str] = Field(default=[], alias="remind")
+    context: dict[str, Any] = Field(default={}, alias="set")
 
 
-EMPTY = Template(name="", source="", format="", kind="", phases=())
+class Template(Pattern):
+    """A pattern for a new workflow: its name for `--template`, and the file or workflow it comes from, in words."""
+
+    name: str = ""
+    source: str = ""
+
+    @property
+    def phases(self) -> tuple[tuple[str, str], ...]:
+        """The title and the agent of each phase; an agent may be empty."""
+        return tuple(map(phase, self.titles))
+
+
+EMPTY = Template.model_construct(phases=[])
 
 
 def _folders(project: Workspace) -> list[tuple[Path, Path | None]]:
@@ -104,7 +96,7 @@ def get(project: Workspace, name: str) -> Template:
                 return _from_file(_spelt(folder, name), within)
             except MissingError:
                 continue
-    if workflows := typed_names.named(_workflows(project), name, whole=True):
+    if workflows := names.matching(_workflows(project), name, whole=True):
         return _from_workflow(workflows[0])
     known = list(dict.fromkeys(template.name for template in from_files(project)[0]))
     raise HoldfastError(f"{missing(f'template {name!r}', known)}, and every workflow by its id or title")
@@ -145,41 +137,25 @@ def phase(text: str) -> tuple[str, str]:
 
 def row(template: Template) -> dict[str, Any]:
     """Return a template's row for `holdfast list --templates --json`; its keys are those of a template file."""
-    return {
-        "name": template.name,
-        "source": template.source,
-        "format": template.format,
-        "type": template.kind,
-        "phases": [f"{title} @{agent}" if agent else title for title, agent in template.phases],
-        "total": template.total or len(template.phases),
-        "read": list(template.reading),
-        "remind": list(template.reminders),
-        "set": dict(template.context),
-    }
+    values = template.model_dump(by_alias=True)
+    values["phases"] = [f"{title} @{agent}" if agent else title for title, agent in template.phases]
+    values["total"] = template.total or len(template.titles)
+    return {"name": template.name, "source": template.source} | values
 
 
 def _from_file(file: Path, within: Path | None) -> Template:
     try:
-        said = _File.model_validate(tomlfile.load(file, within=within))
+        keys = tomlfile.load(file, within=within)
+        fault = _contradiction(Pattern.model_validate(keys))
     except MissingError:
         raise
     except ValidationError as error:
-        raise ConfigError(f"{file}: {_faults(error)}") from error
+        fault = _faults(error)
     except StateError as error:
-        raise ConfigError(f"{file}: {error.reason}") from error
-    if fault := _contradiction(said):
+        fault = error.reason
+    if fault:
         raise ConfigError(f"{file}: {fault}")
-    return Template(
-        name=file.stem,
-        source=str(file),
-        format=said.format,
-        kind=said.kind,
-        phases=tuple(map(phase, said.phases)),
-        total=said.total,
-        reading=tuple(said.read),
-        reminders=tuple(said.remind),
-        context=dict(said.context),
-    )
+    return Template.model_validate(keys | {"name": file.stem, "source": str(file)})
 
 
 def _faults(error: ValidationError) -> str:
@@ -193,15 +169,15 @@ def _faults(error: ValidationError) -> str:
     return "; ".join(said.values())
 
 
-def _contradiction(said: _File) -> str:
+def _contradiction(said: Pattern) -> str:
     """Say what is wrong with values of the right type, and how to fix it; empty if nothing is."""
     if said.format and said.format not in formats.NAMES:
         return f"format: there is no {said.format!r}; write {_KEYS['format']}"
-    for number, text in enumerate(said.phases, 1):
+    for number, text in enumerate(said.titles, 1):
         if not text.strip():
             return f"phases: phase {number} has no title; give it one"
-    if said.total is not None and said.total < len(said.phases):
-        return f"total: is {said.total}, but {len(said.phases)} phases are named; leave it out or make it more"
+    if said.total is not None and said.total < len(said.titles):
+        return f"total: is {said.total}, but {len(said.titles)} phases are named; leave it out or make it more"
     for name, value in said.context.items():
         try:
             json.dumps(value, allow_nan=False)
@@ -211,18 +187,18 @@ def _contradiction(said: _File) -> str:
 
 
 def _from_workflow(workflow: Workflow) -> Template:
-    listed = {phase.number: (phase.title, phase.agent) for phase in workflow.phases}
+    listed = {each.number: f"{each.title} @{each.agent}" if each.agent else each.title for each in workflow.phases}
     # Unlisted phases between listed ones get a title. Those after the last are only counted, in `total`.
-    phases = tuple(listed.get(number, (f"Phase {number}", "")) for number in range(1, max(listed, default=0) + 1))
-    return Template(
+    titles = [listed.get(number, f"Phase {number}") for number in range(1, max(listed, default=0) + 1)]
+    return Template.model_construct(
         name=workflow.id,
         source=f"{workflow.title} ({workflow.format} {workflow.id})",
         format=workflow.format,
-        kind=workflow.kind,
-        phases=phases,
+        type=workflow.kind,
+        phases=titles,
         total=workflow.total,
-        reading=workflow.reading,
-        reminders=workflow.reminders,
+        read=list(workflow.reading),
+        remind=list(workflow.reminders),
     )
 
 

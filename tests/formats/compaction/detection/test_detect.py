@@ -31,8 +31,8 @@ def test_looking_at_everything_finds_the_same_and_says_more(project: Workspace, 
         ("007-x", True),
         ("008-y", False),
     ]
-    assert all_of_it.candidates[2].reasons == (
-        'is in progress ("Something else"); the memory file names the workflow, this adds its reading to it',
+    assert all_of_it.candidates[2].reason == (
+        'is in progress ("Something else"); the memory file names the workflow, this adds its reading to it'
     )
     names = "Page Orchestration - Case Studies", "Something else", "Anything else"
     assert tuple(extract.name for extract in soon.extracts) == names
@@ -50,9 +50,9 @@ def test_a_plan_counts_as_long_as_it_is_fresh_itself(
     assert (found.extract is not None, not found.waiting) == (fresh, fresh)
     if everything:
         plan = next(each for each in found.candidates if each.path == path)
-        assert (plan.accepted, plan.notable) == (fresh, not fresh)
+        assert plan.accepted is fresh
         way = "holdfast start 'Something else' --read CLAUDE/Plan/007-x/PLAN.md"
-        assert (way in plan.reasons[0]) is not fresh
+        assert (way in plan.reason) is not fresh
 
     put("CLAUDE.local.md", "# Workflow State\nWorkflow: X\nPhase: 1/2\n")
     both = detect(project, everything=everything).extract

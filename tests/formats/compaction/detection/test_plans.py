@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.formats.compaction.detection import plans
+from holdfast.formats.compaction.detection import plan_file
 from holdfast.workflow import manyfiles
 from tests.tables import each_row
 from tests.workflow import samples
@@ -31,12 +31,12 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def newest(root: Path) -> Extract | None:
     """Return the last changed plan in progress."""
-    return next(iter(plans.active(root, math.inf)), None)
+    return next(iter(plan_file.active(root, math.inf)), None)
 
 
 def names(project: Workspace) -> list[str]:
     """Return the workflows that all plans in progress name, the first of them the one that counts."""
-    return [extract.name for _, extract in plans.look(project.root) if extract]
+    return [extract.name for each in plan_file.look(project.root) if (extract := each.extract)]
 
 
 @each_row("sample", samples.of("plans"), ids=str)
@@ -47,18 +47,17 @@ def test_a_plan_kept_by_hand_is_read_as_it_is_meant(sample: Sample, tmp_path: Pa
     path.parent.mkdir(parents=True)
     path.write_bytes(sample.raw)
 
-    [(candidate, extract)] = plans.look(tmp_path)
+    [candidate] = plan_file.look(tmp_path)
+    extract = candidate.extract
 
     assert candidate.path == path
     assert newest(tmp_path) == extract
     if sample.why:
-        assert extract is None, candidate.reasons
-        assert not candidate.accepted
-        assert sample.why in candidate.reasons[0]
+        assert extract is None, candidate.reason
+        assert sample.why in candidate.reason
     else:
-        assert extract is not None, candidate.reasons
-        assert candidate.accepted
-        assert candidate.reasons[0].startswith("is in progress (")
+        assert extract is not None, candidate.reason
+        assert candidate.reason.startswith("is in progress (")
         assert (extract.name, f"{extract.current}/{extract.total} {extract.phase}") == (
             sample.expected["name"],
             sample.expected["at"],
@@ -89,15 +88,14 @@ def test_what_is_no_file_is_said_and_not_waited_for(project: Workspace, put: Put
         os.mkfifo(odd)
     else:
         odd.symlink_to("nowhere" if kind == "broken link" else "PLAN.md")
-    looked = {candidate.path.parent.name: candidate for candidate, _ in plans.look(project.root)}
-    assert looked["good"].accepted
+    looked = {candidate.path.parent.name: candidate for candidate in plan_file.look(project.root)}
+    assert looked["good"].extract
     assert names(project) == ["User Auth"]
     assert newest(project.root) is not None
     if kind == "broken link":
         assert "odd" not in looked
     else:
-        assert looked["odd"].notable
-        assert looked["odd"].reasons[0].startswith("cannot be read: ")
+        assert looked["odd"].reason.startswith("cannot be read: ")
 
 
 def test_a_folder_whose_name_is_no_text_is_a_plan_all_the_same(project: Workspace) -> None:
@@ -116,5 +114,5 @@ def test_a_huge_plan_is_read_up_to_its_limit_and_the_reason_says_so(project: Wor
     put("CLAUDE/Plan/early/PLAN.md", f"{PLAN}{'word ' * 400_000}\n")
     assert names(project) == ["User Auth"]
     put("CLAUDE/Plan/early/PLAN.md", "# Late\n" + "words\n" * 60_000 + PLAN)
-    [(candidate, _)] = plans.look(project.root)
-    assert candidate.reasons == ('has no status line and no "🔄 In Progress" (its first 256 KB were read)',)
+    [candidate] = plan_file.look(project.root)
+    assert candidate.reason == 'has no status line and no "🔄 In Progress" (its first 256 KB were read)'

@@ -6,95 +6,96 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.formats.compaction.detection import memory, plans
+from holdfast.formats.compaction.detection import memory_file, plan_file
 from holdfast.formats.compaction.detection.extract import Candidate, Detection, Extract
-from holdfast.formats.compaction.save import existing
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from holdfast.workflow.records import Records
 
-__all__ = ["Candidate", "Detection", "Extract", "detect"]
 
-
-def detect(project: Records, session: str = "", *, everything: bool = False, written: Path | None = None) -> Detection:
+def detect(
+    project: Records,
+    session: str = "",
+    *,
+    everything: bool = False,
+    written: Path | None = None,
+    owns: Callable[[Extract], bool] = lambda plan: False,
+) -> Detection:
     """Return the extract of the project's memory file and the plan that a session works on.
 
     A workflow of any name and type counts (R001-23). The memory file (R001-21) names workflow and phase. The plan
     (R001-22) adds reading and context (I001-16), or stands alone if the memory file names no workflow.
 
     A plan that did not change for `freshness_days` doesn't count, whatever it says. Of several in progress, one counts
-    only if something shows that the session works on it (I001-13). Of very many plans, only some are looked at, among
-    them the one that was just `written`. With `everything`, each file is examined and is among the candidates with its
-    reasons, and the extracts are those of all plans in progress.
+    only if something shows that the session works on it (I001-13). With `everything`, each file is examined and is
+    among the candidates with its reasons, and the extracts are those of all plans in progress.
 
     Contents of files never raise.
+
+    Args:
+        project: the project.
+        session: the session.
+        everything: examine all files.
+        written: a file that the session has just written.
+        owns: whether the session owns the state file that a plan was saved to.
     """
-    candidate, remembered = _inside(project, *memory.look(project.root / memory.FILE))
+    memory = memory_file.look(project.root / memory_file.FILE)
     since = clock.now().timestamp() - project.config.freshness_days * 24 * 3600
-    looked = [_inside(project, *each) for each in plans.look(project.root)] if everything else []
-    planned = [plan for _, plan in looked if plan] if everything else plans.active(project.root, since, written)
-    planned = [plan for plan in planned if project.contains(plan.source)]
+    candidates = plan_file.look(project.root) if everything else []
+    plans = (each.extract for each in candidates) if everything else plan_file.active(project.root, since, written)
+    planned = [plan for plan in plans if plan]
     fresh = [plan for plan in planned if plan.mtime >= since]
-    chosen = _chosen(project, session, fresh, remembered, written)
+    clear = [plan for plan in fresh if len(fresh) == 1 or plan.source == written]
+    chosen = clear[0] if clear else _chosen(project, session, fresh, memory.extract, owns)
     return Detection(
-        _combined(remembered, chosen),
-        (candidate, *(_judged(plan, extract, chosen, fresh, remembered) for plan, extract in looked)),
-        tuple(extract for extract in (remembered, *planned) if extract),
+        _combined(memory.extract, chosen),
+        (memory, *(_judged(each, chosen, fresh, named=memory.extract is not None) for each in candidates)),
+        tuple(extract for extract in (memory.extract, *planned) if extract),
         () if chosen else tuple(fresh or planned[:1]),
     )
 
 
 def _chosen(
-    project: Records, session: str, fresh: Sequence[Extract], remembered: Extract | None, written: Path | None
+    project: Records,
+    session: str,
+    fresh: Sequence[Extract],
+    remembered: Extract | None,
+    owns: Callable[[Extract], bool],
 ) -> Extract | None:
-    """Return the plan that a session works on: the only one, else the one that speaks for itself.
+    """Return which of several plans a session works on; None if nothing shows that.
 
-    That is the one just written, else one whose state the session owns, else the one named in the memory file's reading
-    or, last, by the session's work (`Records.mentions`).
+    That is one whose state the session owns, else the one named in the memory file's reading or, last, by the session's
+    work (`Records.mentions`).
     """
-    clear = [plan for plan in fresh if len(fresh) == 1 or plan.source == written]
-    if clear or not fresh:
-        return next(iter(clear), None)
-    own = [plan for plan in fresh if (entry := existing(project, plan)) and project.owner(entry.workflow) == session]
+    own = [plan for plan in fresh if owns(plan)]
     if len(own) == 1:
         return own[0]
     named = (*(remembered.reading if remembered else ()), *project.mentions(session))
-    return next((plan for text in named for plan in own or fresh if plans.names(text, plan)), None)
+    return next((plan for text in named for plan in own or fresh if plan_file.names(text, plan)), None)
 
 
-def _judged(
-    plan: Candidate,
-    extract: Extract | None,
-    chosen: Extract | None,
-    fresh: Sequence[Extract],
-    remembered: Extract | None,
-) -> Candidate:
-    """Return a plan's candidate; one in progress that doesn't count is refused with the reason."""
-    if extract is None or not plan.accepted:
+def _judged(plan: Candidate, chosen: Extract | None, fresh: Sequence[Extract], *, named: bool) -> Candidate:
+    """Return a plan's candidate; one in progress that doesn't count is refused with the reason.
+
+    `named` is whether the memory file names a workflow.
+    """
+    extract = plan.extract
+    if extract is None or (extract == chosen and not named):
         return plan
     if extract == chosen:
-        if remembered is None:
-            return plan
-        named = "the memory file names the workflow, this adds its reading to it"
-        return replace(plan, reasons=(f"is in progress ({quoted(extract.name)}); {named}",))
+        why = (
+            f"is in progress ({quoted(extract.name)}); the memory file names the workflow, this adds its reading to it"
+        )
+        return replace(plan, reason=why)
     why = "too old to count unasked (`freshness_days`)"
     if extract in fresh:
-        why = "but so are others, and the session works on another one"
-        why = why if chosen else "but so are others, and nothing shows which one the session works on"
-    reason = f"{plans.aged(extract)}, {why}. {plans.way(extract)}"
-    return replace(plan, accepted=False, reasons=(reason,), notable=True, kind=f"in progress, {why}")
-
-
-def _inside(project: Records, candidate: Candidate, extract: Extract | None) -> tuple[Candidate, Extract | None]:
-    """Return what a file says; refuse it if a symbolic link leads out of the project."""
-    if extract is None or project.contains(extract.source):
-        return candidate, extract
-    why = "a symbolic link leads out of the project"
-    return replace(candidate, accepted=False, reasons=(why,), notable=True, kind=why), None
+        works = "the session works on another one" if chosen else "nothing shows which one the session works on"
+        why = f"but so are others, and {works}"
+    return replace(plan, refused=True, reason=f"{plan_file.aged(extract)}, {why}. {plan_file.way(extract)}")
 
 
 def _combined(remembered: Extract | None, planned: Extract | None) -> Extract | None:

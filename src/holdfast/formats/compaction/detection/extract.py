@@ -76,23 +76,25 @@ class Extract:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that was looked at, whether it names an active workflow, and why or why not (R001-27).
+    """A file that was looked at, and why it names a workflow that counts, or why not (R001-27).
 
     Attributes:
-        kind: the reason in words that are the same for files refused for much the same reason; may be empty.
-        notable: whether the owner of a refused file may well expect it to count: it is in progress but not used, or
-            unreadable.
+        extract: the workflow in progress that the file names; None if there is none.
         warnings: what is odd in the file, or is left out of what is taken from it.
+        refused: whether that workflow doesn't count all the same.
     """
 
     path: Path
-    method: Literal["CLAUDE.local.md", "plan"]
-    accepted: bool
-    reasons: tuple[str, ...]
-    mtime: float
-    notable: bool = False
-    kind: str = ""
+    reason: str
+    mtime: float = 0.0
+    extract: Extract | None = None
     warnings: tuple[str, ...] = ()
+    refused: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the file names a workflow that counts."""
+        return self.extract is not None and not self.refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from holdfast.commands import options, workflow_commands
 from holdfast.errors import HoldfastError
 from holdfast.formats.hybrid import moves
 from holdfast.formats.hybrid.format import FORMAT, HybridDraft
-from holdfast.sessions import todo_lists
+from holdfast.sessions import phase_report
 from holdfast.workflow import todos as lists
 from holdfast.workflow import views
 from holdfast.workflow.wording import missing, one_line, quoted
@@ -125,7 +125,7 @@ def todos(as_json: bool, project_dir: str | None) -> None:
     else:
         session = options.conversation(project)
         # Not `options.say`, which would break the tags around the data.
-        click.echo(lists.request(workflow, todo_lists.task_ids(project, session) if session else {}))
+        click.echo(lists.request(workflow, phase_report.task_ids(project, session) if session else {}))
 
 
 def _only(project: Workspace) -> Workflow:

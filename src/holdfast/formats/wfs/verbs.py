@@ -1,0 +1,264 @@
+"""Manage the tasks of a session (.workflow/WFS-*/.task/IMPL-*.json).
+
+The JSON files count. TODO_LIST.md is generated from them and never read back. Holdfast records the steps in a task's
+flow_control. It never runs the commands in task files.
+
+\b
+Examples:
+  holdfast start "User auth" --format wfs
+  holdfast wfs task add "Write the login form" --agent @code-developer
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
+
+from holdfast import clock
+from holdfast.formats.wfs import choice, context, moves, paths, session, steps, tree, view
+from holdfast.formats.wfs import scratch as scratches
+from holdfast.formats.wfs.format import at
+from holdfast.formats.wfs.moves import Moved, NewTask
+from holdfast.workflow import views
+from holdfast.workflow.format import Answer
+from holdfast.workflow.records import Records  # noqa: TC001 - the annotations of a verb are evaluated
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.formats.wfs.session import Session
+    from holdfast.formats.wfs.steps import StepState
+    from holdfast.formats.wfs.tree import Task, Tree
+    from holdfast.workflow.records import Outcome
+
+Id = Annotated[str, {"metavar": "ID"}]
+SessionName = Annotated[str, "--session", {"metavar": "NAME"}, "The session. Default: the active one."]
+Many = {"metavar": "TEXT"}
+
+
+def add(
+    project: Records,
+    title: str,
+    *,
+    parent: Annotated[str, {"metavar": "ID"}, "Make it a subtask of this task."] = "",
+    kind: Annotated[str | None, "--type", click.Choice(choice.TYPES), "Its type. Default: by its title."] = None,
+    agent: Annotated[str, {"metavar": "@NAME"}, "Who works on it. Default: see above."] = "",
+    requirements: Annotated[tuple[str, ...], "--require", Many, "A requirement. Repeat it."] = (),
+    focus: Annotated[tuple[str, ...], {"metavar": "PATH"}, "A path to work on. Repeat it."] = (),
+    acceptance: Annotated[tuple[str, ...], "--accept", Many, "How to tell that it is done. Repeat it."] = (),
+    after: Annotated[tuple[str, ...], {"metavar": "ID"}, "A task that has to be completed before. Repeat it."] = (),
+    session_name: SessionName = "",
+) -> Answer:
+    """Add a task called TITLE. Edit its file to change what it says, or to add more.
+
+    Without --agent the title decides who works on it: @general-purpose if it begins with review or audit, and
+    @test-fix-agent if tests are to be run or fixed. @action-planning-agent plans or designs a feature, and
+    @code-developer does everything else.
+
+    \b
+    Example:
+      holdfast wfs task add "Write the login form" --accept "Tests pass"
+    """
+    new = NewTask(title, kind or "", at(agent), requirements, focus, acceptance, after)
+    return _answer(project, moves.add(project, session.current(project, session_name), new, parent), "added")
+
+
+def decompose(project: Records, id_: Id, *titles: str, session_name: SessionName = "") -> Answer:
+    """Split task ID into subtasks called TITLES.
+
+    The task becomes a container. Each subtask inherits its context.
+
+    \b
+    Example:
+      holdfast wfs task decompose IMPL-1 "Draw the form" "Check the input"
+    """
+    now = session.current(project, session_name)
+    return _answer(project, moves.decompose(project, now, id_, [NewTask(each) for each in titles]), "added")
+
+
+def complete(
+    project: Records,
+    id_: Id,
+    *,
+    summary: Annotated[str, Many, "The result, for tasks that depend on it."] = "",
+    session_name: SessionName = "",
+) -> Answer:
+    """Complete task ID, whichever is current, and write its summary.
+
+    \b
+    Example:
+      holdfast wfs task complete IMPL-1 --summary "The form is in src/login.html"
+    """
+    now = session.current(project, session_name)
+    tasks = tree.read(project, now.folder)
+    task = tasks.find(id_)
+    waits = ", ".join(tasks.waits_for(task))
+    left = [f"{each.name} ({each.state})" for each in steps.states(project, view.key(now), task) if not each.is_over]
+    moved = moves.complete(project, now, id_, summary)
+    notes = [f"{task.id} depends on {waits}, which is not completed"] if waits else []
+    notes += [f"these steps were left out: {', '.join(left)}"] if left else []
+    if summary.strip() and not moved.changed:
+        notes.append("its summary stays as it was; edit the file to change it")
+    return _answer(project, moved, "completed", notes)
+
+
+def step(
+    project: Records,
+    id_: Id,
+    name: Annotated[str, {"metavar": "STEP"}],
+    *,
+    output: Annotated[str, Many, "The step's output."] = "",
+    failed: Annotated[bool, "The step failed. Its on_error says what that means."] = False,
+    skipped: Annotated[bool, "The step was left out on purpose."] = False,
+    session_name: SessionName = "",
+) -> Answer:
+    """Record the result of a STEP of task ID.
+
+    Its output becomes the [variable] that its output_to names. Whoever works on the task takes its steps. Holdfast runs
+    none of them.
+
+    \b
+    Example:
+      holdfast wfs task step IMPL-1 check --output "2 patterns found"
+    """
+    now = session.current(project, session_name)
+    now.ensure_open()
+    task = tree.read(project, now.folder).find(id_)
+    outcome: Outcome = "failed" if failed else "skipped" if skipped else "completed"
+    states = steps.record(project, view.key(now), task, name, outcome, output)
+    lines = [*_step_lines(states), *_stopped(project, now, task, states, name)]
+    return Answer("\n".join(lines), data=[_step_row(each) for each in states])
+
+
+def show(project: Records, id_: Annotated[str, {"metavar": "[ID]"}] = "", *, session_name: SessionName = "") -> Answer:
+    """List the tasks of a session, or print task ID as its agent gets it.
+
+    A container's status follows from its subtasks. A task is printed with all that it inherits and its [variables]
+    filled in.
+
+    \b
+    Example:
+      holdfast wfs task show IMPL-1
+    """
+    now = session.current(project, session_name)
+    tasks = tree.read(project, now.folder)
+    if not id_:
+        lines = [session.detected([now.name]) if now.standing == "active" else f"{now.name} is {now.standing}"]
+        lines += [_line(tasks, each) for each in tasks.tasks]
+        lines += [f"problem: {each.path.name}: {each.reason}" for each in tasks.problems]
+        return Answer("\n".join(lines), data=[_row(tasks, each) for each in tasks.tasks])
+    task = tasks.find(id_)
+    states = steps.states(project, view.key(now), task)
+    whole = context.for_agent(project, now, tasks, task, steps.outputs(states))
+    extra = {"status": _row(tasks, task), "steps": [_step_row(each) for each in states]}
+    return Answer("\n".join([*whole.lines(), *_step_lines(states)]), data=whole.as_json() | extra)
+
+
+def scratch(
+    project: Records,
+    command_name: Annotated[str, {"metavar": "COMMAND"}],
+    description: str,
+    *,
+    unrelated: Annotated[bool, "The output has nothing to do with the active session."] = False,
+) -> Answer:
+    """Print the path for the output of COMMAND.
+
+    It is in the .chat/ of the active session, else in .scratchpad/. Holdfast makes the folder. You write the file. A
+    leading verb of DESCRIPTION is left out: "trace auth flow" becomes auth-flow.
+
+    \b
+    Example:
+      holdfast wfs scratch code-analysis "trace auth flow"
+    """
+    path = scratches.route(project, command_name, description, clock.now(), unrelated=unrelated)
+    return Answer(paths.shown(project, path), data={"path": str(path)})
+
+
+GROUPS = {"task": "Add, split, show and complete tasks. A task's id is IMPL-N, a subtask's IMPL-N.M."}
+VERBS = {
+    "task add": add,
+    "task decompose": decompose,
+    "task complete": complete,
+    "task step": step,
+    "task show": show,
+    "scratch": scratch,
+}
+
+
+def _answer(project: Records, moved: Moved, what: str, notes: Sequence[str] = ()) -> Answer:
+    workflow = view.workflow(project, moved.session, moved.tree)
+    project.observe(workflow)
+    verb = what if moved.changed else f"already {what}"
+    text = "\n".join(f"{each.id} {quoted(each.title)} is {verb}." for each in moved.tasks)
+    every = (*notes, *moved.notes)
+    data = {
+        "changed": moved.changed,
+        "tasks": [_row(moved.tree, each) for each in moved.tasks],
+        "session": workflow.id,
+        "current_tasks": [each.id for each in moved.tree.current],
+        "notes": list(every),
+    }
+    return Answer(text, replace(workflow, warnings=(*every, *workflow.warnings)), data)
+
+
+def _stopped(project: Records, now: Session, task: Task, states: Sequence[StepState], name: str) -> list[str]:
+    """Block a task whose step failed, if its `on_error` says so (R002-26); return what to tell the user."""
+    failed = next(each for each in states if each.name == name)
+    if failed.run is None or failed.run.outcome != "failed":
+        return []
+    goes_on = {"retry": "try it once more", "skipped": "it is optional, so go on with the next"}
+    if failed.state in goes_on:
+        return [f"{name} failed: {goes_on[failed.state]}."]
+    moved = moves.block(project, now, task.id)
+    reason = f"step {name} failed" + (", and a person has to decide" if failed.state == "manual" else "")
+    project.observe(view.workflow(project, moved.session, moved.tree), error=reason)
+    return [f"{task.id} is blocked: {reason}. `holdfast update --phase {task.id} --status active` continues it."]
+
+
+def _row(tasks: Tree, task: Task) -> dict[str, Any]:
+    """Return a task's row for --json."""
+    return {
+        "id": task.id,
+        "title": task.title,
+        "status": "container" if tasks.is_container(task) else task.raw_status or task.status,
+        "progress": tasks.status(task),
+        "type": task.file.meta.type,
+        "agent": task.agent,
+        "parent": tasks.parent_id(task) or None,
+        "depends_on": list(task.depends_on),
+        "waits_for": [] if task.status == "completed" else tasks.waits_for(task),
+    }
+
+
+def _line(tasks: Tree, task: Task) -> str:
+    """Return a task as one line; a subtask is indented."""
+    indent = "  " if tasks.parent(task) else ""
+    sign = "[+]" if tasks.is_container(task) else views.MARKS.get(task.status, views.MARKS["pending"])
+    waits = tasks.waits_for(task) if task.status == "pending" and not tasks.is_container(task) else []
+    behind = f"  (waits for {', '.join(waits)})" if waits else ""
+    return f"{indent}{sign} {task.id}  {task.title}  [{tasks.status(task)}]  {task.agent}{behind}".rstrip()
+
+
+def _step_row(state: StepState) -> dict[str, Any]:
+    """Return a step's row for --json, with its recorded result."""
+    fields = {
+        "name": state.name,
+        "action": state.step.action,
+        "commands": list(state.step.commands),
+        "output_to": state.step.output_to,
+        "on_error": state.step.on_error,
+    }
+    return fields | {"state": state.state, "run": state.run._asdict() if state.run else None}
+
+
+def _step_lines(states: Sequence[StepState]) -> list[str]:
+    """Return each step as one line, with its state."""
+    lines = []
+    for number, each in enumerate(states, 1):
+        variable = f" -> [{each.step.output_to}]" if each.step.output_to else ""
+        error = f", on error {each.step.on_error}" if each.step.on_error != "fail" else ""
+        lines.append(f"{number}. {each.name}: {each.step.action}{variable} ({each.state}{error})")
+    return lines

@@ -1,0 +1,134 @@
+"""What an earlier run left, and what was lost, moves nothing of a run."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.errors import BrokenError, HoldfastError
+from holdfast.formats.orchestrator import archive, faults, learnings, moves
+from holdfast.formats.orchestrator.format import FORMAT
+from tests.formats.memory import Memory
+
+if TYPE_CHECKING:
+    from tests.requirements.document_003 import Scene
+
+
+def test_an_earlier_runs_checkpoint_is_no_way_back(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that lies beside the next run is restored if somebody names it."""
+    scene.start()
+    scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
+    old = scene.path.with_name("checkpoint-001.json").read_bytes()
+    scene.do(lambda run: moves.cancel(run, "Enough"))
+    scene.at("13:00:00")
+    scene.start()
+    assert not list(scene.path.parent.glob("checkpoint*"))  # they went into the archive
+    scene.path.with_name("checkpoint-001.json").write_bytes(old)
+    monkeypatch.setattr(type(scene.project), "latest", lambda *_: None)  # or the last content would be used
+    whole = scene.path.read_bytes()
+    for raw in (whole, b"{"):
+        scene.put(raw)
+        with pytest.raises(HoldfastError, match=r"of this run; checkpoint-001\.json is another run's"):
+            archive.choose_snapshot(scene.project)
+    with pytest.raises(BrokenError):
+        FORMAT.load(scene.project, scene.path)
+    with pytest.raises(BrokenError):
+        scene.do(lambda run: None)
+
+    named = archive.choose_snapshot(scene.project, "checkpoint-001.json")
+    assert named.document.data["orchestrator"]["status"] == "planning"
+    scene.put(whole)
+    scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
+    scene.put(b"{")
+    assert archive.choose_snapshot(scene.project).document.path.name == "checkpoint-002.json"
+
+
+@pytest.mark.parametrize("harm", ["removed", "emptied", "a pipe"])
+def test_a_document_that_is_gone_changes_nothing(scene: Scene, harm: str) -> None:
+    """An editor may be in the middle of saving it."""
+    scene.start()
+    before = scene.path.read_bytes()
+    scene.doc.unlink()
+    if harm == "emptied":
+        scene.doc.write_text("")
+    elif harm == "a pipe":
+        os.mkfifo(scene.doc)
+
+    assert not scene.do(lambda run: None).changed
+    assert scene.path.read_bytes() == before
+    assert scene.workflow.title == "User auth"
+
+
+def test_the_state_holds_the_last_learnings_and_the_log_all(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that somebody wrote into the state alone; none is logged twice."""
+    monkeypatch.setattr(learnings, "STATE_LIMIT", 3)
+    scene.start()
+    by_hand = {"timestamp": "x", "task": "1.1", "iteration": 1, "type": "insight", "lesson": "hand"}
+    scene.do(lambda run: run.listed("learnings").append({**by_hand, "pattern": "", "context": ""}))
+    for number in range(5):
+        scene.do(lambda run, n=number: learnings.add(run, "insight", f"lesson {n}"))  # type: ignore[misc]
+
+    assert [each["lesson"] for each in scene.data["learnings"]] == ["lesson 2", "lesson 3", "lesson 4"]
+    kept = [each["lesson"] for each in learnings.logged(scene.project)]
+    assert sorted(kept) == ["hand", "lesson 0", "lesson 1", "lesson 2", "lesson 3", "lesson 4"]
+
+
+def test_a_change_of_an_earlier_run_is_refused(scene: Scene) -> None:
+    """An agent that outlives its run moves no task of the next one."""
+    old = scene.start()
+    scene.do(lambda run: moves.cancel(run, "Enough"))
+    scene.at("13:00:00")
+    scene.start()
+    before = scene.path.read_bytes()
+
+    with pytest.raises(HoldfastError, match="holds run_20260115_130000 by now, not run_20260115_120000"):
+        FORMAT.judge(scene.project, old, "1.1", "active", "")
+    assert scene.path.read_bytes() == before
+
+
+def test_a_finished_run_stays_beside_the_next_one_without_a_ledger(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever starts that is told where."""
+    scene.start()
+    scene.do(lambda run: moves.cancel(run, "Enough"))
+    monkeypatch.setattr(Memory, "holds", lambda *given: False)
+    before = scene.path.read_bytes()
+    scene.at("13:00:00")
+    made = scene.start()
+
+    (kept,) = [each for each in scene.path.parent.iterdir() if each.is_file() and each.read_bytes() == before]
+    assert any(kept.name in warning for warning in made.warnings)
+
+
+def test_a_repair_removes_the_agents_of_completed_tasks_only(scene: Scene) -> None:
+    """Others go on."""
+    scene.start()
+    scene.do(lambda run: moves.begin(run, "1.1"))
+    gone = scene.data["active_agents"]
+    scene.do(lambda run: moves.finish(run, "1.1"))
+    scene.do(lambda run: moves.begin(run, "1.2"))
+    data = scene.data
+    scene.put(json.dumps(data | {"active_agents": gone + data["active_agents"]}).encode())
+    scene.do(faults.mend_lists)
+
+    assert [each["task"] for each in scene.data["active_agents"]] == ["1.2"]
+
+
+def test_a_learning_that_leaves_the_state_unlogged_is_logged_then(scene: Scene) -> None:
+    """Its log couldn't be written when it was recorded."""
+    scene.start()
+    log = learnings.path(scene.project)
+    log.mkdir()
+    scene.do(lambda run: learnings.add(run, "insight", "The first"))
+    log.rmdir()
+    data = scene.data
+    data["learnings"] += [{**data["learnings"][0], "lesson": f"{number}"} for number in range(1, learnings.STATE_LIMIT)]
+    scene.put(json.dumps(data).encode())
+    scene.do(lambda run: learnings.add(run, "insight", "The last"))
+
+    logged = [each["lesson"] for each in learnings.logged(scene.project)]
+    assert (logged[0], logged[-1], len(logged)) == ("The first", "The last", learnings.STATE_LIMIT + 1)
