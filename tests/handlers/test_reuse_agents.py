@@ -226,6 +226,36 @@ def test_one_that_was_at_work_in_a_client_that_is_gone_is_not_waited_for(
         assert passed(launched_again(2))
 
 
+def test_a_refused_launch_starts_no_phase(project: HoldfastProject, process: list[str], tmp_path: Path) -> None:
+    """The phase of an interrupted agent stays failed until that agent goes on."""
+    start = ("start", "Check", "--format", "hybrid", "--phase", "Review", "--phase", "Publish")
+    holdfast(*start, root=project.root, session=project.session)
+    transcript = tmp_path / "session.jsonl"
+    begin(project, "startup", transcript_path=str(transcript))
+    made = agent(project, background=True)
+    made.about_to()
+    made.launched()
+    made.started()
+    own = transcript.with_suffix("") / "subagents" / f"agent-{made.run}.jsonl"
+    own.parent.mkdir(parents=True)
+    own.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": "Review it."}}), "utf-8")
+    process[0] = str(os.getpid())
+    begin(project, "resume", transcript_path=str(transcript))
+    asked(project, "another")
+    assert phases(project) == ["failed", "pending"]
+    again = agent(project, 2, background=True)
+    project.fire(
+        "PreToolUse",
+        "PreToolUse-Agent",
+        tool_input=again.asked,
+        tool_use_id=again.call,
+        transcript_path=str(transcript),
+    ).assert_denied("was interrupted")
+    assert phases(project) == ["failed", "pending"]
+    made.started()
+    assert phases(project) == ["active", "pending"]
+
+
 @pytest.mark.parametrize(("runs", "taken"), [(True, False), (False, True)])
 def test_another_living_clients_agents_are_its_own(
     project: HoldfastProject, process: list[str], runs: bool, taken: bool
