@@ -181,7 +181,7 @@ def join(project: Stage) -> Shown:
     panels = [Panel("how resume ends", printed.splitlines()[-1]), Panel("what task prints", refused)]
     return Shown(
         "A second session asks for the same feature",
-        "SessionStart, UserPromptSubmit (/dev features), holdfast resume, skills task 5 --done",
+        "SessionStart, UserPromptSubmit (/dev features), holdfast claim, skills task 5 --done",
         [Panel("what the user is told", message), *panels],
         "It hears whose run it is. What a live session owns is not moved by another one.",
     )

@@ -96,9 +96,10 @@ class Scene:
     def current(self, who: str) -> str:
         """Show the workflow that a command without a name is about."""
         said = holdfast(
-            "show", "--json", root=self.project.root, session="" if who == "person" else session_id(who), code=None
+            "status", "--json", root=self.project.root, session="" if who == "person" else session_id(who), code=None
         )
-        return str(said.json["title"]) if said.code == 0 else "refused"
+        current = said.json["current"]
+        return str(current["title"]) if current else "refused"
 
     def moves(self, who: str, title: str = "") -> str:
         return self.run(who, "done", *filter(None, [title]))
@@ -107,17 +108,17 @@ class Scene:
         return self.run(who, "done", title, "--all")
 
     def takes(self, who: str, title: str) -> str:
-        return self.run(who, "resume", title)
+        return self.run(who, "claim", title)
 
     def gives(self, who: str, title: str) -> str:
         """Have a person give a workflow to a session."""
-        return self.run("person", "resume", title, "--session", session_id(who))
+        return self.run("person", "claim", title, "--session", session_id(who))
 
     def takes_anyway(self, who: str, title: str) -> str:
         return self.run(who, "resume", title, "--anyway")
 
     def gives_anyway(self, who: str, title: str) -> str:
-        return self.run("person", "resume", title, "--session", session_id(who), "--anyway")
+        return self.run("person", "claim", title, "--session", session_id(who), "--anyway")
 
     def begins(self, who: str, how: str = "startup") -> str:
         """Begin, resume or clear a session: the workflow of which it is told."""

@@ -167,7 +167,7 @@ def test_an_agent_that_was_stopped_on_purpose_is_not_continued(project: Holdfast
     project.fire("SessionEnd", "SessionEnd-other")
     project.session, process[0] = OTHER, str(os.getpid())
     assert "SendMessage" not in begin(project, "startup").stdout
-    assert "interrupted" not in holdfast("agents", "list", root=project.root).out
+    assert "interrupted" not in holdfast("agents", root=project.root).out
     asked(project, "another")
     assert passed(agent(project, 2, background=True).about_to())
 
@@ -351,7 +351,7 @@ def test_forget_leaves_no_row_of_an_agent_nor_of_a_call_that_it_answered(project
     begin(project, "compact")
     agent(project, 2).about_to().assert_denied("All is well in XYZZY.")
     assert len(holdfast("export", root=project.root).json["ledger"]["agents"]) == 2
-    scope = ("agents", "forget", done.run) if what == "agent" else ("forget", "--workflow", "Check", "--yes")
+    scope = ("agents", done.run, "--forget") if what == "agent" else ("forget", "--workflow", "Check", "--yes")
     holdfast(*scope, root=project.root)
     left = holdfast("export", root=project.root).json["ledger"]
     assert not left.get("agents")

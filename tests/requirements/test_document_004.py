@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock
-from holdfast.formats.skills import archive, machine, paths, record
+from holdfast.formats.skills import machine, paths, record, upkeep
 from holdfast.formats.skills.format import FORMAT
 from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
@@ -170,7 +170,7 @@ def with_session(root: Path, session: str) -> None:
     """Let a session be live."""
     project = Workspace.open(root)
     conversations.note_event(project, session)
-    (found,) = holdfast("list", "--json", root=root).json
+    (found,) = holdfast("status", "--json", root=root).json["workflows"]
     assert found["format"] == "skills"
     assert session in conversations.live_others(project, ME)
     project.close()
@@ -485,7 +485,7 @@ def test_old_files_are_removed_after_24_hours_and_7_days(scene: Scene, monkeypat
     os.utime(beside, (0, 0))
     for age, gone in ((timedelta(days=7), 0), (timedelta(days=7, seconds=1), 1)):
         monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(at + age))
-        assert len(archive.old_ones(FORMAT, Workspace.open(scene.root))) == gone
+        assert len(upkeep.old_ones(FORMAT, Workspace.open(scene.root))) == gone
     scene.doctor("--fix")
     assert (scene.listed(), beside.exists()) == ([], True)
 
@@ -547,7 +547,7 @@ def test_a_wrong_index_is_named_and_mended(scene: Scene) -> None:
     index.write_text(json.dumps(data))
 
     said = scene.doctor()
-    for each in ("dev-00000000 is listed, but", f"{dev['id']} is listed 2 times", f"{tdd['id']} is not listed"):
+    for each in ("dev-00000000 is listed, but", f"{dev['id']} is listed more than once", f"{tdd['id']} is not listed"):
         assert each in said, said
     scene.doctor("--fix")
     assert [each.get("note", each["id"]) for each in scene.listed()] == ["first", tdd["id"]]
@@ -589,7 +589,7 @@ def test_a_second_session_hears_of_the_first(scene: Scene) -> None:
     """I004-16: both have the same file, so the one that comes later is told who works on it, and when it last did."""
     scene.run("start", "dev", FEATURE, session=OTHER)
     with_session(scene.root, OTHER)
-    said = scene.holdfast("resume", FEATURE, session=ME)
+    said = scene.holdfast("claim", FEATURE, session=ME)
     assert f"still belongs to session {OTHER[:8]}, which is live" in said.err
     assert re.search(r"Last activity: \d+ seconds? ago", scene.run("start", "dev", FEATURE, session=ME).out)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import HoldfastError
-from holdfast.formats.skills import archive, record
+from holdfast.formats.skills import record, upkeep
 from tests.commandline import holdfast
 from tests.permissions import counting
 
@@ -130,7 +130,7 @@ def test_a_broken_file_that_was_finished_stays_where_it_is(
     """Its content is an earlier one: a person may want what was written into it since."""
     path = file(project)
     with monkeypatch.context() as killed:
-        killed.setattr(archive, "move_away", lambda *_: (_ for _ in ()).throw(HoldfastError("killed")))
+        killed.setattr(upkeep, "move_away", lambda *_: (_ for _ in ()).throw(HoldfastError("killed")))
         skills(project, "cancel", code=1)
     path.write_text("{ what a person wrote")
 

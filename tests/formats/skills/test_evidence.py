@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import clock
 from holdfast.clients.client import Work
-from holdfast.formats.skills import transcript
+from holdfast.formats.skills import results
 from holdfast.formats.skills.machine import TEST_COMMANDS
 from holdfast.workflow import definitions
 from tests.commandline import holdfast
@@ -33,7 +33,7 @@ class Story:
 
     def __init__(self, project: HoldfastProject) -> None:
         self.project, self.root = project, project.root
-        self.path = project.root.parent / "transcript.jsonl"
+        self.path = project.root.parent / "results.jsonl"
         self.entries: list[dict[str, Any]] = []
 
     def call(self, name: str, given: dict[str, Any], output: str = "", **more: Any) -> None:
@@ -184,7 +184,7 @@ def test_the_handler_for_who_wants_it_at_once(tdd: Story) -> None:
 )
 def test_a_line_shows_only_what_is_certain(line: str, output: str, *, failed: bool, passed: bool | None) -> None:
     """The runner's summary counts; without one, of several commands nobody knows which one failed."""
-    found = transcript.tests_of(Work("", line, output, failed), TEST_COMMANDS)
+    found = results.tests_of(Work("", line, output, failed), TEST_COMMANDS)
     assert (None if found is None else found.passed) is passed
 
 
@@ -205,7 +205,7 @@ def test_a_line_shows_only_what_is_certain(line: str, output: str, *, failed: bo
 )
 def test_a_pattern_is_globs_over_arguments(pattern: str, command: str, *, fitting: bool) -> None:
     """No regular expression; the program without its folder."""
-    assert transcript.fits(pattern, command.split()) == fitting
+    assert results.fits(pattern, command.split()) == fitting
 
 
 @each_row(
@@ -224,7 +224,7 @@ def test_a_pattern_is_globs_over_arguments(pattern: str, command: str, *, fittin
 )
 def test_runners_say_what_failed(text: str, failing: tuple[str, ...], reason: str) -> None:
     """pytest, cargo, go and jest."""
-    found = transcript.tests_of(Work("", "pytest", text, bool(failing)), TEST_COMMANDS)
+    found = results.tests_of(Work("", "pytest", text, bool(failing)), TEST_COMMANDS)
     assert found is not None
     assert (found.failing, found.reason) == (failing, reason)
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.formats.skills import archive
+from holdfast.formats.skills import upkeep
 from holdfast.formats.skills.format import FORMAT as skills
 from holdfast.workflow import places as kept_at
 from holdfast.workflow import verbs
@@ -28,8 +28,8 @@ def later(monkeypatch: pytest.MonkeyPatch, **age: float) -> None:
 
 
 def clean(project: Workspace) -> list[str]:
-    old = archive.old_ones(skills, project)
-    archive.remove(skills, project, old)
+    old = upkeep.old_ones(skills, project)
+    upkeep.remove(skills, project, old)
     return [each.path.name for each in old]
 
 

@@ -15,7 +15,7 @@ from holdfast.formats.skills import moves, paths, schema, view
 from holdfast.formats.skills.schema import State, status_of, task_number
 from holdfast.workflow import statefile, values
 from holdfast.workflow.model import Step
-from holdfast.workflow.wording import one_line, quoted
+from holdfast.workflow.wording import capitalized, one_line, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -85,18 +85,13 @@ def _scenario(state: State, unit: Phase) -> str:
         during = f", currently in {rules.word(part)} phase" if part else ""
         verb = "Resuming task" if unit.status == "active" else "Start task"
         return f"{verb} {number}/{len(state.tasks)}{during}: {quoted(unit.title)}"
-    points = _open_checkpoints(state)
+    points = ". ".join(capitalized(each) for each in _open_checkpoints(state, state.checkpoints))
     if state.current == rules.tasks.phase and state.tasks:
         return f"All tasks complete. {points}".strip()
     stage = rules.stage(unit.id)
     verb = "go on with" if unit.status == "active" else "start"
     text = f"{verb} {unit.id}: {stage.hint}" if stage.hint else f"{verb} {quoted(unit.title)}"
     return f"{text}. {points}" if points and any(each in state.checkpoints for each in stage.needed) else text
-
-
-def pending(state: State) -> list[str]:
-    """Return the checkpoints that were not run yet, in order (R004-29)."""
-    return [name for name, point in state.checkpoints.items() if not schema.was_run(point)]
 
 
 # For a person.
@@ -149,7 +144,8 @@ def _phase(root: Path, state: State, name: str) -> list[str]:
         return [f"    {sign} {label}:", *(_task(root, state, number) for number in range(1, len(state.tasks) + 1))]
     tasks = f"{state.completed_tasks}/{len(state.tasks)} tasks complete" if state.tasks else ""
     detail = stage.detail.replace("{branch}", state.branch).replace("{tasks}", tasks)
-    detail = _checked(state, stage.needed) or detail
+    if any(schema.was_run(point) for each, point in state.checkpoints.items() if each in stage.needed):
+        detail = "; ".join(_open_checkpoints(state, stage.needed)) or "passed"
     return [f"    {sign} {label}{f' ({one_line(detail)})' if detail else ''}"]
 
 
@@ -165,25 +161,10 @@ def _task(root: Path, state: State, number: int) -> str:
     return f"       {_SIGNS.get(word, _WAITING)} Task {number}: {one_line(view.described(task, number))}{more}"
 
 
-def _checked(state: State, names: Iterable[str]) -> str:
-    """Return what came of a phase's checkpoints; empty while none was run."""
-    points = {each: point for each, point in state.checkpoints.items() if each in names}
-    failed = [each for each, point in points.items() if schema.has_failed(point)]
-    passed = [each for each, point in points.items() if schema.has_passed(point) and each not in failed]
-    waiting = [each for each, point in points.items() if not schema.was_run(point)]
-    if len(waiting) == len(points):
-        return ""
-    done = [each for each in points if each not in (*passed, *failed, *waiting)]
-    return "; ".join(_named(state, {"passed": passed, "done": done, "failed": failed, "pending": waiting}))
-
-
-def _open_checkpoints(state: State) -> str:
-    failed = [name for name, point in state.checkpoints.items() if schema.has_failed(point)]
-    return ". ".join(_named(state, {"Failed": failed, "Pending": pending(state)}))
-
-
-def _named(state: State, groups: Mapping[str, list[str]]) -> list[str]:
-    return [f"{word}: {', '.join(map(state.rules.word, names))}" for word, names in groups.items() if names]
+def _open_checkpoints(state: State, names: Iterable[str]) -> list[str]:
+    """Return which checkpoints failed and which are pending, by the words for them: `failed: lint`."""
+    found = state.open_checkpoints(names)
+    return [f"{word}: {', '.join(map(state.rules.word, names))}" for word, names in found.items()]
 
 
 def _last_tests(root: Path, state: State, number: int | None, now: datetime) -> list[str]:

@@ -39,20 +39,6 @@ def read(root: Path, key: str) -> Feature | None:
     return Feature(title, tuple(boxes[:_MOST]))
 
 
-def difference(feature: Feature, completed: int, total: int) -> str:
-    """Say how the boxes and the tasks differ; empty if they don't, or if the file has no boxes.
-
-    The file and the state are both left as they are: only a person knows which one is right.
-    """
-    ticked = sum(is_ticked for _, is_ticked in feature.boxes)
-    if not feature.boxes or (ticked, len(feature.boxes)) == (completed, total):
-        return ""
-    return (
-        f"the feature file has {ticked}/{len(feature.boxes)} boxes ticked, the state has {completed}/{total} "
-        "tasks completed"
-    )
-
-
 def in_folder(root: Path, folder: str) -> list[str]:
     """Return the names of the feature files in a folder of the project at `root`, in alphabetical order."""
     place = root / folder

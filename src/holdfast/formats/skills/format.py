@@ -16,8 +16,6 @@ from holdfast.errors import HoldfastError, SchemaMismatch, StateError
 from holdfast.files import access
 from holdfast.files.lock import locked
 from holdfast.formats.skills import (
-    archive,
-    checks,
     display,
     index,
     machine,
@@ -27,7 +25,7 @@ from holdfast.formats.skills import (
     record,
     results,
     schema,
-    transcript,
+    upkeep,
     view,
 )
 from holdfast.formats.skills.schema import State, status_of, task_number
@@ -109,7 +107,7 @@ class SkillsFormat(FileFormat):
                 extras.add(project, workflow.path, workflow.id, draft.extra)
                 workflow = self.view(project, self.load(project, workflow.path))
         if workflow.finished:
-            archive.move_away(project, workflow)
+            upkeep.move_away(project, workflow)
         return replace(workflow, warnings=tuple(dict.fromkeys((*notes, *workflow.warnings))))
 
     # Create and replace.
@@ -170,7 +168,7 @@ class SkillsFormat(FileFormat):
             state = State.read(project.root, file.path, file.data)
             moves.abandon(state, "replaced by a new workflow")
             workflow = self.view(project, statefile.write(project, file.path, state.data, file, why="abandon"))
-        archive.move_away(project, workflow)
+        upkeep.move_away(project, workflow)
         return None, None, None
 
     def restore(self, project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
@@ -185,18 +183,9 @@ class SkillsFormat(FileFormat):
             project.observe(now, at=clock.stamp())
             return Restored(now, restored.changed, restored.aside)
 
-    def written(self, project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
-        """Return a workflow, listed as it is now, if the written file is its state file; else None."""
-        if path != workflow.path:
-            return None
-        if not workflow.recovered:
-            with locked(self.folder(project)):
-                self.after_write(project, self.load(project, path))
-        return workflow
-
     def findings(self, project: Records) -> Iterator[Finding]:
         """Yield what is wrong with the files."""
-        return checks.findings(self, project)
+        return upkeep.findings(self, project)
 
     # Words.
 
@@ -259,7 +248,7 @@ class SkillsFormat(FileFormat):
             (at.replace(microsecond=0), tests)
             for each in work
             if (at := clock.parse(each.at)) is not None
-            if (tests := transcript.tests_of(each, state.rules.tests)) is not None
+            if (tests := results.tests_of(each, state.rules.tests)) is not None
         ]
         new = [(at, tests) for at, tests in runs if since is None or at > since]
 

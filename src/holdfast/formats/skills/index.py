@@ -5,7 +5,6 @@ Other programs list workflows from it. Holdfast reads the files themselves.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log
@@ -60,17 +59,7 @@ def drop(root: Path, path: Path, data: Mapping[str, Any]) -> None:
 
 def rebuild(root: Path, unfinished: Mapping[Path, Mapping[str, Any]]) -> None:
     """Make the list agree with the unfinished workflows' files. A row that was right stays as it is."""
-    stems = {id_: path.stem for path, data in unfinished.items() for id_ in ids(path, data)}
-
-    def edit(rows: _Rows) -> _Rows:
-        kept: dict[str, dict[str, Any]] = {}
-        for each in rows:
-            if stem := stems.get(_id(each)):
-                kept.setdefault(stem, each)
-        new = [row(root, path, data) for path, data in unfinished.items() if path.stem not in kept]
-        return [*kept.values(), *new]
-
-    _change(root, edit)
+    _change(root, lambda rows: _agreeing(root, rows, unfinished)[0])
 
 
 def differences(root: Path, unfinished: Mapping[Path, Mapping[str, Any]]) -> tuple[list[str], bool]:
@@ -79,22 +68,30 @@ def differences(root: Path, unfinished: Mapping[Path, Mapping[str, Any]]) -> tup
     Nothing is wrong with one that is another program's.
     """
     try:
-        counts = Counter(_id(each) for each in _rows(_load(root)))
+        return _agreeing(root, _rows(_load(root)), unfinished)[1], True
     except MissingError:
         return (["index.json is missing"] if unfinished else []), True
-    except BrokenError as error:
-        return [f"index.json {error.reason}"], True
     except SchemaMismatch:
         return [], True
     except StateError as error:
-        return [f"index.json {error.reason}"], False
-    known = {path.stem: ids(path, data) for path, data in unfinished.items()}
-    every = {id_ for own in known.values() for id_ in own}
-    lines = [f"{id_} is listed, but has no state file" for id_ in counts if id_ not in every]
-    for stem, own in known.items():
-        count = sum(counts[id_] for id_ in own)
-        lines += [f"{stem} is listed {count} times"] if count > 1 else [] if count else [f"{stem} is not listed"]
-    return lines, True
+        return [f"index.json {error.reason}"], isinstance(error, BrokenError)
+
+
+def _agreeing(root: Path, rows: _Rows, unfinished: Mapping[Path, Mapping[str, Any]]) -> tuple[_Rows, list[str]]:
+    """Return the rows as they should be, and a line for each that is wrong or missing."""
+    stems = {id_: path.stem for path, data in unfinished.items() for id_ in ids(path, data)}
+    kept: dict[str, dict[str, Any]] = {}
+    lines: list[str] = []
+    for each in rows:
+        stem = stems.get(_id(each))
+        if stem is None:
+            lines.append(f"{_id(each)} is listed, but has no state file")
+        elif stem in kept:
+            lines.append(f"{stem} is listed more than once")
+        else:
+            kept[stem] = each
+    new = [row(root, path, data) for path, data in unfinished.items() if path.stem not in kept]
+    return [*kept.values(), *new], [*lines, *(f"{each['id']} is not listed" for each in new)]
 
 
 def _change(root: Path, edit: Callable[[_Rows], _Rows]) -> None:

@@ -11,9 +11,9 @@ from holdfast.workflow import values
 from holdfast.workflow.wording import plural, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from holdfast.formats.skills.schema import State
+
+UNBLOCK = "holdfast update --status active"
 
 
 def enter(state: State, name: str) -> None:
@@ -58,21 +58,13 @@ def complete(state: State, name: str) -> None:
             f"{name} can't be completed while {plural(len(left), 'task')} {', '.join(map(str, left))} of "
             f"{len(state.tasks)} {'is' if len(left) == 1 else 'are'} open"
         )
-    if unmet := unmet_checkpoints(state, state.rules.stage(name).needed):
+    if unmet := state.open_checkpoints(state.rules.stage(name).needed):
+        reasons = "; ".join(f"{', '.join(names)} {word}" for word, names in unmet.items())
         ways = "`holdfast skills checkpoint NAME --passed` records that one passed"
-        raise TransitionError(f"{name} can't be completed: {'; '.join(unmet)}. {ways}")
+        raise TransitionError(f"{name} can't be completed: {reasons}. {ways}")
     phase["status"] = "completed"
     phase["completed_at"] = state.at
     state.note("phase_completed", phase=name)
-
-
-def unmet_checkpoints(state: State, names: Iterable[str]) -> list[str]:
-    """Return which of these checkpoints are pending or failed, in words."""
-    points = {name: state.checkpoints[name] for name in names if name in state.checkpoints}
-    pending = [name for name, point in points.items() if not schema.was_run(point)]
-    failed = [name for name, point in points.items() if schema.has_failed(point)]
-    groups = {"pending": pending, "failed": failed}
-    return [f"{', '.join(each)} {word}" for word, each in groups.items() if each]
 
 
 def start_task(state: State, number: int) -> None:
@@ -152,7 +144,7 @@ def end(state: State, *, early: bool) -> None:
         TransitionError: something is open, without `early`; or a checkpoint failed.
     """
     ensure_unblocked(state)
-    if failed := [name for name, each in state.checkpoints.items() if schema.has_failed(each)]:
+    if failed := state.open_checkpoints(state.checkpoints).get("failed"):
         raise TransitionError(
             f"{', '.join(failed)} failed, so the workflow can't be completed; run it again and record it with "
             f"`{command_line('skills', 'checkpoint', failed[0], '--passed')}`"
@@ -184,9 +176,6 @@ def ensure_unblocked(state: State) -> None:
         why = f": {quoted(reason, 200)}" if reason else ""
         raise TransitionError(f"the workflow is blocked{why}; `{UNBLOCK}` continues it")
     _ensure_not_over(state)
-
-
-UNBLOCK = "holdfast update --status active"
 
 
 def begin_unit(state: State, unit: str) -> None:
@@ -249,7 +238,7 @@ def rename_unit(state: State, unit: str, title: str) -> None:
     if task_number(unit) is not None:
         entry["description"] = title
     elif state.rules.stage(unit).label or state.rules.cycle:
-        raise TransitionError(f"the phases of {state.skill} have the names that its machine gives them")
+        raise TransitionError(f"the phases of {state.rules.name} have the names that its machine gives them")
     else:
         entry["name"] = title
         if state.current == unit:

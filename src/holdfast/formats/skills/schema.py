@@ -76,11 +76,6 @@ def has_failed(point: Mapping[str, Any]) -> bool:
     return values.text(point.get("status")).lower() == "failed" or values.text(point.get("passed")).lower() == "false"
 
 
-def has_passed(point: Mapping[str, Any]) -> bool:
-    """Return whether a checkpoint was run and passed; a pull request, for one, is done and passes nothing."""
-    return values.text(point.get("status")).lower() == "passed" or values.text(point.get("passed")).lower() == "true"
-
-
 class State:
     """A state file's JSON, as everything reads and changes it.
 
@@ -105,18 +100,13 @@ class State:
         state = cls(copy.deepcopy(dict(data)), path, machine.of_phases(paths.skill(data, path)))
         if over := _completion(state):
             state.is_outdated, state.data["workflow"] = True, over
-        known, problem = machine.known(root, state.skill)
+        known, problem = machine.known(root, state.rules.name)
         filled = state._fill(root, known)
         steps = {id_: values.texts(each.get("steps"), "steps", []) for id_, each in state.phases.items()}
-        state.rules = machine.fitted(known, state.skill, steps)
+        state.rules = machine.fitted(known, state.rules.name, steps)
         state.notes = tuple(filter(None, (problem, filled)))
         state.settle()
         return state
-
-    @property
-    def skill(self) -> str:
-        """The skill that the state belongs to."""
-        return self.rules.name
 
     @property
     def workflow(self) -> dict[str, Any]:
@@ -240,6 +230,15 @@ class State:
         """Return a unit's own object. Raises TransitionError if there is none."""
         number = task_number(id_)
         return self.phase(id_) if number is None else self.task(number)
+
+    def open_checkpoints(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """Return which of some checkpoints `failed`, and which are `pending`, in order; nothing if all passed."""
+        points = {name: self.checkpoints[name] for name in names if name in self.checkpoints}
+        groups = {
+            "failed": [name for name, point in points.items() if has_failed(point)],
+            "pending": [name for name, point in points.items() if not was_run(point)],
+        }
+        return {word: found for word, found in groups.items() if found}
 
     def part(self, task: Mapping[str, Any]) -> str:
         """Return the part of a task that is in progress, else the next one (red, green, refactor); empty if none is."""

@@ -18,7 +18,7 @@ import click
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
-from holdfast.formats.skills import archive, display, moves, results, view
+from holdfast.formats.skills import display, moves, results, upkeep, view
 from holdfast.formats.skills.format import CORRUPTED, FORMAT
 from holdfast.formats.skills.schema import TASK_ID
 from holdfast.workflow import values, verbs
@@ -70,9 +70,9 @@ def start(
     if len(found) > 1:
         ids = ", ".join(f"{each.path.stem} ({quoted(each.title)})" for each in found.values())
         raise HoldfastError(f"several workflows fit: {ids}; name one by its id")
-    old = [each for each in archive.old_ones(FORMAT, project) if each.path not in found]
-    archive.remove(FORMAT, project, old)
-    lines = [*filter(None, [archive.summary(old)]), display.CHECKING]
+    old = [each for each in upkeep.old_ones(FORMAT, project) if each.path not in found]
+    upkeep.remove(FORMAT, project, old)
+    lines = [*filter(None, [upkeep.summary(old)]), display.CHECKING]
     workflow = next(iter(found.values()), None)
     if workflow is None or workflow.recovered:
         made = FORMAT.start(project, asked)
@@ -97,7 +97,6 @@ def phase(
     *,
     step: Annotated[str, {"metavar": "STEP"}, "The step of the phase that work has begun on."] = "",
     done: Annotated[bool, "Complete this phase, and begin no other."] = False,
-    assignments: Annotated[_Many, "--set", {"metavar": "FIELD=VALUE"}, "A field of the phase. VALUE may be JSON."] = (),
 ) -> Answer:
     """Go to phase NAME, and complete the phase before it.
 
@@ -110,15 +109,12 @@ def phase(
       holdfast skills phase verification --step lint
       holdfast skills phase verification --done
     """
-    fields = values.assigned(assignments)
 
     def edit(state: State) -> None:
         if not (done and state.current == name):
             moves.enter(state, name)
         if step:
             results.step(state, step)
-        if fields:
-            results.fields(state, fields)
         if done:
             moves.complete(state, name)
 
@@ -232,18 +228,12 @@ def pending(project: Records, workflow: Workflow) -> Answer:
     Example:
       holdfast skills pending
     """
-    names = display.pending(view.state_of(workflow))
+    state = view.state_of(workflow)
+    names = state.open_checkpoints(state.checkpoints).get("pending", [])
     return Answer("\n".join(names), data=names)
 
 
-VERBS = {
-    "start": start,
-    "phase": phase,
-    "task": task,
-    "tdd": tdd,
-    "checkpoint": checkpoint,
-    "pending": pending,
-}
+VERBS = {"start": start, "phase": phase, "task": task, "tdd": tdd, "checkpoint": checkpoint, "pending": pending}
 
 
 def _moved(project: Records, workflow: Workflow, edit: Callable[[State], None], why: str, text: str) -> Answer:

@@ -17,12 +17,8 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
-_STATUSES: dict[str, Status] = {
-    "pending": "pending",
-    "in_progress": "active",
-    "completed": "completed",
-    "blocked": "blocked",
-}
+_STATUSES: dict[str, Status] = {"pending": "pending", "in_progress": "active", "completed": "completed"}
+_STATUSES |= {"blocked": "blocked"}
 _OF_WORKFLOW: dict[str, Status] = {"completed": "completed", "abandoned": "failed", "blocked": "blocked"}
 _EMPTY: tuple[Any, ...] = (None, "", [])
 
@@ -45,7 +41,7 @@ def workflow(project: Records, file: StateFile) -> Workflow:
         format=record.NAME,
         id=paths.identity(state.data, file.path),
         title=title or state.key or file.path.stem,
-        kind=state.skill,
+        kind=state.rules.name,
         status=_status(state, phases),
         phases=phases,
         current=next((each for each in phases if each.id == due), None),

@@ -1,20 +1,23 @@
-"""Where workflows go that are over: to `completed/`, and away once they are old (R004-38, I004-3, I004-4)."""
+"""Keep the folder in order: what is wrong with its files, what is over, and what is old (R004-38, R004-42, I004-4)."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import LedgerError, StateError
 from holdfast.files import atomic, document
 from holdfast.files.lock import locked
-from holdfast.formats.skills import index, paths, schema
+from holdfast.formats.skills import feature_file, index, paths, schema
+from holdfast.formats.skills.schema import State
 from holdfast.workflow import places, statefile, values
+from holdfast.workflow.findings import Finding, notice
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 
 COMPLETED_AGE = timedelta(hours=24)
 ACTIVE_AGE = timedelta(days=7)
+_TEMPORARY_AGE = timedelta(hours=1)
+"""The age from which another program's temporary file counts as left behind."""
+_FIX = "holdfast doctor --fix"
 
 
 class Old(NamedTuple):
@@ -51,7 +57,10 @@ def move_away(project: Records, workflow: Workflow) -> None:
     statefile.guard(project.root, target)
     project.keep(path, workflow.raw, why="moved to completed")
     if schema.status_of(data["workflow"]) in schema.FINAL:
-        _keep_earlier_run(project, workflow, target)
+        with suppress(StateError):  # an earlier run of the same key, if there is one
+            earlier = document.read(target, statefile.LIMIT_BYTES)[0]
+            project.keep(target, earlier, why="replaced by a later run")
+            statefile.keep_aside(project, target, earlier)
         atomic.write(target, workflow.raw)
     last = atomic.take(path)
     if last != workflow.raw:  # somebody saved it at this very moment
@@ -116,12 +125,71 @@ def _is_live(project: Records, workflow: Workflow) -> bool:
     return False
 
 
-def _keep_earlier_run(project: Records, workflow: Workflow, target: Path) -> None:
-    """Copy what `completed/` holds of an earlier run of the same key, unless the ledger has it."""
+def findings(form: FileFormat, project: Records) -> Iterator[Finding]:
+    """Yield what is wrong and what is old, with fixes. Warnings and broken files are told for all formats alike."""
+    unfinished: dict[Path, dict[str, Any]] = {}
+    for path in form.files(project):
+        with suppress(StateError):
+            file = form.load(project, path)
+            form.check(file)
+            state = State.read(project.root, path, file.data)
+            if not state.is_over:
+                unfinished[path] = file.data
+            elif not file.broken:  # else its content is an earlier one: a person may want what was written since
+                copy = "outdated: completed/ has the later copy" if state.is_outdated else f"{state.status}"
+                text = f"active/{path.name} is {copy}"
+                yield notice(text, _FIX, partial(_move_away, form, project, path), path=path, code="finished")
+            feature = feature_file.read(project.root, values.text(state.context.get(schema.FEATURE)))
+            ticked = [is_ticked for _, is_ticked in feature.boxes] if feature else []
+            counts = f"{sum(ticked)}/{len(ticked)}", f"{state.completed_tasks}/{len(state.tasks)}"
+            if ticked and counts[0] != counts[1]:
+                text = (
+                    f"{path}: the feature file has {counts[0]} boxes ticked, the state has {counts[1]} tasks completed"
+                )
+                yield notice(text, "correct the one that is wrong", path=path, code="feature")
+    lines, is_mendable = index.differences(project.root, unfinished)
+    place = paths.index(project.root)
+    for number, line in enumerate(lines):
+        fix = partial(_relist, project, unfinished) if is_mendable and not number else None
+        remedy = _FIX if is_mendable else f"move {place} away, then run `{_FIX}`"
+        yield notice(line, remedy, fix, path=place, code="index")
+    for old in old_ones(form, project):
+        yield notice(f"{old.text} can go", _FIX, partial(_remove_one, form, project, old), path=old.path, code="old")
+    for path in paths.active(project.root).glob("*.json.tmp*"):
+        if _is_left(path):
+            text = f"{path} was left by a process that was killed"
+            yield notice(text, _FIX, partial(_unlink, path), path=path, code="temporary")
+
+
+def _is_left(path: Path) -> bool:
+    """Return whether another program's temporary file is so old that nobody is writing it any more (I004-15)."""
     try:
-        earlier, _ = document.read(target, statefile.LIMIT_BYTES)
-    except StateError:
-        return
-    versions = (project.content(workflow.path, each.number) for each in project.versions(workflow.path))
-    if earlier not in (workflow.raw, *versions):
-        document.copy_aside(target, earlier, "kept")
+        changed = clock.from_mtime(path.lstat().st_mtime)
+    except OSError:
+        return False
+    return clock.now() - changed > _TEMPORARY_AGE and path.is_file() and not path.is_symlink()
+
+
+def _move_away(form: FileFormat, project: Records, path: Path) -> str:
+    with locked(paths.top(project.root)):
+        workflow = form.view(project, form.load(project, path))
+        if not workflow.finished or workflow.recovered:  # somebody opened it again
+            return ""
+        move_away(project, workflow)
+    return f"active/{path.name} is gone; completed/ has it"
+
+
+def _relist(project: Records, unfinished: dict[Path, dict[str, Any]]) -> str:
+    with locked(paths.top(project.root)):
+        index.rebuild(project.root, unfinished)
+    return "index.json lists the unfinished workflows"
+
+
+def _remove_one(form: FileFormat, project: Records, old: Old) -> str:
+    remove(form, project, [old])
+    return summary([old])
+
+
+def _unlink(path: Path) -> str:
+    atomic.remove(path)
+    return f"removed {path}"
