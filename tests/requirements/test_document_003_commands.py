@@ -459,7 +459,7 @@ def test_the_general_verbs_work_too(root: Path) -> None:
     holdfast("done", root=root)
     assert state(root)["orchestrator"]["status"] == "completed"
     holdfast("start", "auth.md", "--format", "orchestrator", root=root)
-    assert holdfast("show", "--json", root=root).json["title"] == "User auth"
+    assert holdfast("status", "--json", root=root).json["current"]["title"] == "User auth"
 
 
 def test_the_model_may_run_what_is_safe_for_it(run: Command) -> None:

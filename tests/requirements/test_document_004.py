@@ -170,7 +170,7 @@ def with_session(root: Path, session: str) -> None:
     """Let a session be live."""
     project = Workspace.open(root)
     conversations.note_event(project, session)
-    (found,) = holdfast("list", "--json", root=root).json
+    (found,) = holdfast("status", "--json", root=root).json["workflows"]
     assert found["format"] == "skills"
     assert session in conversations.live_others(project, ME)
     project.close()
@@ -517,7 +517,7 @@ def test_everything_can_be_cleared_by_hand(scene: Scene) -> None:
     """R004-39: by the document's own commands, which leave the list as it is; `doctor` mends that."""
     scene.dev()
     scene.path().unlink()
-    assert "There is no workflow" in scene.holdfast("status").out
+    assert "no workflow is in progress" in scene.holdfast("status").out
     assert "is listed, but has no state file" in scene.doctor()
     scene.doctor("--fix")
     assert scene.listed() == []
@@ -589,7 +589,7 @@ def test_a_second_session_hears_of_the_first(scene: Scene) -> None:
     """I004-16: both have the same file, so the one that comes later is told who works on it, and when it last did."""
     scene.run("start", "dev", FEATURE, session=OTHER)
     with_session(scene.root, OTHER)
-    said = scene.holdfast("resume", FEATURE, session=ME)
+    said = scene.holdfast("claim", FEATURE, session=ME)
     assert f"still belongs to session {OTHER[:8]}, which is live" in said.err
     assert re.search(r"Last activity: \d+ seconds? ago", scene.run("start", "dev", FEATURE, session=ME).out)
 

@@ -96,7 +96,7 @@ def handmade(holdfast_project: Callable[..., HoldfastProject], tmp_path: Path) -
 
     def make(name: str, **changes: Any) -> Handmade:
         made = Handmade(tmp_path / f"{name}-{len(list(tmp_path.iterdir()))}", name, **changes)
-        made.run("resume")  # the session takes it, and nothing is written
+        made.run("claim")  # the session takes it, and nothing is written
         return made
 
     return make
@@ -135,7 +135,7 @@ def test_the_current_phase_decides(handmade: Callable[..., Handmade]) -> None:
         names = [each["name"] for each in made.data()["state_machine"]["phases"]]
         at = names.index(current)
         agreed = ["completed"] * at + ["in_progress"] + ["pending"] * (len(names) - at - 1)
-        shown = made.run("list")
+        shown = made.run("status")
         place, _, title = position.partition(" - ")
         if restored["Step"] != position or not restored["Next step"].startswith(step):
             wrong.append(f"{phase or task}: {restored['Step']}, {restored['Next step']}")
@@ -190,7 +190,7 @@ def test_the_completed_copy_wins(handmade: Callable[..., Handmade]) -> None:
     copy = made.root / TOP / "completed" / made.file.name
     finished = copy.read_bytes()
     assert compact(made.project).context == ""
-    assert "completed" in made.run("list")
+    assert "completed" in made.run("status")
     assert "active/tdd-1.json is outdated: completed/ has the later copy" in made.run("doctor", code=1)
     assert made.file.exists()
     assert "active/tdd-1.json is gone" in made.run("doctor", "--fix", code=1)
@@ -208,8 +208,8 @@ def test_what_was_completed_can_be_restored(handmade: Callable[..., Handmade]) -
     made = handmade("tdd")
     made.run("skills", "phase", "red")
     made.run("done", "--all")
-    made.run("log", "restore", "1", "--workflow", str(made.file))
-    assert "active" in made.run("list")
+    made.run("restore", "1", "--workflow", str(made.file))
+    assert "active" in made.run("status")
     assert not (made.root / TOP / "completed" / made.file.name).exists()
 
 

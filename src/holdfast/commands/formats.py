@@ -76,7 +76,7 @@ def command() -> None:
 
 @verb("list", command)
 def list_(project: Workspace, *, as_json: Json = False) -> None:
-    """List the formats, also those without code, and the machines of skills.
+    """List formats, those without code, and machines of skills.
 
     What isn't used has the reason. A project's own ones count once you trusted them.
 

@@ -7,13 +7,13 @@ import os
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 from click.shell_completion import CompletionItem
 
 from holdfast import clock, paths
-from holdfast.clients.claude import claude
+from holdfast.clients.claude import claude, scopes
 from holdfast.errors import HoldfastError
 from holdfast.files import trust
 from holdfast.formats import RECORDS
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
 
+    from holdfast.clients.claude.scopes import Scope, Target
     from holdfast.project import OpenProject
 
 _AGO = re.compile(r"(\d{1,6})\s*(s|min|m|h|d|w)")
@@ -51,7 +52,7 @@ def workflow_names(context: click.Context, param: click.Parameter, incomplete: s
 
     Archived ones are among them if the command can be about these.
     """
-    everything = param.name == "wanted" or context.info_name == "show"
+    everything = context.info_name in ("status", "log", "restore", "forget")
     try:
         project = open_project(context.params.get("project_dir"), tell=False)
         known = [each for each in registry.all_found(project).workflows if everything or not each.finished]
@@ -178,6 +179,15 @@ def insist_on_ledger(project: Workspace) -> None:
 def note(said: str) -> None:
     """Print a note for people on stderr, so that stdout holds only the answer."""
     click.echo(f"holdfast: {wording.clean(said)}", err=True)
+
+
+def target(scope: str, settings: Path | None, project_dir: str | None) -> Target:
+    """Return the settings file that `--scope`, `--settings` and `--project` name.
+
+    Raises HoldfastError if the project's folder doesn't exist.
+    """
+    root = paths.find_root(project_dir, os.environ, Path.cwd())
+    return scopes.target(cast("Scope", scope), root, settings)
 
 
 def names_project(project_dir: str | None) -> bool:

@@ -118,7 +118,7 @@ def test_a_projects_format_counts_once_trusted_as_it_is(holdfast_project: Callab
         rows = holdfast("formats", "list", "--json", root=project.root).json
         return [each["used"] for each in rows if each["name"] == "mine"] == [True]
 
-    assert TITLE not in holdfast("list", root=project.root).out
+    assert TITLE not in holdfast("status", root=project.root).out
     said = holdfast("formats", "list", root=project.root)
     assert "not used: it is not trusted" in said.out
     assert f"run `holdfast formats trust mine`" in said.err  # noqa: F541
@@ -129,7 +129,7 @@ def test_a_projects_format_counts_once_trusted_as_it_is(holdfast_project: Callab
 
     assert "no terminal" in holdfast("formats", "trust", "mine", root=project.root, code=1).err
     assert MINE.strip() in holdfast("formats", "trust", "mine", "--yes", root=project.root).out
-    assert TITLE in holdfast("list", root=project.root).out
+    assert TITLE in holdfast("status", root=project.root).out
     assert used()
 
     path.write_text(MINE.replace("work/", "docs/"))
@@ -142,7 +142,7 @@ def test_a_projects_format_counts_once_trusted_as_it_is(holdfast_project: Callab
 
 def test_a_projects_file_never_replaces_anothers(tmp_path: Path) -> None:
     """Neither the user's, nor one of Holdfast's, nor a command's, however trusted it is."""
-    for name in ("mine", "hybrid", "list", "theirs"):
+    for name in ("mine", "hybrid", "status", "theirs"):
         path = theirs(tmp_path, name, MINE.replace("work/", "theirs/"))
         trust.grant(tmp_path, {trust.relative_name(tmp_path, path): trust.digest(path.read_bytes())})
     users("mine")
@@ -154,7 +154,7 @@ def test_a_projects_file_never_replaces_anothers(tmp_path: Path) -> None:
     assert RECORDS["hybrid"].STATES[0] == ".claude/state/workflow.json"
     reasons = {each.name: each.reason for each in catalog.listed(tmp_path) if each.value is None}
     assert "another one of this name comes first" in reasons["mine"]
-    assert all("already" in reasons[name] for name in ("hybrid", "list", "compaction"))
+    assert all("already" in reasons[name] for name in ("hybrid", "status", "compaction"))
 
 
 PLACES = [

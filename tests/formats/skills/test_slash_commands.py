@@ -90,7 +90,7 @@ def test_an_agent_is_told_its_task_with_its_part(project: HoldfastProject) -> No
     call = {"tool_use_id": "toolu_1", "tool_name": "Agent"}
     given = {"subagent_type": "general-purpose", "description": "Task 1/2", "prompt": "Task 1/2\n\nDo it."}
     project.fire("SessionStart", "SessionStart-startup")
-    holdfast("resume", root=project.root, session=project.session)
+    holdfast("claim", root=project.root, session=project.session)
     project.fire("PreToolUse", "PreToolUse-Agent", tool_input=given, **call)
 
     answer = project.fire("SubagentStart", agent_type="general-purpose")

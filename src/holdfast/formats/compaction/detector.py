@@ -46,13 +46,13 @@ def save(
     """
     if starting and not any(each.exists() for each in (project.root / memory_file.FILE, paths.plans_dir(project.root))):
         return Detected()  # as nearly everywhere
-    found = detect(project, session, written=written, owns=partial(_owns, project, session))
-    idle: Iterable[Extract] = () if written else found.waiting
+    detection = detect(project, session, written=written, owns=partial(_owns, project, session))
+    idle: Iterable[Extract] = () if written else detection.waiting
     if starting:
         since = clock.now().timestamp() - project.config.freshness_days * 24 * 3600
-        idle = (each for each in found.extracts if each.origin == "plan" and each.mtime >= since)
+        idle = (each for each in detection.extracts if each.origin == "plan" and each.mtime >= since)
     waiting = tuple(filter(None, (_left_alone(project, plan) for plan in idle)))
-    extract = found.extract
+    extract = detection.extract
     if extract is None or (starting and extract.origin == "plan" and _left_alone(project, extract)):
         return Detected(waiting=waiting)
     new = written == extract.source and (not text or extract.name in text or plan_file.may_be_active(text))
