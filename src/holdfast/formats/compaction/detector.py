@@ -64,11 +64,7 @@ def skipped(project: Records) -> list[str]:
     if not unread:
         return []
     what_to_do = "move those that are finished into a folder of it, or edit the one that is worked on"
-    return (
-        [f"{count(unread, 'more plan')} in {plan_file.FOLDER} changed lately and were not looked at: {what_to_do}."]
-        if unread
-        else []
-    )
+    return [f"{count(unread, 'more plan')} in {plan_file.FOLDER} changed lately than an event reads: {what_to_do}."]
 
 
 def waiting(project: Records, places: Sequence[str]) -> list[str]:
