@@ -89,13 +89,13 @@ def story(project: Stage) -> Iterator[Shown]:
 def start(project: Stage) -> Shown:
     """A run begins in the planning state, with the document's bounds."""
     project.write(DOCUMENT, PLAN)
-    printed = project.holdfast("orchestrator", "start", DOCUMENT)
+    printed = project.holdfast("start", DOCUMENT, "--format", "orchestrator")
     promise(state(project)["orchestrator"]["status"] == "planning", "the run is planning")
     promise(state(project)["orchestrator"]["task_doc"] == str(project.root / DOCUMENT), "the document's path is whole")
     promise(state(project)["safety_bounds"]["max_cost"] == "$10", "the bounds are the document's")
     return Shown(
         "A run of a task document begins",
-        f"holdfast orchestrator start {DOCUMENT}",
+        f"holdfast start {DOCUMENT} --format orchestrator",
         [project.file(DOCUMENT, 14), Panel("what it prints", printed)],
         "The headings name phases and tasks. Nothing has started yet: the plan has to be approved.",
     )
@@ -163,28 +163,28 @@ def supervise(project: Stage) -> Shown:
 
 
 def replan(project: Stage) -> Shown:
-    """The document is edited in the middle of the run: a new task is added, and one that is gone is skipped."""
-    changed = PLAN.replace("#### Task 2.2: Upload by hand", "#### Task 2.3: Let the pipeline upload")
-    project.write(DOCUMENT, changed)
-    printed = project.holdfast("orchestrator", "check", code=1)
-    promise("task 2.2 is missing" in printed, "the gap in the numbers is named")
-    agent = project.agent(EXECUTOR, "Task 2.1", "Do it.")
-    agent.about_to()
-    promise(listed(project, "pending_tasks") == ["2.2", "2.3", "3.1", "4.1"], "the new task of the document is added")
-    project.holdfast("orchestrator", "task", "skip", "2.2")
-    promise(listed(project, "pending_tasks") == ["2.3", "3.1", "4.1"], "the task that is gone is left out")
+    """The plan is changed in the middle of the run: a task is skipped, and another is added to the state."""
+    project.agent(EXECUTOR, "Task 2.1", "Do it.").about_to()
+    printed = project.holdfast("orchestrator", "task", "2.2", "--skip")
+    promise(listed(project, "pending_tasks") == ["3.1", "4.1"], "the task is left out")
+    data = state(project)
+    data["pending_tasks"].append({"phase": 1, "task": "2.3", "name": "Let the pipeline upload"})
+    project.write(STATE, json.dumps(data, indent=2))
+    shown = project.holdfast("next")
+    promise("2.1" in shown, "the run goes on where it was")
     return Shown(
-        "The task document is edited during the run",
-        "holdfast orchestrator check, PreToolUse (Agent), holdfast orchestrator task skip 2.2",
-        [Panel("what check prints", printed)],
-        "A new task is added. One that is gone from the document stays until you skip it.",
+        "The plan is changed during the run",
+        "holdfast orchestrator task 2.2 --skip, an edit of the state, holdfast next",
+        [Panel("what it prints", printed)],
+        "A task that isn't needed any more is skipped. A new one is added to the pending tasks.",
     )
 
 
 def hold(project: Stage) -> Shown:
     """The cost reaches its bound, and no further agent is launched."""
     project.place.write(".config/holdfast/holdfast.toml", 'hold = "deny"\n', project.home)
-    finished = project.holdfast("orchestrator", "task", "finish", "2.1", "--cost", "10.40")
+    project.holdfast("orchestrator", "task", "2.1", "--cost", "10.40")
+    finished = project.holdfast("update", "--phase", "2.1", "--status", "completed")
     promise("Cost at 75% of limit" in finished and "Cost at 100% of limit" in finished, "both warnings are given")
     heard = project.agent(EXECUTOR, "Task 2.3", "Do it.").about_to()
     promise("permissionDecision" in heard.stdout and "deny" in heard.stdout, "the launch is refused")
@@ -192,22 +192,22 @@ def hold(project: Stage) -> Shown:
     reason = json.loads(heard.stdout)["hookSpecificOutput"]["permissionDecisionReason"]
     return Shown(
         "A bound is exceeded, and the next launch is held",
-        "holdfast orchestrator task finish 2.1 --cost 10.40, PreToolUse (Agent)",
-        [Panel("what finish prints", finished), Panel("why the launch is refused", reason)],
+        "holdfast orchestrator task 2.1 --cost 10.40, holdfast update --phase 2.1 …, PreToolUse (Agent)",
+        [Panel("what update prints", finished), Panel("why the launch is refused", reason)],
         'With hold = "deny" in holdfast.toml no agent is launched once a bound is used up.',
     )
 
 
 def extend(project: Stage) -> Shown:
     """A person extends the bound; the same launch goes ahead."""
-    printed = project.holdfast("orchestrator", "bounds", "extend", "--cost", "20")
+    printed = project.holdfast("orchestrator", "bounds", "--cost", "20")
     agent = project.agent(EXECUTOR, "Task 2.3", "Do it.")
     agent.about_to()
     promise(listed(project, "active_agents") == ["2.3"], "the launch goes ahead")
     promise(not any("100%" in each for each in state(project)["safety_bounds"]["warnings"]), "the warning is gone")
     return Shown(
         "The bound is extended",
-        "holdfast orchestrator bounds extend --cost 20, PreToolUse (Agent)",
+        "holdfast orchestrator bounds --cost 20, PreToolUse (Agent)",
         [Panel("what it prints", printed)],
         "Warnings that hold no more are taken back, and come again when the new bound is near.",
     )
@@ -252,7 +252,8 @@ def kill(project: Stage) -> Shown:
         started.kill()
         started.wait()
         promise(listed(project, "active_agents") == ["2.3"], "the state can be read after a kill")
-    project.holdfast("orchestrator", "task", "finish", "2.3", "--cost", "0.30")
+    project.holdfast("orchestrator", "task", "2.3", "--cost", "0.30")
+    project.holdfast("update", "--phase", "2.3", "--status", "completed")
     promise(state(project)["safety_bounds"]["cost_so_far"] == "$10.70", "and the next command goes on")
     return Shown(
         "Commands are killed with kill -9",
@@ -266,14 +267,13 @@ def restore(project: Stage) -> Shown:
     """Somebody breaks the file, and it goes back to the newest checkpoint."""
     path = project.root / STATE
     path.write_bytes(path.read_bytes()[:700])
-    dry = project.holdfast("orchestrator", "restore", "--dry-run")
-    printed = project.holdfast("orchestrator", "restore")
+    printed = project.holdfast("orchestrator", "checkpoint", "--restore")
     promise(listed(project, "completed_tasks") == ["1.2", "1.1", "2.1", "2.3"], "the tasks are there again")
     promise(bool(list(path.parent.glob("agent-state.json.corrupt-*"))), "what was broken is kept")
     return Shown(
         "The file is broken and restored from the newest checkpoint",
-        "holdfast orchestrator restore --dry-run, holdfast orchestrator restore",
-        [Panel("with --dry-run", dry), Panel("what it prints", printed)],
+        "holdfast orchestrator checkpoint --restore",
+        [Panel("what it prints", printed)],
         "The checkpoint after the last task of phase 2 is a whole copy. What was broken is kept beside the file.",
     )
 
@@ -286,7 +286,7 @@ def finish(project: Stage) -> Shown:
         agent.stopped("Done.")
         heard = agent.returned("Done.")
     promise(state(project)["orchestrator"]["status"] == "reviewing", "the run is in review")
-    promise("holdfast orchestrator complete" in heard.context, "how it ends is told")
+    promise("holdfast done --all" in heard.context, "how it ends is told")
     return Shown(
         "The last two phases are done",
         "PreToolUse, SubagentStop and PostToolUse (Agent) twice",
@@ -305,28 +305,30 @@ def review(project: Stage) -> Shown:
     agent.stopped("PASS")
     agent.returned("PASS")
     promise(state(project)["orchestrator"]["status"] == "reviewing", "its end does not complete the run")
-    project.holdfast("orchestrator", "complete")
+    project.holdfast("done", "--all")
     head = state(project)["orchestrator"]
     promise((head["status"], head["outer_ralph"]) == ("completed", False), "the run is completed")
-    printed = project.holdfast("orchestrator", "query", "completed")
     return Shown(
         "The outer review passes, and the run is completed",
-        "PreToolUse, SubagentStop and PostToolUse (Agent), holdfast orchestrator complete",
-        [Panel("holdfast orchestrator query completed", printed)],
+        "PreToolUse, SubagentStop and PostToolUse (Agent), holdfast done --all",
+        [project.file(STATE, 14)],
         "Only the command completes a run.",
     )
 
 
 def put_away(project: Stage) -> Shown:
-    """The run's files go into the archive."""
-    printed = project.holdfast("orchestrator", "archive")
-    promise(not (project.root / STATE).exists(), "the place is free for another run")
+    """The next run puts the files of this one into the archive."""
+    printed = project.holdfast("start", DOCUMENT, "--format", "orchestrator")
+    (folder,) = (project.root / ".claude/archive").iterdir()
+    kept = json.loads((folder / "agent-state.json").read_text("utf-8"))
+    promise(kept["orchestrator"]["status"] == "completed", "the run is kept for a look back")
+    promise(state(project)["completed_tasks"] == [], "another run begins")
     promise(LESSON in (project.root / ".claude/learnings.jsonl").read_text("utf-8"), "the log of lessons stays")
     return Shown(
-        "The run is put away",
-        "holdfast orchestrator archive",
+        "The next run begins, and this one is put away",
+        f"holdfast start {DOCUMENT} --format orchestrator",
         [Panel("what it prints", printed)],
-        "State and checkpoints are kept for a look back. The log of lessons stays for later runs.",
+        "State and checkpoints are kept in .claude/archive. The log of lessons stays for later runs.",
     )
 
 

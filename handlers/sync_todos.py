@@ -71,7 +71,6 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     """Move the phases of background agents that have reported since the last main-thread event."""
     if event.in_subagent:
         return []
-    sessions.note_runs(event, context)
     moved = sessions.settle_agents(event, context)
     sessions.abandon_calls(event, context)
     return deliver(sessions.report(event, context, moved))
@@ -81,7 +80,6 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
 def on_pre_compact(event: PreCompact, context: Context) -> None:
     """Update the workflow before it is saved."""
     if not event.in_subagent:
-        sessions.note_runs(event, context)
         sessions.settle_agents(event, context)
 
 

@@ -60,10 +60,9 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 
 @hookimpl
 def on_stop(event: Stop, context: Context) -> None:
-    """Note that the main conversation has stopped, what it ran, which results it got, and which agents are gone."""
+    """Note that the main conversation has stopped, which results it got, and which agents are gone."""
     told = "background_tasks" in event.model_fields_set  # clients before 2.1.145 don't list them
     sessions.record_stop(event, context, {task.id for task in event.background_tasks if task.id} if told else None)
-    sessions.note_runs(event, context)
     sessions.take_evidence(event, context)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import config, paths
-from holdfast.config import Config, HandlersSection, Price
+from holdfast.config import Config, HandlersSection
 from tools.pages import reference
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ def test_the_project_stands_over_the_user_key_by_key(user_file: Path, project_fi
         "hold": "ask",
         "locks": "off",
         "checkpoints": 100,
-        "prices": {},
         "agents": "reuse",
         "trail": True,
         "exclude": [],
@@ -232,13 +231,12 @@ def test_a_glob_that_names_no_file_is_named(user_file: Path, tmp_path: Path) -> 
 
 def test_what_a_file_says_has_the_same_types_as_the_defaults(user_file: Path, tmp_path: Path) -> None:
     """Tables too, so whoever reads a configuration needs no model."""
-    user_file.write_text("[prices.opus]\ninput = 5.0\noutput = 25.0\n[handlers]\ntimeout = 3.0\n")
+    user_file.write_text("[handlers]\ntimeout = 3.0\n")
 
     loaded = config.load(tmp_path, trusted=False).config
 
-    assert loaded.prices == {"opus": Price(input=5.0, output=25.0)}
     assert loaded.handlers == HandlersSection(timeout=3.0)
-    assert loaded == Config(prices=loaded.prices, handlers=loaded.handlers)
+    assert loaded == Config(handlers=loaded.handlers)
 
 
 def test_what_does_not_count_is_not_judged(project_file: Path, tmp_path: Path) -> None:

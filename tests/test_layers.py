@@ -59,12 +59,13 @@ WITHOUT_LEDGER = ("workflow", "formats")  # they receive `Records`
 PUBLIC = frozenset(("holdfast", "holdfast.events", "holdfast.sessions", "holdfast.workflows"))  # what handlers import
 EXEMPT = ("holdfast",)  # the lazy top level, for handlers
 ONLY_IN = {
-    "click": ("cli", "commands.*", "formats.*.commands*"),
+    "click": ("cli", "commands.*", "formats.*.commands*", "formats.*.verbs"),
     "rich": ("cli", "commands.*", "formats.*.commands*"),
     "pluggy": ("plugins.markers", "dispatch.calls"),
     "pydantic": (
         *("config", "plugins.options", "plugins.rules", "server.preload", "sessions.templates"),
         *("clients.claude.events.*", "clients.claude.settings_schema"),
+        *("formats.*.schema", "formats.described.description", "workflow.lenient", "workflow.definitions"),
     ),
     "pytest": ("testing",),
     "jinja2": ("report.page",),

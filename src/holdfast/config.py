@@ -73,17 +73,6 @@ class HandlersSection(_Table):
     """Seconds all handlers together may take for an event; a handler's longer `timeout` is added."""
 
 
-class Price(_Table):
-    """The dollars that a million tokens of a model cost, an entry of the `[prices]` table."""
-
-    input: NonNegativeFloat
-    output: NonNegativeFloat
-    cache_write: NonNegativeFloat | None = None
-    long_cache_write: NonNegativeFloat | None = None
-    cache_read: NonNegativeFloat | None = None
-    taken: str = ""
-
-
 class Config(_Table):
     """Every key of `holdfast.toml`; each has a default, so nothing needs configuring."""
 
@@ -103,8 +92,6 @@ class Config(_Table):
     """Whether a file that an agent edits is locked, so that another edit asks you first."""
     checkpoints: Annotated[int, Field(ge=1)] = 100
     """How many checkpoints of a run stay; older ones are deleted with their entries."""
-    prices: dict[str, Price] = {}
-    """Dollars for a million tokens by model: input, output, cache_write, long_cache_write, cache_read."""
     agents: Literal["off", "tell", "reuse"] = "reuse"
     """Agents launched again: ignore them, report them, or answer with what an interrupted one left."""
     requires: list[str] = []

@@ -103,6 +103,10 @@ class Project:
         """The real path of the project's root, which differs between the worktrees of one project."""
         return str(self.root)
 
+    def place(self, path: Path) -> str:
+        """Return a path relative to the root; absolute if it is outside."""
+        return (path.relative_to(self.root) if path.is_relative_to(self.root) else path).as_posix()
+
     @property
     def in_git(self) -> bool:
         """Whether the project lies in a git checkout."""

@@ -29,7 +29,6 @@ DOCUMENT = """# Tasks: User auth
 
 #### Task 2.1: Create the endpoints
 """
-PRICES = '[prices."claude-sonnet-4-5"]\ninput = 100\noutput = 1000\n'
 COMMIT = "git -c user.name=A -c user.email=a@b.c commit --allow-empty -m 'Task 1.2'"
 
 
@@ -38,7 +37,7 @@ def run(world: World) -> World:
     """A world with a run that is being executed."""
     subprocess.run(["git", "init", "-q", world.project], check=True)
     (world.project / "tasks.md").write_text(DOCUMENT)
-    world.holdfast("orchestrator", "start", "tasks.md")
+    world.holdfast("start", "tasks.md", "--format", "orchestrator")
     world.holdfast("orchestrator", "approve")
     world.holdfast("orchestrator", "learn", "pattern", "Reuse the stack", "--task", "1.1")
     return world
@@ -55,8 +54,7 @@ def tasks(world: World, name: str) -> list[str]:
 
 @pytest.mark.scenario(4)
 def test_agents_keep_the_file_and_a_compaction_gives_it_back(run: World) -> None:
-    """Edits, cost and commits come from the agents' own transcripts; nobody runs a command of Holdfast."""
-    run.configure(PRICES)
+    """Nobody runs a command of Holdfast, and a cost that nobody named is unknown."""
     path = str(run.project / "model.py")
     seen: list[list[str]] = []
 
@@ -77,14 +75,10 @@ def test_agents_keep_the_file_and_a_compaction_gives_it_back(run: World) -> None
     assert seen == [["1.1"], ["migration tested", "1.1 pattern: Reuse the stack"]]
     first, second = state(run)["completed_tasks"]
     print(first, second)
-    assert (first["task"], first["files_modified"], first["iterations"]) == ("1.1", ["model.py"], 1)
-    # two messages of 2,000 and 20 tokens
-    assert (first["cost"], second["cost"]) == ("$0.44", "$0.44")
-    assert state(run)["safety_bounds"]["cost_so_far"] == "$0.88"
+    assert (first["task"], first["iterations"]) == ("1.1", 1)
+    assert (first["cost"], second["cost"]) == ("unknown", "unknown")
     assert [each["name"] for each in state(run)["milestones"]] == ["Foundation"]
     assert [each["task"] for each in state(run)["checkpoints"]] == ["1.2"]
-    extra = json.loads((run.project / ".claude/agent-state.extra.json").read_bytes())
-    assert len(extra["notes"]["tasks"]["1.2"]["commits"]) == 1
 
     session.prompt("/compact")
     session.prompt("Go on.")
@@ -92,7 +86,7 @@ def test_agents_keep_the_file_and_a_compaction_gives_it_back(run: World) -> None
     assert after.text.count(HEADING) == 1
     given = after.text.split(HEADING)[1]
     print(given)
-    for fact in ("User auth", "2/2 Endpoints", "run: executing", "$0.88 of $10", "Reuse the stack", "2.1", "tasks.md"):
+    for fact in ("User auth", "2/2 Endpoints", "run: executing", "$10", "Reuse the stack", "2.1", "tasks.md"):
         assert fact in given
     assert not run.complaints
 
@@ -101,18 +95,19 @@ def test_agents_keep_the_file_and_a_compaction_gives_it_back(run: World) -> None
 def test_a_bound_holds_a_launch_until_it_is_extended(run: World) -> None:
     """The model gets the reason, no task starts, and afterwards the same launch goes ahead."""
     run.configure('hold = "deny"\n')
-    run.holdfast("orchestrator", "task", "finish", "1.1", "--cost", "10")
+    run.holdfast("orchestrator", "task", "1.1", "--cost", "10")
+    run.holdfast("update", "--phase", "1.1", "--status", "completed")
     run.model.turns = [agent("Task 1.2", "PROMPT-ONE"), say("Held.")]
     run.model.agents = {"PROMPT-ONE": [say("Done.")]}
     session = run.client.session()
     session.prompt("Begin.")
     told = run.model.of("main")[-1]
     print(told.last)
-    assert "holdfast orchestrator bounds extend --cost" in told.text
+    assert "holdfast orchestrator bounds --cost" in told.text
     assert not run.model.of("agent")
     assert (tasks(run, "active_agents"), tasks(run, "pending_tasks")) == ([], ["1.2", "2.1"])
 
-    run.holdfast("orchestrator", "bounds", "extend", "--cost", "20")
+    run.holdfast("orchestrator", "bounds", "--cost", "20")
     run.model.turns = [agent("Task 1.2", "PROMPT-ONE"), say("Done.")]
     session.prompt("Again.")
     assert tasks(run, "completed_tasks") == ["1.1", "1.2"]

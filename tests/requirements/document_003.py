@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import paths
 from holdfast.config import Config
-from holdfast.formats.orchestrator import schema, store, view
+from holdfast.formats.orchestrator import schema
+from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.workflow.model import Start
 from tests.formats.memory import Memory
 from tests.signals import Agent
@@ -56,6 +57,14 @@ DRIFTED: dict[str, Any] = {
 }
 
 
+class Changed(NamedTuple):
+    """The workflow after a change, whether its file was written, and the run."""
+
+    workflow: Workflow
+    changed: bool
+    run: Run
+
+
 class Scene:
     """A project with a run of the task document."""
 
@@ -73,11 +82,13 @@ class Scene:
 
     def start(self) -> Workflow:
         """Begin the run."""
-        return store.create(self.project, Start(str(self.doc)), self.doc)
+        return FORMAT.start(self.project, Start(str(self.doc)))
 
-    def do(self, edit: Callable[[Run], object]) -> store.Changed:
+    def do(self, edit: Callable[[Run], object]) -> Changed:
         """Change the run."""
-        return store.change(self.project, edit, why="test")
+        before = self.path.read_bytes()
+        workflow, run = FORMAT.move(self.project, edit, why="test")
+        return Changed(workflow, workflow.raw != before, run)
 
     @property
     def path(self) -> Path:
@@ -91,7 +102,7 @@ class Scene:
 
     @property
     def workflow(self) -> Workflow:
-        return view.workflow(self.project, store.load(self.project))[0]
+        return FORMAT.view(self.project, FORMAT.load(self.project, self.path))
 
     def put(self, raw: bytes) -> None:
         """Write the state file as somebody else does."""

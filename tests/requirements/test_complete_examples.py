@@ -454,7 +454,7 @@ def orchestrator_with_document(desk: Desk) -> None:
     document = Path.home() / ".claude" / "tasks" / "user-auth.md"
     document.parent.mkdir(parents=True)
     document.write_text(data("document_003/user-auth.md"), "utf-8")
-    desk.run("orchestrator", "start", str(document))
+    desk.run("start", str(document), "--format", "orchestrator")
     desk.run("orchestrator", "approve")
 
 
@@ -487,8 +487,7 @@ EXAMPLES["003 orchestrator"] = Example(
             Step("2.1", agent(f"2.1: {ROUTES}", "task-executor"), at("", *BEFORE, ROUTES, due=ROLES)),
             Step("2.2", agent(f"Task 2.2: {ROLES}", "task-executor"), at("", *BEFORE, ROUTES, ROLES, due=GUARD)),
             Step("3.1", agent(GUARD, "task-executor"), ALL_DONE),
-            Step("review", run("orchestrator review"), ALL_DONE),
-            Step("complete", run("orchestrator complete"), over(*ALL)),
+            Step("complete", run("done --all"), over(*ALL)),
         ],
         "hand": orchestrator_by_hand(pending=True),
     },

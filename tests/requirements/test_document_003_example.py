@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.formats.orchestrator import store, transitions
+from holdfast.formats.orchestrator import moves
+from holdfast.formats.orchestrator.format import FORMAT
 from tests.commandline import holdfast
 from tests.handmade import workspace
 from tests.requirements.document_003 import EXAMPLE, configure, state
@@ -64,7 +65,7 @@ def test_the_example_can_be_moved_to_its_end(example: HoldfastProject) -> None:
     """I003-3 and R003-08: after each step file, commands and guidance agree on names, lists and position."""
     wrong = list[str]()
     for number, task in enumerate(("2.1", "2.2", "3.1"), 3):
-        run(example, "orchestrator", "task", "finish", task)
+        run(example, "done", task)
         seen = json.loads(run(example, "show", "--json"))
         if {each["id"]: each["title"] for each in seen["phases"]} != NAMES:
             wrong.append(f"{task}: show names {[each['title'] for each in seen['phases']]}")
@@ -80,8 +81,6 @@ def test_the_example_can_be_moved_to_its_end(example: HoldfastProject) -> None:
         if data["orchestrator"]["ralph_iteration"] or data["safety_bounds"]["warnings"]:
             wrong.append(f"{task}: {data['orchestrator']}, {data['safety_bounds']}")
     assert wrong == []
-    assert "holdfast orchestrator complete" in run(example, "next")
-    run(example, "orchestrator", "complete")
     assert state(example)["orchestrator"]["status"] == "completed"
 
 
@@ -93,49 +92,47 @@ def test_an_agent_that_is_long_gone_uses_up_no_bound(example: HoldfastProject, m
     assert (bounds["elapsed_time"], bounds["warnings"]) == ("0h 34m 8s", [])
 
 
-@pytest.mark.parametrize("way", ["by hand", "agents prune"])
+@pytest.mark.parametrize("way", ["by hand", "pending"])
 def test_a_stale_agent_that_is_removed_leaves_its_task(example: HoldfastProject, way: str) -> None:
     """R003-30: with its name, though nothing but the started task's agent said that it is there."""
-    if way == "agents prune":
-        run(example, "orchestrator", "agents", "prune")
+    if way == "pending":
+        run(example, "update", "--phase", "2.1", "--status", "pending")
         assert [(each["task"], each["name"]) for each in state(example)["pending_tasks"]] == [*NAMES.items()][2:]
-    run(example, "orchestrator", "task", "start", "2.1")
-    run(example, "orchestrator", "task", "start", "2.2")
+    run(example, "update", "--phase", "2.1", "--status", "active")
+    run(example, "update", "--phase", "2.2", "--status", "active")
     assert [each["task"] for each in state(example)["pending_tasks"]] == ["3.1"]
     if way == "by hand":
         put(example, lambda data: data.update(active_agents=[]))
-        example.fire("UserPromptSubmit", "UserPromptSubmit")
     else:
-        run(example, "orchestrator", "agents", "prune")
-    assert [(each["task"], each["name"]) for each in state(example)["pending_tasks"]] == [*NAMES.items()][2:]
+        run(example, "update", "--phase", "2.1", "--status", "pending")
+        run(example, "update", "--phase", "2.2", "--status", "pending")
     assert "Create auth endpoints" in run(example, "next")
+    assert [(each["task"], each["name"]) for each in state(example)["pending_tasks"]] == [*NAMES.items()][3:]
 
 
 def test_a_task_document_may_lie_in_the_home_folder(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """Its text at the start is a version; an edit adds pending tasks, and renames and removes nothing."""
+    """Its text at the start is a version, and what counts; an edit changes nothing of the run."""
     project = holdfast_project({})
     doc = Path.home() / ".claude/tasks/user-auth.md"
     doc.parent.mkdir(parents=True)
     doc.write_text(DOC)
-    run(project, "orchestrator", "start", str(doc))
+    run(project, "start", str(doc), "--format", "orchestrator")
     run(project, "next")
-    doc.write_text(
-        "# Other\n\n### Phase 1: Foundation\n\n#### Task 1.2: Renamed\n\n### Phase 2: API\n\n#### Task 2.1: New\n"
-    )
+    doc.write_text("# Other\n\n### Phase 1: Foundation\n\n#### Task 1.2: Renamed\n\n#### Task 1.3: New\n")
     project.fire("UserPromptSubmit", "UserPromptSubmit")
 
     data = state(project)
     assert data["orchestrator"]["task_doc"] == str(doc)
-    assert [(each["task"], each["name"]) for each in data["pending_tasks"]] == [("1.2", "JWT"), ("2.1", "New")]
+    assert [(each["task"], each["name"]) for each in data["pending_tasks"]] == [("1.2", "JWT")]
     assert [each["task"] for each in data["active_agents"]] == ["1.1"]
     put(project, lambda data: data.update(pending_tasks=[]))
-    project.fire("UserPromptSubmit", "UserPromptSubmit")
-    assert [each["name"] for each in state(project)["pending_tasks"]] == ["JWT", "New"]  # as they were named first
-    assert "added 2.1" in project.fire("SessionStart", "SessionStart-compact").context
+    run(project, "done")
+    assert [each["task"] for each in state(project)["active_agents"]] == ["1.2"]  # named at the start
     assert workspace(project.root).latest(doc, 10_000) == DOC.encode()
     put(project, lambda data: data["orchestrator"].update(task_doc=str(Path.home() / "other.md")))
     (Path.home() / "other.md").write_text(DOC)
-    assert "no run was started from it here" in run(project, "orchestrator", "check", code=1)
+    said = [each.text for each in FORMAT.findings(workspace(project.root))]
+    assert any("no run was started from it here" in each for each in said)
 
 
 def test_an_exceeded_bound_asks_at_the_next_launch(example: HoldfastProject) -> None:
@@ -162,8 +159,10 @@ def test_agents_that_look_after_the_run_count(example: HoldfastProject) -> None:
     run(example, "orchestrator", "supervise", "on_demand", "--task", "2.1")
     assert state(example)["supervisor"]["checks_performed"] == before + 2
 
-    for task in ("2.1", "2.2", "3.1"):
-        run(example, "orchestrator", "task", "finish", task)
+    for task in ("2.1", "2.2"):
+        run(example, "done", task)
+    Agent(example, "3.1", "task-executor", "Do it.", number=6).about_to()
+    agent(example, "3.1")
     review = Agent(example, "Look it over", "outer-ralph", "Review.", number=7)
     review.about_to()
     assert state(example)["orchestrator"]["outer_ralph"] is True
@@ -181,7 +180,7 @@ def test_an_agents_result_is_split(example: HoldfastProject) -> None:
     assert "Context: Use the router" in told
     assert state(example)["completed_tasks"][-1]["files_modified"] == ["src/api.ts"]
     agent(example, "2.2")
-    assert "end it with `holdfast orchestrator complete`" in agent(example, "3.1")
+    assert "end it with `holdfast done --all`" in agent(example, "3.1")
 
 
 def test_another_programs_log_and_locks_are_left_alone(example: HoldfastProject) -> None:
@@ -196,7 +195,6 @@ def test_another_programs_log_and_locks_are_left_alone(example: HoldfastProject)
     edit = {"file_path": str(example.root / "a.py"), "old_string": "a", "new_string": "b"}
     example.fire("PreToolUse", "PreToolUse-Edit", tool_name="Edit", tool_input=edit, agent_id=launch.run)
     assert "another program" in run(example, "orchestrator", "learn", "pattern", "Look first")
-    run(example, "orchestrator", "locks", "release", "--all", code=1)
     said = run(example, "doctor", code=1)
     for name, text in theirs.items():
         assert (example.root / ".claude" / name).read_text() == text
@@ -205,22 +203,25 @@ def test_another_programs_log_and_locks_are_left_alone(example: HoldfastProject)
 
 def test_a_completed_task_can_be_reopened_and_a_run_cancelled(example: HoldfastProject) -> None:
     """I003-10: the sums stay those of the tasks, whatever is undone."""
-    run(example, "orchestrator", "task", "finish", "2.1", "--cost", "0.25", "--file", "a.py")
-    project, sums = workspace(example.root), state(example)["safety_bounds"]
+    run(example, "orchestrator", "task", "2.1", "--cost", "0.25")
+    run(example, "update", "--phase", "2.1", "--deliverable", "a.py")
+    project = workspace(example.root)
+    FORMAT.move(project, lambda run: moves.finish(run, "2.1"), why="finish")
+    sums = state(example)["safety_bounds"]
     for status in ("executing", "completed", "cancelled"):
         if status == "completed":
             run(example, "done", "--all")
         if status == "cancelled":
-            store.change(project, lambda run: transitions.cancel(run, "The API is gone"), why="cancel")
+            FORMAT.move(project, lambda run: moves.cancel(run, "The API is gone"), why="cancel")
             assert state(example)["orchestrator"]["status"] == "failed"
             notes = json.loads((example.root / ".claude/agent-state.extra.json").read_text())["notes"]
             assert notes["cancelled"] == "The API is gone"
-        store.change(project, lambda run: transitions.reopen(run, "2.1"), why="reopen")
+        FORMAT.move(project, lambda run: moves.reopen(run, "2.1"), why="reopen")
         data = state(example)
         assert (data["orchestrator"]["status"], data["orchestrator"]["end_time"]) == ("executing", None), status
         assert [(each["task"], each["iteration"]) for each in data["active_agents"]] == [("2.1", 2)], status
         assert data["safety_bounds"] == sums, status
-        assert "nothing" in run(example, "orchestrator", "repair").casefold(), status
-        run(example, "orchestrator", "task", "finish", "2.1", "--cost", "0")
+        run(example, "orchestrator", "task", "2.1", "--cost", "0")
+        FORMAT.move(project, lambda run: moves.finish(run, "2.1"), why="finish")
         done = state(example)["completed_tasks"][-1]
         assert (done["cost"], done["iterations"], done["files_modified"]) == ("$0.25", 2, ["a.py"]), status

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -21,10 +20,8 @@ if TYPE_CHECKING:
     from holdfast.testing import HoldfastProject
 
 REASON = os.strerror(errno.EROFS)
-ORCHESTRATOR = (
-    *("task", "start", "supervise", "learn", "checkpoint", "bounds", "agents", "fail", "import", "phase"),
-    *("review", "complete", "locks", "archive", "restore", "repair", "query", "check"),
-)
+OWN = ("approve", "task", "supervise", "learn", "checkpoint", "bounds")
+START, BEGIN = "start auth.md --format orchestrator", "update --phase {} --status active"
 CLAUDE, STATE = "/.claude/", "/state/holdfast"
 
 
@@ -51,21 +48,18 @@ def read_only(part: str) -> Iterator[None]:
 @pytest.fixture
 def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch) -> HoldfastProject:
     """A project with a run whose first task is at work, and whose second one failed."""
-    old = {"orchestrator": {"status": "executing"}, "pending_tasks": ["1.1: A"], "completed_tasks": []}
-    times = {"acquired": "2026-01-15T12:00:00Z", "expires": "2099-01-01T00:00:00Z"}
-    locks = {"locks": [{"path": "auth.md", "owner": "a1", **times}]}
-    made = holdfast_project({"auth.md": DOCUMENT, "old.json": json.dumps(old | {"safety_bounds": {}})})
+    made = holdfast_project({"auth.md": DOCUMENT})
     monkeypatch.chdir(made.root)
-    for line in ("start auth.md", "task start 1.2", "task fail 1.2 --reason No", "task start 1.1", "checkpoint"):
+    failed = "update --phase 1.2 --status failed --error No"
+    for line in (START, BEGIN.format("1.2"), failed, BEGIN.format("1.1"), "checkpoint"):
         run(made, line)
-    made.write({".claude/locks.json": json.dumps(locks)})
     return made
 
 
 def run(project: HoldfastProject, line: str, code: int = 0) -> Any:
     """Run a command of the format, or a general one."""
     words = line.split()
-    given = ["orchestrator", *words] if words[0] in ORCHESTRATOR else words
+    given = ["orchestrator", *words] if words[0] in OWN else words
     return holdfast(*given, root=project.root, session=project.session, code=code)
 
 
@@ -74,22 +68,14 @@ def files(project: HoldfastProject) -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in (project.root / ".claude").iterdir() if each.is_file()}
 
 
-FINISHED = "task retry 1.2; task finish 1.1; task finish 1.2; task finish 2.1; "
 COMMANDS = (
-    *("task start 2.1", "task finish 1.1 --cost 0.20", "task fail 1.1 --reason Broken", "task retry 1.2"),
-    *("task skip 2.1", "supervise post_task --conflict api --severity high --action auto_fix --resolution Old"),
-    *(
-        "learn insight Look",
-        "checkpoint",
-        "bounds extend --cost 5",
-        "agents prune",
-        "fail Money",
-        "task iterate 1.1; restore",
-    ),
-    *("fail Money; archive; start auth.md", "start auth.md --replace", "import old.json --task-doc auth.md --replace"),
-    *(f"{FINISHED}phase finish 1 --issue-url https://x/1", f"{FINISHED}complete", "locks release --all"),
-    *("task skip 1.2; task finish 1.1; next", "done --note Works", "update --status failed --error Broke"),
-    *("update --remind Look", "fail Money; archive"),
+    *(BEGIN.format("2.1"), BEGIN.format("1.2"), "update --phase 1.1 --status pending", "task 1.1 --cost 0.20"),
+    *("update --phase 1.1 --status failed --error Broken", "task 2.1 --skip", "task 1.2 --iterate"),
+    "supervise post_task --conflict api --severity high --action auto_fix --resolution Old",
+    *("learn insight Look", "checkpoint", "bounds --cost 5", "task 1.1 --iterate; checkpoint --restore"),
+    *(f"cancel; {START}", f"{START} --replace", "done --all", "cancel"),
+    *("task 1.2 --skip; done 1.1", "done --note Works", "update --status failed --error Broke"),
+    "update --remind Look",
 )
 
 
@@ -111,7 +97,7 @@ def test_a_command_that_cannot_write_is_whole_or_nothing(project: HoldfastProjec
 def test_what_only_reads_works_in_a_read_only_folder(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same is said."""
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp())  # the time that a task took goes on
-    for line in ("query progress", "check", "bounds", "task show 1.1", "restore --dry-run", "locks"):
+    for line in ("bounds", "bounds --json"):
         said = run(project, line).out
         for part in (CLAUDE, STATE):
             with read_only(part):
@@ -135,7 +121,7 @@ def test_what_lies_beside_the_state_costs_only_itself(project: HoldfastProject) 
     assert files(project)[newest] == files(project)["checkpoint.json"]
     assert len((project.root / ".claude/learnings.jsonl").read_text().splitlines()) == 2
     with read_only(STATE):
-        run(project, "task finish 1.1 --cost 0.20")
+        run(project, "done 1.1")
     assert [each["task"] for each in state(project)["completed_tasks"]] == ["1.1"]
 
 

@@ -268,9 +268,9 @@ def test_another_checkouts_agents_are_not_this_ones(tmp_path: Path) -> None:
         (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
     here, there = (Workspace.open(tmp_path / name, trusted=True) for name in ("here", "there"))
     begin(there)
-    assert [len(agents.in_flight(each, KEY, bool)) for each in (here, there)] == [0, 1]
+    assert [len(agents.of_workflow(each, KEY, bool)) for each in (here, there)] == [0, 1]
     report(there, "stopped", "Done.")
-    assert [len(agents.unused(each, KEY, bool)) for each in (here, there)] == [0, 1]
+    assert [len(agents.of_workflow(each, KEY, bool)) for each in (here, there)] == [0, 1]
 
 
 def test_a_run_is_shown_for_an_unnamed_call_only_if_no_other_is_possible(
@@ -279,7 +279,7 @@ def test_a_run_is_shown_for_an_unnamed_call_only_if_no_other_is_possible(
     """Not one of two open calls, nor a run that began before the call: that one was interrupted, untold."""
 
     def flying() -> list[tuple[str, str]]:
-        return sorted((each.conversation, each.run) for each in agents.in_flight(project, KEY, bool))
+        return sorted((each.conversation, each.run) for each in agents.of_workflow(project, KEY, bool))
 
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
     report(project, "running", run="interrupted")
@@ -303,7 +303,7 @@ def test_agents_for_no_workflow_count_with_those_of_sessions_that_are_asked_for(
     agents.name_run(project, ME, "own", "run")
 
     def found(*asked: str) -> list[tuple[str, str, bool]]:
-        flights = agents.in_flight(project, KEY, lambda session: session in asked)
+        flights = agents.of_workflow(project, KEY, lambda session: session in asked)
         return sorted((each.conversation, each.phase, each.named) for each in flights)
 
     own, free = (ME, "phase_0", True), (ME, "", False)

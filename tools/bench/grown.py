@@ -277,7 +277,7 @@ def _run(project: Path, tasks: int, learned: int, checkpoints: int, agents: int)
     Returns:
         The ids of the tasks that no agent works on yet.
     """
-    from holdfast.formats.orchestrator.learnings import KEPT
+    from holdfast.formats.orchestrator.learnings import STATE_LIMIT
 
     file = project / ".claude/agent-state.json"
     file.with_name("holdfast.toml").write_text("checkpoints = 1000\n")  # or most of them would go at the next one
@@ -292,7 +292,7 @@ def _run(project: Path, tasks: int, learned: int, checkpoints: int, agents: int)
     told["pending_tasks"] = [
         {"phase": int(name.split(".")[0]) - 1, "task": name, "name": f"Task {name} of the bench"} for name in rest
     ]
-    told["learnings"] = learnings[-KEPT:]
+    told["learnings"] = learnings[-STATE_LIMIT:]
     told["checkpoints"] = [
         {"timestamp": at, "phase": 0, "task": names[0], "git_sha": "", "state_snapshot": f"checkpoint-{number:03}.json"}
         for number in range(1, checkpoints + 1)

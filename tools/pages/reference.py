@@ -121,7 +121,6 @@ def _values(annotation: Any) -> str:
         str: "a format's name",  # the only setting that is a plain text
         list: "list of texts",
         str | None: "text",
-        dict[str, config.Price]: "a table for each model",
         dict[str, dict[str, Any]]: "a table for each handler",
     }
     return words[list if get_origin(annotation) is list else annotation]

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
-    from re import Pattern
 
     Mask = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -26,16 +25,6 @@ class Todo(NamedTuple):
 
     text: str
     status: str
-
-
-class Tokens(NamedTuple):
-    """Tokens that a model was paid for."""
-
-    input: int = 0
-    output: int = 0
-    cache_write: int = 0  # for five minutes
-    long_cache_write: int = 0  # for an hour
-    cache_read: int = 0
 
 
 class Answer(NamedTuple):
@@ -183,17 +172,6 @@ class Transcripts:
         """Return what a session ran and edited, oldest first."""
         return ()
 
-    def runs(self, path: str, commands: Pattern[str], *, aside: bool = False) -> Sequence[Work]:
-        """Return the runs of shell commands that match, oldest first.
-
-        `aside` reads an agent's own transcript, else only what the main conversation ran counts.
-        """
-        return ()
-
-    def edited(self, path: str) -> Sequence[str]:
-        """Return the files that an agent edited, in their order, from its own transcript."""
-        return ()
-
     def edited_since(self, path: str, since: str) -> bool:
         """Return whether a session or one of its agents edited a file after a UTC stamp."""
         return False
@@ -240,14 +218,6 @@ class Transcripts:
     def shares(self, path: str, other: str) -> bool:
         """Return whether two transcripts share entries, because one session continues the other."""
         return False
-
-    def usage(self, path: str, since: str = "") -> Mapping[str, Tokens] | None:
-        """Return the tokens that each model used in an agent's own transcript after a UTC stamp.
-
-        None if they can't be counted exactly, or if some have a price of their own: then nobody knows the cost. If the
-        transcript ends in a call or its result, it waits a moment for the answer: the client may write it later.
-        """
-        return None
 
     def tool_calls(self, root: Path) -> list[tuple[str, datetime]]:
         """Return the tool calls in the newest sessions of the project at `root`: the tool's name, and the time."""

@@ -107,8 +107,6 @@ def _row(key: str, default: Any, loaded: Loaded) -> dict[str, Any]:
     """Return a key with its value in force, and the files or the variable that it comes from."""
     table, _, name = key.rpartition(".")
     value = getattr(getattr(loaded.config, table) if table else loaded.config, name)
-    if key == "prices":
-        value = {model: price.model_dump(exclude_unset=True) for model, price in value.items()}
     off = key == "server" and protocol.off(os.environb)
     return {
         "key": key,

@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 from contextlib import closing, contextmanager, suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from holdfast.errors import LedgerError
@@ -244,6 +244,13 @@ class Table(Generic[R]):
     def add(self, row: R) -> bool:
         """Insert a row unless there is one with its key; return whether it was inserted."""
         return self._ledger.run(f"{self._insert} DO NOTHING", *self._values(row)) == 1
+
+    def amend(self, place: R, **values: object) -> R:
+        """Set columns of the row with this one's key, which is added if it is new; return it as it was before."""
+        with self._ledger.transaction():
+            before = self.one(**key(place)) or place
+            self.put(replace(before, **values))
+        return before
 
     def change(self, row: R, **values: object) -> bool:
         """Change columns of a row if they are still as in `row`; of several processes that try, one gets True."""

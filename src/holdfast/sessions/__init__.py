@@ -14,7 +14,7 @@ read or written.
   `record_stop`, `end_agents`, `note_script_run`.
 - Agents that are launched again: `relaunch`, `roster`, `record_prompt`, `start_epoch`, `carry_runs`.
 - Phases that agents move: `launch_agent`, `finish_agent`, `settle_agents`, `abandon_calls`, `report`, `report_unmoved`.
-- What formats ask for around agents: `note_runs`, `held_launch`, `lock_file`, `unlock_files`.
+- What formats ask for around agents: `held_launch`, `lock_file`, `unlock_files`.
 - To-do lists: `correct_todos`, `note_task`.
 - `take_evidence`: what the transcript shows of a workflow, such as commits and test results.
 - `record` keeps an event for replay. `show_status` writes what the client's status line shows.
@@ -35,7 +35,6 @@ from __future__ import annotations
 
 from holdfast.sessions.abilities import held_launch as held_launch
 from holdfast.sessions.abilities import lock_file as lock_file
-from holdfast.sessions.abilities import note_runs as note_runs
 from holdfast.sessions.abilities import take_evidence as take_evidence
 from holdfast.sessions.abilities import unlock_files as unlock_files
 from holdfast.sessions.agent_events import compacts_agent as compacts_agent

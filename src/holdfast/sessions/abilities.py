@@ -54,19 +54,6 @@ def take_evidence(event: Event, context: Context) -> list[Message]:
     return told
 
 
-def note_runs(event: Event, context: Context) -> None:
-    """Read from the transcript what the main conversation ran, for formats that keep the results."""
-    workflow, adapter = (None, None) if event.in_subagent else _own(event, context, "credits_work")
-    if workflow is None or adapter is None or workflow.finished:
-        return
-    runs = context.project.transcripts.runs(event.transcript_path, adapter.RUNS)
-    try:
-        if runs:
-            adapter.ran(Workspace.of(context.project), workflow, runs)
-    except HoldfastError as error:  # the next event finds the same runs
-        context.log(f"what the session ran was not noted: {error}", level="warning")
-
-
 def held_launch(event: Call, context: Context) -> str:
     """Return why an agent's launch (a `PreToolUse`) is held, with what to do about it; empty if it isn't."""
     if context.config.hold == "off":

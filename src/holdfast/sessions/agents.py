@@ -362,24 +362,19 @@ def _in_background(project: OpenProject, conversation: str) -> list[Agent]:
     return [each for each in waiting(project, conversation) if each.status == "running"]
 
 
-def in_flight(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
-    """Return the agents of all conversations of this worktree that run for a workflow, in order of launch.
+def of_workflow(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
+    """Return the open agents of all conversations of this worktree that were launched for a workflow, in that order.
 
     An agent whose run the client has not named yet gets that run's id if only one run is possible. `free` says whether
     a conversation's agents for no workflow in particular count too.
     """
-    found = [each for each in _of_workflow(project, workflow, free) if each.status == "running"]
-    awaited = [(each.conversation, each.agent_type) for each in found if not each.named]
-    return [
-        each if awaited.count((each.conversation, each.agent_type)) != 1 or each.named else _with_run(project, each)
-        for each in found
-    ]
-
-
-def unused(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
-    """Return the agents that worked for a workflow here and ended without a known use, in that order (`in_flight`)."""
-    found = [each for each in _of_workflow(project, workflow, free) if each.unused]
-    return sorted(found, key=lambda each: (each.changed_at, each.call))
+    found = [each for each in list_open(project) if each.call and each.kind != "script"]
+    here = [each for each in found if each.worktree == project.worktree]
+    found = [each for each in here if each.workflow == workflow or (not each.workflow and free(each.conversation))]
+    awaited = [each for each in found if each.status == "running" and not each.named]
+    kinds = [(each.conversation, each.agent_type) for each in awaited]
+    alone = {each.id for each, kind in zip(awaited, kinds, strict=True) if kinds.count(kind) == 1}
+    return [_with_run(project, each) if each.id in alone else each for each in found]
 
 
 def as_json(agent: Agent, *names: str) -> dict[str, Any]:
@@ -438,12 +433,6 @@ def _adopt(project: OpenProject, conversation: str, run: str) -> Agent | None:
     mark_missing(project, agent.conversation, ())
     table.update({"conversation": conversation}, id=agent.id)
     return table.one(id=agent.id)
-
-
-def _of_workflow(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
-    found = [each for each in list_open(project) if each.call and each.kind != "script"]
-    here = [each for each in found if each.worktree == project.worktree]
-    return [each for each in here if each.workflow == workflow or (not each.workflow and free(each.conversation))]
 
 
 def _with_run(project: OpenProject, agent: Agent) -> Agent:

@@ -44,8 +44,7 @@ def keep(project: OpenProject, workflow: Workflow, at: str) -> None:
     columns = {"completed_at": at, "path": workflow.place, "fields": json.dumps(values), "content": workflow.raw}
     table = project.ledger.table(WorkflowRow)
     with project.ledger.transaction():
-        table.add(WorkflowRow(project.worktree, workflow.key))
-        table.update(columns, worktree=project.worktree, workflow=workflow.key)
+        table.amend(WorkflowRow(project.worktree, workflow.key), **columns)
         newest = "SELECT completed_at FROM workflows WHERE completed_at IS NOT NULL ORDER BY completed_at DESC"
         table.update(_EMPTY, f"completed_at <= ({newest} LIMIT 1 OFFSET ?)", MOST)
         status = "cancelled" if workflow.abandoned else workflow.status

@@ -115,5 +115,4 @@ def _insert(project: OpenProject, path: Path, raw: bytes, digest: str, why: str,
 
 
 def _key(project: OpenProject, path: Path) -> tuple[str, str]:
-    place = path.relative_to(project.root) if path.is_relative_to(project.root) else path
-    return project.worktree, place.as_posix()
+    return project.worktree, project.place(path)

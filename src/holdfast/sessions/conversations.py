@@ -362,9 +362,7 @@ def get(project: OpenProject, conversation: str) -> Conversation:
 
 def change(project: OpenProject, conversation: str, **values: object) -> None:
     """Set columns of a conversation, which becomes known with this if it wasn't."""
-    with project.ledger.transaction():
-        if not _table(project).update(values, id=conversation):
-            _table(project).put(replace(get(project, conversation), **values))  # type: ignore[arg-type]
+    _table(project).amend(get(project, conversation), **values)
 
 
 def resolve(project: OpenProject, beginning: str) -> str:

@@ -25,7 +25,7 @@ def remember(project: OpenProject, path: Path, name: str, digest: str, content: 
     `name` is the workflow's name as `names.key` gives it; `digest` and `content` (JSON values) are the extract's.
     Raises LedgerError.
     """
-    table, place = project.ledger.table(Import), _place(project, path)
+    table, place = project.ledger.table(Import), project.place(path)
     with project.ledger.transaction():
         table.drop(worktree=project.worktree, path=place)
         table.put(Import(project.worktree, place, name, digest, json.dumps(content), stamp()))
@@ -33,7 +33,7 @@ def remember(project: OpenProject, path: Path, name: str, digest: str, content: 
 
 def last(project: OpenProject, path: Path) -> dict[str, Any] | None:
     """Return name, digest and content of what was taken over last into a file; None for none. Raises LedgerError."""
-    row = project.ledger.table(Import).one(worktree=project.worktree, path=_place(project, path))
+    row = project.ledger.table(Import).one(worktree=project.worktree, path=project.place(path))
     return {"name": row.name, "digest": row.digest, "content": json.loads(row.content)} if row else None
 
 
@@ -80,7 +80,3 @@ def forget(project: OpenProject, worktree: str, path: str, name: str, *, dry: bo
 
 def _hidden(project: OpenProject, name: str) -> str:
     return _HIDDEN + hashlib.sha256(f"{project.key} {name}".encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _place(project: OpenProject, path: Path) -> str:
-    return (path.relative_to(project.root) if path.is_relative_to(project.root) else path).as_posix()

@@ -145,8 +145,7 @@ def left_alone(project: Workspace, conversation: str) -> list[Message]:
 
 def problem(project: OpenProject, each: Problem) -> str:
     """Return a sentence about a file that could not be read, with the reason."""
-    shown = each.path.relative_to(project.root) if each.path.is_relative_to(project.root) else each.path
-    return f"{shown} could not be read: {each.reason}"
+    return f"{project.place(each.path)} could not be read: {each.reason}"
 
 
 def vanished(project: Workspace, conversation: str) -> list[Message]:
@@ -190,10 +189,9 @@ def way_back(project: Workspace, path: Path) -> str:
         versions = contents.list_versions(project, path)
     except LedgerError:
         return ""
-    place = path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
     if not versions:
         return ""
-    return f"`{command_line('log', 'restore', str(versions[0].number), '--workflow', one_line(place))}`"
+    return f"`{command_line('log', 'restore', str(versions[0].number), '--workflow', one_line(project.place(path)))}`"
 
 
 def was_told(project: OpenProject, conversation: str, topic: str, key: str = "") -> bool:

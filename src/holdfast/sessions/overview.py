@@ -157,13 +157,13 @@ def _with_ledger(project: OpenProject, plain: Overview, found: Found) -> Overvie
     live, gone = conversations.live_others(project, ""), conversations.ended_ids(project)
     reports = compactions.naming(project, workflow.key)
     free = _free(project, workflow, owner, live, found)
-    running = agents.in_flight(project, workflow.key, free)
-    ended = agents.unused(project, workflow.key, free)
+    launched = [each for each in agents.of_workflow(project, workflow.key, free) if each.conversation not in gone]
+    unused = sorted((each for each in launched if each.unused), key=lambda each: (each.changed_at, each.call))
     return replace(
         plain,
         history=phases.of(project, workflow),
-        agents=tuple(each for each in running if each.conversation not in gone),
-        unused=tuple(each for each in ended if each.conversation not in gone),
+        agents=tuple(each for each in launched if each.status == "running"),
+        unused=tuple(unused),
         recipients=_recipients(project, workflow),
         last_save=_last_save(project, workflow, reports, names),
         last_restore=_last_restore(reports, names),

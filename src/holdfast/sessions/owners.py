@@ -11,6 +11,7 @@ from holdfast.errors import LedgerError
 from holdfast.files.redact import redact
 from holdfast.memory import log
 from holdfast.memory.rows import Told, WorkflowRow
+from holdfast.memory.store import key
 from holdfast.sessions import contents, conversations
 from holdfast.workflow.wording import clean
 
@@ -152,13 +153,12 @@ def _set(project: OpenProject, workflow: Workflow, conversation: str, **values: 
     """Set a workflow's owner, empty for nobody, and other columns."""
     table, place = _table(project), WorkflowRow(project.worktree, workflow.key)
     with project.ledger.transaction():
-        table.add(place)
-        row = table.one(worktree=place.worktree, workflow=place.workflow) or place
+        row = table.one(**key(place)) or place
         before = row.owner
         if before != conversation:
             previous = before or row.previous_owner
             values |= {"owner": conversation, "previous_owner": previous, "since": clock.stamp()}
-        table.update(dict(values), worktree=place.worktree, workflow=place.workflow)
+        table.amend(row, **values)
         if before == conversation and conversation:
             return
         what = "ownership changed" if conversation else "released" if before else "no owner yet"

@@ -162,8 +162,7 @@ def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at:
         archive.keep(project, workflow, when)
     elif row.finished and not workflow.finished:
         archive.drop(project, workflow)
-    table.add(place)
-    table.update({"phases": phases, "finished": workflow.finished, "observed_at": when}, **key(place))
+    table.amend(place, phases=phases, finished=workflow.finished, observed_at=when)
 
 
 def _states(workflow: Workflow, olds: Mapping[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:

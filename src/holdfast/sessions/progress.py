@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
@@ -11,7 +10,6 @@ from holdfast.memory.rows import CUT_OFF
 from holdfast.sessions import agent_results, agents, conversations, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import assignments, registry, verbs
-from holdfast.workflow.model import AgentWork
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -329,23 +327,8 @@ def _finish(project: Workspace, workflow: Workflow, phase: Phase, due: Agent) ->
     if phase.status == "failed" and due.verdict != "unwritten":
         return None  # it was not launched again; the error from its failure stays
     words = due.words or (CUT_OFF if due.outcome == "failed" else "")
-    _credit(project, workflow, phase, due)
     moved = _judge(project, workflow, phase.id, due.outcome, words)
     return moved and moved._replace(words=moved.words or (words if due.outcome == "failed" else ""))
-
-
-def _credit(project: Workspace, workflow: Workflow, phase: Phase, due: Agent) -> None:
-    """Tell the format what an agent did, if it keeps that and the transcript is known."""
-    keeper = registry.get(workflow.format)
-    if not due.transcript or not keeper.credits_work:
-        return
-    read = project.transcripts
-    spent = read.usage(due.transcript, due.since)  # first: it waits for the agent's last lines
-    paths = [Path(each) for each in read.edited(due.transcript)]
-    files = tuple(each.relative_to(project.root).as_posix() for each in paths if each.is_relative_to(project.root))
-    runs = tuple(read.runs(due.transcript, keeper.RUNS, aside=True))
-    with suppress(HoldfastError):  # whatever is wrong with the state is told when the phase is judged
-        keeper.credit(project, workflow, phase.id, AgentWork(files, spent, runs))
 
 
 def _judge(project: Workspace, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:

@@ -6,7 +6,6 @@ import errno
 import hashlib
 import os
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -78,7 +77,7 @@ def name(project: OpenProject, place: str) -> str | None:
         real = Path(os.path.realpath(project.root / Path(place.removeprefix("@")).expanduser()))
     except (OSError, ValueError, RuntimeError):
         return None
-    return real.relative_to(project.root).as_posix() if real.is_relative_to(project.root) else str(real)
+    return project.place(real)
 
 
 def look(project: OpenProject, place: str, most: int = FILE_LIMIT_BYTES) -> Look:
@@ -170,10 +169,7 @@ def note(project: OpenProject, conversation: str, path: str, content_hash: str, 
 
 def put(project: OpenProject, conversation: str, path: str, **values: Any) -> None:
     """Set columns of a file's read; the row is added if it is new."""
-    table = project.ledger.table(Read)
-    with project.ledger.transaction():
-        row = table.one(conversation=conversation, path=path) or Read(conversation, path)
-        table.put(replace(row, **values, read_at=clock.stamp()))
+    project.ledger.table(Read).amend(Read(conversation, path), **values, read_at=clock.stamp())
 
 
 def rows(project: OpenProject, conversation: str) -> dict[str, Read]:

@@ -57,7 +57,7 @@ def read(project: Workspace, path: Path, number: str) -> Content:
         HoldfastError: there is no such generation; the message says which there are.
         StateError: the file can't be read.
     """
-    place = _place(project, path)
+    place = project.place(path)
     if number == NOW:
         return Content(f"{place} now", document.read(path, within=project.root)[0])
     versions = contents.list_versions(project, path)
@@ -75,7 +75,7 @@ def last_two(project: Workspace, path: Path) -> tuple[str, str]:
     """
     numbers = [str(each.number) for each in contents.list_versions(project, path)[:2]]
     if not numbers:
-        raise HoldfastError(f"no generation of {_place(project, path)} was kept, so there is nothing to compare")
+        raise HoldfastError(f"no generation of {project.place(path)} was kept, so there is nothing to compare")
     return (numbers[1], numbers[0]) if len(numbers) > 1 else (numbers[0], NOW)
 
 
@@ -167,10 +167,6 @@ def _kept(project: Workspace, wanted: str) -> Path | None:
         return path if contents.list_versions(project, path) else None
     except (OSError, ValueError):
         return None
-
-
-def _place(project: Workspace, path: Path) -> str:
-    return (path.relative_to(project.root) if path.is_relative_to(project.root) else path).as_posix()
 
 
 def _known(versions: Sequence[Version]) -> str:

@@ -16,7 +16,7 @@ from holdfast.workflow import places, statefile, values
 from holdfast.workflow.model import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from holdfast.workflow.model import Changes, Start, Workflow
@@ -88,14 +88,7 @@ def write_notes(project: Records, state: Path, workflow_id: str, notes: Mapping[
 
     Hold the folder's lock. Raises SchemaMismatch over a file of something else, StateError.
     """
-
-    def attempt() -> None:
-        path = places.extras(project.root, state)
-        before, data = _opened(project, path, workflow_id)
-        if dict(notes) != _notes(data):
-            statefile.write(project, path, {**data, NOTES: dict(notes)}, before, why="notes")
-
-    statefile.insist(attempt)
+    _change(project, state, workflow_id, lambda data: data if _notes(data) == notes else {**data, NOTES: dict(notes)})
 
 
 @contextmanager
@@ -129,25 +122,31 @@ def add(project: Records, state: Path, workflow_id: str, changes: Changes) -> No
 
     Raises SchemaMismatch over a file of something else, StateError.
     """
-    if changes.reading or changes.reminders or changes.context:
-        statefile.insist(lambda: _add(project, places.extras(project.root, state), workflow_id, changes))
+
+    def edit(data: dict[str, Any]) -> dict[str, Any]:
+        for key, new in ((READING, tuple(map(values.at, changes.reading))), (REMINDERS, changes.reminders)):
+            if new:
+                data[key] = values.added(data.get(key), new)
+        if changes.context:
+            data[CONTEXT] = {**values.mapping(data.get(CONTEXT), CONTEXT, []), **changes.context}
+        return data
+
+    _change(project, state, workflow_id, edit)
 
 
-def _opened(project: Records, path: Path, workflow_id: str) -> tuple[StateFile | None, dict[str, Any]]:
-    """Return the file to rewrite, if any, and a copy of what it holds of the workflow with this id."""
-    before = _replaceable(project, path)
-    mine = before is not None and values.text(before.data["id"]) == workflow_id
-    return before, dict(before.data) if before is not None and mine else {"id": workflow_id}
+def _change(project: Records, state: Path, workflow_id: str, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Write what `edit` makes of a copy of a workflow's extras, unless that is the same."""
+    path = places.extras(project.root, state)
 
+    def attempt() -> None:
+        before = _replaceable(project, path)
+        mine = before is not None and values.text(before.data["id"]) == workflow_id
+        data = dict(before.data) if before is not None and mine else {"id": workflow_id}
+        after = edit(dict(data))
+        if after != data:
+            statefile.write(project, path, after, before, why="update")
 
-def _add(project: Records, path: Path, workflow_id: str, changes: Changes) -> None:
-    before, data = _opened(project, path, workflow_id)
-    for key, new in ((READING, tuple(map(values.at, changes.reading))), (REMINDERS, changes.reminders)):
-        if new:
-            data[key] = values.added(data.get(key), new)
-    if changes.context:
-        data[CONTEXT] = {**values.mapping(data.get(CONTEXT), CONTEXT, []), **changes.context}
-    statefile.write(project, path, data, before, why="update")
+    statefile.insist(attempt)
 
 
 def _readable(project: Records, state: Path, workflow_id: str) -> Mapping[str, Any]:

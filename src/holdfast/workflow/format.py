@@ -72,8 +72,6 @@ class Format:
     takes_evidence = False
     locks_files = False
     holds_launches = False
-    credits_work = False
-    RUNS: Any = None
 
     # Find and read.
 
@@ -203,12 +201,6 @@ class Format:
 
     def unregister_overseer(self, project: Records, workflow: Workflow, text: str, agent: str) -> None:
         """List such an agent no longer: it has ended."""
-
-    def credit(self, project: Records, workflow: Workflow, phase_id: str, work: Any) -> None:
-        """Note what an agent of a phase did; it is judged right afterwards."""
-
-    def ran(self, project: Records, workflow: Workflow, runs: Sequence[Work]) -> None:
-        """Note what the main conversation ran, oldest first; the same run may come again."""
 
     def hold(self, project: Records, workflow: Workflow) -> str:
         """Return why no further agent should be launched for now, with what to do; empty if nothing speaks against it.

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from holdfast.clients.client import Tokens, Work
     from holdfast.files.document import Document
 
 Status = Literal["pending", "active", "completed", "failed", "blocked"]
@@ -417,20 +416,6 @@ class Restored(NamedTuple):
     workflow: Workflow
     changed: bool
     aside: Path | None = None
-
-
-class AgentWork(NamedTuple):
-    """What an agent did, by its own transcript.
-
-    Attributes:
-        files: the files that it edited, relative to the root, in their order.
-        usage: the tokens that each model used; None if they can't be counted exactly.
-        runs: the runs of the commands that the format asks for.
-    """
-
-    files: tuple[str, ...] = ()
-    usage: Mapping[str, Tokens] | None = None
-    runs: tuple[Work, ...] = ()
 
 
 class Judged(NamedTuple):

@@ -243,7 +243,7 @@ class _Functions(Format):
             if hasattr(Format, renamed.get(each, each)) and not each.startswith("_"):
                 setattr(self, renamed.get(each, each), getattr(module, each))
         self.takes_evidence, self.holds_launches = hasattr(module, "evidence"), hasattr(module, "held")
-        self.locks_files, self.credits_work = hasattr(module, "lock"), hasattr(module, "credit")
+        self.locks_files = hasattr(module, "lock")
         self.module = module
 
     def findings(self, project: Records) -> Iterable[Finding]:

@@ -162,7 +162,6 @@ def test_what_is_no_transcript_is_empty(tmp_path: Path, path: str) -> None:
     assert reader.size(place) == 0
     assert list(read(place)) == []
     assert reader.trail(place) == Trail()
-    assert reader.usage(place) is None
     assert reader.reached(place, MARK, 0) == "unknown"
     assert not reader.shares(place, str(WRITTEN / "guided-2.1.329.jsonl"))
     assert not reader.shares(str(WRITTEN / "guided-2.1.329.jsonl"), place)
@@ -268,19 +267,6 @@ def test_a_read_that_was_asked_for_before_a_compaction_is_not_refused_after_it(t
     assert kinds(entries[0], entries[2]) == ["refused"]
 
 
-@each_row("client", CLIENTS)
-def test_runs_of_commands_are_the_main_conversations_or_an_agents(client: str) -> None:
-    """Each with its output, and only those of the commands that are asked for."""
-    main, agent = (str(WRITTEN / f"{name}.jsonl") for name in (f"worked-{client}-todo", f"agent-{client}"))
-    failing = reader.runs(main, re.compile("FAILED"))
-    assert [(each.command, each.output, each.failed) for each in failing] == [
-        ("echo FAILED test_parser; exit 1", "Exit code 1\nFAILED test_parser", True)
-    ]
-    assert reader.runs(main, re.compile("sleep 60")) == [], "it runs in the background"
-    assert reader.runs(agent, re.compile(".")) == []
-    assert len(reader.runs(agent, re.compile("."), aside=True)) == 1
-
-
 def test_a_mask_hides_what_an_entry_says(tmp_path: Path) -> None:
     """It gets each JSON value, before anything is read from it."""
     path = put(tmp_path, b"\n".join(prompts("plain", "secret")))
@@ -298,84 +284,3 @@ def test_what_was_edited_before_the_part_that_is_read_is_unknown(
     assert not reader.edited_since(path, at)
     monkeypatch.setattr(transcripts, "TAIL_BYTES", 10)
     assert reader.edited_since(path, at) is not known
-
-
-def spent(output: int, *kinds: str) -> str:
-    """Return a line of an agent's answer that took so many tokens, with blocks of these kinds."""
-    said = {"id": f"m{output}", "model": "m", "usage": {"input_tokens": 1, "output_tokens": output}}
-    entry = {"type": "assistant", "message": said | {"content": [{"type": kind} for kind in kinds]}}
-    return json.dumps(entry, separators=(",", ":")) + "\n"
-
-
-@pytest.mark.parametrize("result", ["", '{"type":"user","message":{"content":[{"type":"tool_result"}]}}\n'])
-def test_an_agents_last_answer_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, result: str) -> None:
-    """The client writes it late: without it, an agent would have cost less than it did."""
-    file = tmp_path / "agent.jsonl"
-    file.write_text(spent(10, "text", "tool_use") + result)
-    pauses: list[float] = []
-
-    def write_late(seconds: float) -> None:
-        pauses.append(seconds)
-        if len(pauses) == 2:
-            file.write_text(file.read_text() + spent(5, "text"))
-
-    monkeypatch.setattr(time, "sleep", write_late)
-    found = reader.usage(str(file))
-    assert found is not None
-    assert found["m"][1] == 15
-    assert len(pauses) == 2
-    assert sum(pauses) < 0.2
-
-
-def test_an_agent_that_was_cut_off_is_not_waited_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it took until then counts."""
-    file = tmp_path / "agent.jsonl"
-    file.write_text(spent(10, "tool_use"))
-    pauses: list[float] = []
-    monkeypatch.setattr(time, "sleep", pauses.append)
-    found = reader.usage(str(file))
-    assert found is not None
-    assert found["m"][1] == 10
-    assert sum(pauses) < 0.25
-
-
-@each_row("text", [spent(10, "text"), "", "no JSON", '"type":"user"', "[]"])
-def test_nothing_else_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    """An answer that asks for nothing is the last one, and what can't be read gets no better."""
-    file = tmp_path / "agent.jsonl"
-    file.write_text(text)
-    monkeypatch.setattr(time, "sleep", None)
-    reader.usage(str(file))
-
-
-def message(id: str, output: int, **usage: Any) -> dict[str, Any]:
-    """Return an entry of a message that took so many tokens, at a second that is its number."""
-    said = {"id": f"m{id}", "model": "m", "usage": {"output_tokens": output, **usage}, "content": [{"type": "text"}]}
-    return {"type": "assistant", "timestamp": f"2026-01-01T00:00:0{id}.000Z", "isSidechain": True, "message": said}
-
-
-@each_row(
-    "more, since, output",
-    [
-        ([], "", 15),  # of a message that has several lines, the last one counts
-        ([], "2026-01-01T00:00:02.000Z", 5),
-        ([message("3", 1, service_tier="priority")], "", None),
-        ([message("3", 1, cache_creation={"ephemeral_1h_input_tokens": 9})], "", None),  # more than were written
-        (
-            [{"type": "user", "toolUseResult": {"agentId": "a"}, "message": {"content": [{"type": "tool_result"}]}}],
-            "",
-            None,
-        ),
-    ],
-)
-def test_tokens_are_counted_exactly_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[dict[str, Any]], since: str, output: int | None
-) -> None:
-    """Those before the run began aren't its own; another price, or an agent of its own, leaves the cost unknown."""
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)
-    lines = [
-        json.dumps(each, separators=(",", ":")) for each in (message("1", 7), message("1", 10), message("2", 5), *more)
-    ]
-    found = reader.usage(put(tmp_path, "\n".join(lines).encode()), since)
-    assert (found and found["m"].output) == output
-    assert reader.usage(put(tmp_path, "\n".join([*lines, '{"usage":{']).encode()), since) is None, "half a line"

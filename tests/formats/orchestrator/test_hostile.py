@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import BrokenError, StateError
-from holdfast.formats.orchestrator import brief, learnings, locks, schema, snapshots, taskdoc, transitions
+from holdfast.formats.orchestrator import learnings, locks, moves, schema, snapshots, task_document
+from holdfast.formats.orchestrator.format import FORMAT
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -38,19 +39,19 @@ def test_a_state_has_no_file_read_outside_the_project(scene: Scene, tmp_path: Pa
     scene.put(json.dumps(data).encode())
 
     workflow = scene.workflow
-    told = brief.brief(scene.project, workflow, workflow.phases[0])
+    told = FORMAT.brief(scene.project, workflow, workflow.phases[0])
 
     assert "Secret" not in workflow.title + str(workflow.phases)
     assert told is not None
     assert "Secret" not in "\n".join(told.lines)
-    scene.do(lambda run: transitions.begin(run, "1.1"))
+    scene.do(lambda run: moves.begin(run, "1.1"))
     assert b"Secret" not in scene.path.read_bytes()
 
 
 @each_row("mark", ["# T", "### Phase 1: p", "#### Task 1.1: a"])
 def test_a_heading_of_blanks_takes_no_time(mark: str) -> None:
     """Two megabytes between its words; a quadratic search would take hours. What counts is its beginning."""
-    read = taskdoc.parse(f"{mark}{' ' * 2_000_000}x\n")
+    read = task_document.parse(f"{mark}{' ' * 2_000_000}x\n")
     assert (read.title or read.phases or read.tasks) and "x" not in f"{read.title}{read.phases}{read.tasks}"
 
 
@@ -60,14 +61,14 @@ def test_a_heading_of_blanks_takes_no_time(mark: str) -> None:
 )
 def test_nothing_counts_from_zero(heading: str, fault: str) -> None:
     """A state can't hold it."""
-    read = taskdoc.parse(f"# T\n{heading}\n")
+    read = task_document.parse(f"# T\n{heading}\n")
     assert not read.phases and not read.tasks
     assert any(fault in each for each in read.faults)
 
 
 def test_only_plain_digits_number_a_task() -> None:
     """A heading in another script would take a task's id without looking like it."""
-    assert taskdoc.parse("### Phase 1: P\n#### Task ١.١: other\n").tasks == ()
+    assert task_document.parse("### Phase 1: P\n#### Task ١.١: other\n").tasks == ()
 
 
 @each_row(
@@ -84,7 +85,7 @@ def test_only_plain_digits_number_a_task() -> None:
 )
 def test_a_bound_that_cannot_be_understood_is_said(bound: str) -> None:
     """A looser default must not take its place in silence."""
-    read = taskdoc.parse(f"# T\n\n## Safety Bounds\n- {bound}\n")
+    read = task_document.parse(f"# T\n\n## Safety Bounds\n- {bound}\n")
     assert read.bounds == {}
     assert [each for each in read.faults if bound in each]
 
@@ -155,8 +156,8 @@ def test_a_link_in_a_files_place_is_refused_with_a_way_on(scene: Scene, linked: 
     before = aside.read_bytes()
     acts: dict[str, Callable[[], object]] = {
         "agent-state.json": lambda: scene.do(lambda run: None),
-        "learnings.jsonl": lambda: learnings.log(scene.project, [{"lesson": "x"}]),
-        "locks.json": lambda: locks.release(scene.project, lambda _: True),
+        "learnings.jsonl": lambda: learnings.check_log(scene.project),
+        "locks.json": lambda: locks.load(scene.project),
     }
 
     with pytest.raises(StateError) as refused:
@@ -174,8 +175,9 @@ def test_notes_of_another_type_give_way(scene: Scene, notes: dict[str, Any]) -> 
     data = json.loads(beside.read_bytes())
     beside.write_text(json.dumps(data | {"notes": notes}))
 
-    scene.do(lambda run: transitions.finish(run, "1.1", criteria={"done": True}))
-    scene.do(lambda run: transitions.fail(run, "1.2", "No database"))
+    scene.do(lambda run: moves.judge_criteria(run, "1.1", {"done": True}))
+    scene.do(lambda run: moves.finish(run, "1.1"))
+    scene.do(lambda run: moves.fail(run, "1.2", "No database"))
 
     assert scene.data["completed_tasks"][0]["success_criteria_met"] == {"done": True}
     assert [each.status for each in scene.workflow.phases] == ["completed", "failed", "pending"]

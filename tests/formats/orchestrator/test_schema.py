@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast.formats.orchestrator import check, schema, store, view
+from holdfast.formats.orchestrator import faults, schema, view
+from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.formats.orchestrator.run import Run
 from tests.requirements.document_003 import DRIFTED, EXAMPLE
 from tests.tables import each_row
@@ -58,22 +59,21 @@ def test_a_value_that_is_not_allowed_is_named(path: tuple[Any, ...], value: obje
         at = at[step]
     at[last] = value
 
-    (warning,) = check.types(data)
-    assert said in warning
-    assert f'{last}"' in warning
+    ((field, fault),) = schema.deviations(data)
+    assert said in fault
+    assert field.endswith(last)
 
 
 def test_a_value_is_judged_with_its_type() -> None:
     """True equals 1, but it is no number, also where another entry has 1."""
     data = json.loads(EXAMPLE)
     data["completed_tasks"] = [data["completed_tasks"][0] | {"iterations": each} for each in (1, True)]
-    assert [each for each in check.types(data) if "completed_tasks[1].iterations" in each]
-    assert not [each for each in check.types(data) if "completed_tasks[0].iterations" in each]
+    assert [field for field, _ in schema.deviations(data)] == ["completed_tasks[1].iterations"]
     data["pending_tasks"] = [{"phase": 0, "task": f"1.{number}", "name": "x"} for number in range(600)]
     data["pending_tasks"][7:9] = [{"phase": True, "task": "1.7", "name": "x"}, "1.8"]
-    assert [each for each in check.types(data) if "pending" in each] == [
-        '"pending_tasks[7].phase" is not a whole number',
-        '"pending_tasks[8]" is not an object',
+    assert schema.deviations(data)[1:] == [
+        ("pending_tasks[7].phase", "is not a whole number"),
+        ("pending_tasks[8]", "is not an object"),
     ]
 
 
@@ -86,9 +86,9 @@ def test_a_value_is_judged_with_its_type() -> None:
         (lambda data: data["orchestrator"].update(current_phase=4), "counted from 0"),
         (lambda data: data["safety_bounds"].update(cost_so_far="$0.80"), "add up to $0.75"),
         (lambda data: data["safety_bounds"].update(elapsed_time="0h 30m 0s"), "add up to 0h 34m 8s"),
-        (lambda data: data["supervisor"].update(conflicts_detected=1), "2 of its interventions"),
+        (lambda data: data["supervisor"].update(conflicts_detected=1), "2 such interventions"),
         (lambda data: data["orchestrator"].update(status="completed", end_time="2026-01-15T13:00:00Z"), "are not"),
-        (lambda data: data["orchestrator"].update(status="failed"), "no end_time"),
+        (lambda data: data["orchestrator"].update(status="failed"), "has no end_time"),
         (lambda data: data["orchestrator"].update(status="planning"), "is planning"),
     ],
 )
@@ -97,8 +97,8 @@ def test_a_contradiction_is_named(edit: Any, said: str) -> None:
     data = json.loads(EXAMPLE)
     edit(data)
 
-    found = list(check.contradictions(Run(data, {})))
-    assert any(said in each for each, _ in found), found
+    found = list(faults.contradictions(Run(data, {})))
+    assert any(said in each.text for each in found), found
 
 
 def test_a_run_without_anything_in_it_is_shown(scene: Scene) -> None:
@@ -109,4 +109,4 @@ def test_a_run_without_anything_in_it_is_shown(scene: Scene) -> None:
     assert (found.title, found.total) == ("x", 0)
     assert '"supervisor" is missing' in found.warnings
     assert view.title(Run({"orchestrator": {}}, {})) == "Untitled"
-    assert store.current(scene.project)[1].tasks() == []
+    assert FORMAT.current(scene.project).tasks() == []

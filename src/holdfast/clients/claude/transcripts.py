@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.clients import client
-from holdfast.clients.claude import entries, trail, usage
+from holdfast.clients.claude import entries, trail
 from holdfast.clients.claude.entries import Attachment, Boundary, Call, Entry, Result, text, typed
 from holdfast.clients.claude.events.agents import agent_result
 from holdfast.clients.claude.scopes import claude_dir
 from holdfast.clients.client import AgentResult, CallResult, Noted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
     from re import Pattern
 
-    from holdfast.clients.client import Mask, Reached, TaskNotification, Tokens, Trail, Work
+    from holdfast.clients.client import Mask, Reached, TaskNotification, Trail, Work
 
 TAIL_BYTES = 4 << 20  # bytes of a transcript's end that are parsed; a transcript of several hours has hundreds of MB
 READ_BYTES = 32 << 20  # bytes of it that are read at most, to make up for what isn't parsed
@@ -43,7 +43,6 @@ LONG_LINE_BYTES = 1 << 16  # bytes of a line from which on it is parsed without 
 _BEGINNING_BYTES = 1 << 19  # bytes of a transcript in which its first entries are looked for
 _HEAD_BYTES = 400  # bytes of a line in which its kind stands
 _NEWEST_SESSIONS = 10  # sessions of a project in which tool calls are looked for
-_LOOKS, _PAUSE_S = 10, 0.02  # at an agent's transcript, whose last answer may come after the agent's end was told
 
 # What a line must hold to be parsed.
 _ANY = re.compile(rb"\{")
@@ -51,7 +50,6 @@ _BOUNDARY = re.compile(rb'"subtype":"compact_boundary"')
 _FILES = re.compile(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
 _ANSWER = re.compile(rb'"type":"assistant"')
 _TOOL_CALL = re.compile(rb'"type":\s?"tool_use"')
-_SHELL_CALL = re.compile(rb'"name":"(?:Bash|PowerShell)"')
 _NOTICE = re.compile(rb"task-notification")  # stands in every entry that notes one (client fact §3.4)
 # What the client notes for itself: requests and prompts as it sent them, hundreds of kilobytes a turn, and no news.
 _NOISE = re.compile(
@@ -111,15 +109,6 @@ class Transcripts(client.Transcripts):
 
     def work(self, path: str) -> Sequence[Work]:
         return trail.work(read(path))
-
-    def runs(self, path: str, commands: Pattern[str], *, aside: bool = False) -> Sequence[Work]:
-        calls = entries.of(Call, read(path, only=_SHELL_CALL, agents=aside))
-        wanted = {each.id for each in calls if commands.search(text(each.input, "command"))} - {""}
-        found = trail.work(read(path, only=_mentions(wanted), agents=aside)) if wanted else []
-        return [each for each in found if commands.search(each.command)]
-
-    def edited(self, path: str) -> Sequence[str]:
-        return [each.path for each in reversed(trail.trail(read(path, agents=True)).edits)]
 
     def edited_since(self, path: str, since: str) -> bool:
         begun, main = clock.parse(since), Path(path)
@@ -203,17 +192,6 @@ class Transcripts(client.Transcripts):
         ids = {each.line.uuid for each in first} | {each.parent for each in entries.of(Boundary, first)}
         data = _window(other, 0)[1]
         return any(b'"uuid":"%b"' % id.encode() in data for id in ids if 16 <= len(id) <= 64 and id.isascii())
-
-    def usage(self, path: str, since: str = "") -> Mapping[str, Tokens] | None:
-        data = b""
-        for _ in range(_LOOKS):
-            if self.size(path) > usage.LIMIT_BYTES:
-                return None
-            data = _window(path, 0, usage.LIMIT_BYTES, newest=False)[1]
-            if usage.ended(data):
-                break
-            time.sleep(_PAUSE_S)
-        return usage.counted(data, since)
 
     def tool_calls(self, root: Path) -> list[tuple[str, datetime]]:
         """Return the tool calls in the newest transcripts of a project's sessions; agents' own are left out.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
+_PHASE_BEFORE = "held"  # key beside an extract's values in the ledger: the state's phase when it was last seen
 _PHASE = ("current", "total", "phase", "status")
 
 _Value = TypeVar("_Value")
@@ -54,9 +55,9 @@ def save(project: Records, extract: Extract | None) -> Intent:
     """Merge an extract into its workflow's state file, or create one.
 
     A value is taken over only if it differs from the extract last seen for that file or, without one, if the memory
-    file is newer than the state file; and the phase only if it is newer in any case. So an old memory file never sets a
-    phase back. A workflow that was completed, or whose file was removed while the extract stayed the same, isn't
-    created again, unless the extract is `new`. Without anything new, nothing is written. Raises StateError.
+    file is newer than the state file. So an old memory file never sets a phase back. A workflow that was completed, or
+    whose file was removed while the extract stayed the same, isn't created again, unless the extract is `new`. Without
+    anything new, nothing is written. Raises StateError.
     """
     first = intend(project, extract)
     if extract is None or first.action in ("buried", "none"):
@@ -174,7 +175,7 @@ def _remember(project: Records, workflow: Workflow, extract: Extract, *, derived
     if derived:
         place = extract.source.relative_to(project.root).as_posix()
         made_from = {source.PLACE: place, source.DIGEST: source.digest(workflow.raw)}
-    content = {**extract.content, **made_from}
+    content = {**extract.content, **made_from, _PHASE_BEFORE: workflow.current}
     if last == content:
         return
     _from_ledger(
@@ -187,16 +188,17 @@ def _remember(project: Records, workflow: Workflow, extract: Extract, *, derived
 def _news(extract: Extract, last: Mapping[str, Any] | None, file: StateFile, workflow: Workflow) -> dict[str, Any]:
     """Return the values of an extract to take over; an empty mapping for none.
 
-    `last` is the extract last seen. The later of state and memory file knows the phase.
+    `last` is the extract last seen. If the state's own phase moved after the memory file was written, it wins.
     """
     content = extract.content
     is_newer = extract.mtime > file.document.mtime
     if last is None:
         return content if is_newer and not workflow.finished else {}
+    moved_on = not is_newer and last.get(_PHASE_BEFORE) not in (None, workflow.current)
     news = {
         field: value
         for field, value in content.items()
-        if value != last.get(field) and (is_newer or field not in _PHASE)
+        if value != last.get(field) and not (moved_on and field in _PHASE)
     }
     for field in ("reading", "reminders"):
         news[field] = [item for item in content[field] if item not in last.get(field, ())]

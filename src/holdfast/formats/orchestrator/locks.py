@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
 
 EXPIRY_S = 600
@@ -51,18 +50,18 @@ def load(project: Records) -> list[Lock]:
     return _read(project)[0]
 
 
-def lock(project: Records, workflow: Workflow, place: str, owner: str, alive: Collection[str]) -> str:
-    """Lock a file for an agent (`workflow.format.Format`).
+def lock(project: Records, place: str, owner: str, alive: Collection[str]) -> str:
+    """Lock a file for an agent, and return an empty text; or say which other agent has locked it.
 
     What is wrong with the file of locks holds up no edit; `holdfast doctor` names it.
     """
     now = clock.now()
-    found = list[Lock]()
+    others = list[Lock]()
 
     def edit(locks: list[Lock]) -> list[Lock]:
         valid = [each for each in locks if each.holds(now, {*alive, owner})]
-        found[:] = [each for each in valid if each.path == place and each.owner != owner]
-        if found or not owner:
+        others[:] = [each for each in valid if each.path == place and each.owner != owner]
+        if others or not owner:
             return valid
         mine = next((each for each in valid if each.path == place), None)
         acquired = mine.acquired if mine else stamp(now)
@@ -73,34 +72,21 @@ def lock(project: Records, workflow: Workflow, place: str, owner: str, alive: Co
         _change(project, edit)
     except StateError as error:
         log.write("warning", f"{place} was not locked: {error}")
-    if not found:
+    if not others:
         return ""
     return (
-        f"Agent {found[0].owner} is editing {place}; it has locked the file until {found[0].expires}. Wait until that "
-        "agent has ended, or work on another file. `holdfast orchestrator locks release PATH` frees a lock."
+        f"Agent {others[0].owner} is editing {place}; it has locked the file until {others[0].expires}. Wait until "
+        "that agent has ended, or work on another file."
     )
 
 
-def unlock(project: Records, workflow: Workflow, owner: str) -> None:
-    """Free all files that an agent has locked (`workflow.format.Format`)."""
+def unlock(project: Records, owner: str) -> None:
+    """Free all files that an agent has locked."""
     try:
         if any(each.owner == owner for each in load(project)):
             _change(project, lambda locks: [each for each in locks if each.owner != owner])
     except StateError as error:
         log.write("warning", f"the locks of agent {owner} were not freed: {error}")
-
-
-def release(project: Records, wanted: Callable[[Lock], bool]) -> list[Lock]:
-    """Free the locks that are wanted and return them. Raises StateError."""
-    gone = list[Lock]()
-
-    def edit(locks: list[Lock]) -> list[Lock]:
-        gone[:] = [each for each in locks if wanted(each)]
-        return [each for each in locks if not wanted(each)]
-
-    if load(project):
-        _change(project, edit)
-    return gone
 
 
 def _change(project: Records, edit: Callable[[list[Lock]], list[Lock]]) -> None:
@@ -126,13 +112,13 @@ def _read(project: Records) -> tuple[list[Lock], bytes | None]:
     target = path(project)
     statefile.guard(project.root, target)
     try:
-        found = document.load(target, LIMIT_BYTES)
+        content = document.load(target, LIMIT_BYTES)
     except MissingError:
         return [], None
     except StateError as error:
         raise SchemaMismatch(target, f"{error.reason}, so no file is locked; move it away") from error
-    entries = found.data.get("locks")
-    kept = [[values.text(each.get(name)) for name in Lock._fields] for each in schema.objects(entries)]
-    if set(found.data) != {"locks"} or not schema.only_objects(entries) or not all(map(all, kept)):
+    entries = content.data.get("locks")
+    fields = [[values.text(each.get(name)) for name in Lock._fields] for each in schema.objects(entries)]
+    if set(content.data) != {"locks"} or not schema.only_objects(entries) or not all(map(all, fields)):
         raise SchemaMismatch(target, "is another program's file; it is left alone, and no file is locked")
-    return [Lock(*each) for each in kept], found.raw
+    return [Lock(*each) for each in fields], content.raw

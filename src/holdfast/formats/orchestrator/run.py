@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 ENDED_EARLY = "ended_early"  # the note of a run that somebody completed with tasks left
 CANCELLED = "cancelled"  # the note with the reason why a run was cancelled
-EXECUTOR, REVIEWER = schema.AGENT_TYPES[0], schema.AGENT_TYPES[2]
-"""The agent types whose entries in `active_agents` say that a task is worked on, and that the outer review runs."""
-_SHARED = "pending_tasks"
+EXECUTOR, SUPERVISOR, REVIEWER = "task-executor", "supervisor", "outer-ralph"
+"""The agent types whose entries in `active_agents` say what goes on: a task, a check, the outer review."""
 
 
 @dataclass
@@ -34,33 +33,25 @@ class Run:
         data: the state file's object.
         notes: what the schema has no key for (`workflow.extras`): `title`, `document`, `phases` and `tasks`.
         now: the moment of the change.
-        said: what to tell whoever changes it.
-        learned: learnings that the log has still to get.
-        outgrown: learnings that left the state, because it holds the last ones only.
+        messages: what to tell whoever changes it.
+        new_learnings: learnings that the log has still to get.
+        expired_learnings: learnings that left the state, because it holds the last ones only.
         checkpoint: the task at which a checkpoint is due; None for none.
-        outdated: snapshots that are kept no longer, because there are newer ones.
+        expired_snapshots: snapshots that the state names no longer, because there are newer ones.
     """
 
     data: dict[str, Any]
     notes: dict[str, Any]
     now: datetime = field(default_factory=clock.now)
-    said: list[str] = field(default_factory=list)
-    learned: list[dict[str, Any]] = field(default_factory=list)
-    outgrown: list[dict[str, Any]] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    new_learnings: list[dict[str, Any]] = field(default_factory=list)
+    expired_learnings: list[dict[str, Any]] = field(default_factory=list)
     checkpoint: str | None = None
-    outdated: list[str] = field(default_factory=list)
+    expired_snapshots: list[str] = field(default_factory=list)
 
     def copy(self) -> Run:
-        """Return a copy to change. It shares the entries of pending tasks, of which a run can have hundreds.
-
-        So nothing changes such an entry: another takes its place.
-        """
-        shared = self.data.get(_SHARED)
-        data = {**self.data, _SHARED: None} if isinstance(shared, list) else self.data
-        made = Run(deepcopy(data), deepcopy(self.notes))
-        if isinstance(shared, list):
-            made.data[_SHARED] = list(shared)
-        return made
+        """Return a copy to change."""
+        return Run(deepcopy(self.data), deepcopy(self.notes))
 
     @property
     def stamp(self) -> str:
@@ -100,9 +91,7 @@ class Run:
 
     def noted(self, task: str) -> Mapping[str, Any]:
         """Return the notes of a task, for reading."""
-        tasks = self.notes.get("tasks")
-        found = tasks.get(task) if isinstance(tasks, dict) else None
-        return found if isinstance(found, dict) else {}
+        return self.all_noted().get(task, {})
 
     def all_noted(self) -> dict[str, Mapping[str, Any]]:
         """Return the notes of all tasks that have some, by id, for reading."""
@@ -125,9 +114,9 @@ class Run:
 
     def tasks(self) -> list[Phase]:
         """Return all tasks but the skipped ones, in the order of their ids."""
-        found, names = self._listed(), self.names()
-        ids = sorted(found, key=schema.key)
-        return [self._phase(number, id_, *found[id_], names.get(id_, "")) for number, id_ in enumerate(ids, 1)]
+        listed, names = self._listed(), self.names()
+        ids = sorted(listed, key=schema.key)
+        return [self._phase(number, id_, *listed[id_], names.get(id_, "")) for number, id_ in enumerate(ids, 1)]
 
     def names(self) -> dict[str, str]:
         """Return the tasks' names by id, without those that nobody knows.
@@ -135,14 +124,14 @@ class Run:
         The entry of a completed or pending task has the name (R003-15, R003-16). While an agent works on the task, the
         notes have it: as the document names it, or as its entry did.
         """
-        found = {id_: values.text(name) for id_, name in self.documented().items()}
-        found |= {id_: name for id_, noted in self.all_noted().items() if (name := values.text(noted.get("name")))}
+        names = {id_: values.text(name) for id_, name in self.documented().items()}
+        names |= {id_: name for id_, noted in self.all_noted().items() if (name := _name(noted))}
         for entries in (self.data.get("pending_tasks"), self.data.get("completed_tasks")):
-            found.update((schema.task_of(each), name) for each in schema.objects(entries) if (name := _name(each)))
-        return found
+            names.update((schema.task_of(each), name) for each in schema.objects(entries) if (name := _name(each)))
+        return names
 
     def statuses(self) -> dict[str, Status]:
-        """Return the status of each task but the skipped ones, by its id; cheaper than `tasks`."""
+        """Return the status of each task but the skipped ones, by its id."""
         return {id_: status for id_, (status, _) in self._listed().items()}
 
     def task(self, id_: str) -> Phase:
@@ -161,18 +150,17 @@ class Run:
         A task is completed if it is listed so, else active if it has an agent; any other task of the document, or with
         a name in the notes, is pending, also in no list: its agent's entry may have been removed by hand (R003-30).
         """
-        noted = self.all_noted()
-        known = [*self.documented(), *(id_ for id_, each in noted.items() if each.get("name"))]
-        found: dict[str, tuple[Status, dict[str, Any]]] = {
-            id_: ("pending", {}) for id_ in known if not noted.get(id_, {}).get("skipped")
+        known = [*self.documented(), *(id_ for id_, noted in self.all_noted().items() if noted.get("name"))]
+        tasks: dict[str, tuple[Status, dict[str, Any]]] = {
+            id_: ("pending", {}) for id_ in known if not self.noted(id_).get("skipped")
         }
         for each in reversed(schema.objects(self.data.get("pending_tasks"))):
-            found[schema.task_of(each)] = "pending", each
+            tasks[schema.task_of(each)] = "pending", each
         for id_, each in self._executors().items():
-            found[id_] = self._standing(id_, each), each
+            tasks[id_] = self._standing(id_, each), each
         for each in reversed(schema.objects(self.data.get("completed_tasks"))):
-            found[schema.task_of(each)] = "completed", each
-        return found
+            tasks[schema.task_of(each)] = "completed", each
+        return tasks
 
     def unfinished(self) -> list[Phase]:
         """Return the tasks that are neither completed nor skipped."""
@@ -189,9 +177,9 @@ class Run:
 
     def active(self) -> list[str]:
         """Return the ids of the tasks that agents work on, those first that were started first."""
-        found = self._listed()
-        ids = [id_ for id_, (status, _) in found.items() if status == "active"]
-        return sorted(ids, key=lambda id_: (values.text(found[id_][1].get("started")), schema.key(id_)))
+        entries = self._executors()
+        ids = [id_ for id_, status in self.statuses().items() if status == "active"]
+        return sorted(ids, key=lambda id_: (values.text(entries[id_].get("started")), schema.key(id_)))
 
     def last_completed(self) -> str:
         """Return the id of the task that was completed last; empty if none was."""
@@ -199,22 +187,21 @@ class Run:
         return schema.task_of(done[-1]) if done else ""
 
     def documented(self) -> dict[str, Any]:
-        """Return the names of the tasks that the document named, at the start or later, by their ids."""
+        """Return the names of the tasks that the document named at the start, by their ids."""
         return values.members(values.members(self.notes.get("document")).get("tasks"))
 
     def unlisted(self) -> list[str]:
         """Return the ids of the known tasks that are in no list, though they weren't skipped."""
-        there = {schema.task_of(each) for each in schema.objects(self.data.get("pending_tasks"))}
-        return [id_ for id_, status in self.statuses().items() if status == "pending" and id_ not in there]
+        return [id_ for id_, (status, entry) in self._listed().items() if status == "pending" and not entry]
 
     def requeue(self, *tasks: str) -> None:
         """Make tasks pending that no agent works on any more; the entry of one that is pending stays."""
         names, pending = self.names(), self.listed("pending_tasks")
-        new = set(tasks) - set(schema.tasks_of(pending))
-        made = [*pending, *(schema.pending(each, names.get(each) or f"Task {each}") for each in new)]
+        new = set(tasks) - {schema.task_of(each) for each in pending}
+        entries = [*pending, *(schema.pending(each, names.get(each) or f"Task {each}") for each in new)]
         for each in new & self.all_noted().keys():
             self.note(each).pop("name", None)
-        self.data["pending_tasks"] = sorted(made, key=lambda each: schema.key(schema.task_of(each)))
+        self.data["pending_tasks"] = sorted(entries, key=lambda each: schema.key(schema.task_of(each)))
 
     def unqueue(self, *tasks: str) -> None:
         """Take tasks out of the pending ones (I003-3). Their names go into the notes: an agent's entry has none."""
@@ -222,9 +209,7 @@ class Run:
         for each in pending:
             if (id_ := schema.task_of(each)) in tasks and (name := _name(each)):
                 self.note(id_)["name"] = name
-        self.data["pending_tasks"] = [
-            each for each, id_ in zip(pending, schema.tasks_of(pending), strict=True) if id_ not in tasks
-        ]
+        self.data["pending_tasks"] = [each for each in pending if schema.task_of(each) not in tasks]
 
     def skipped(self) -> list[str]:
         """Return the ids of the skipped tasks."""
@@ -273,9 +258,8 @@ class Run:
         """
         noted, name = self.noted(id_), name or f"Task {id_}"
         agent, handover = values.text(noted.get("agent")), values.text(noted.get("handover"))
-        if status != "completed":
-            return Phase(id_, number, name, status, agent, (), handover)
-        delivered = [*values.texts(entry.get("files_modified"), "", []), *values.texts(noted.get("delivered"), "", [])]
+        lists = (entry.get("files_modified"), noted.get("files"), noted.get("delivered"))
+        delivered = [each for one in lists for each in values.texts(one, "", [])]
         return Phase(id_, number, name, status, agent, tuple(dict.fromkeys(delivered)), handover)
 
 

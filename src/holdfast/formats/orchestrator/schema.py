@@ -1,48 +1,254 @@
-"""The schema of `.claude/agent-state.json`: its keys, a new file's content, and whose a file is."""
+"""The schema of `.claude/agent-state.json`: its keys and values, a new file's content, and whose a file is."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from itertools import repeat
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WrapValidator
+
+from holdfast import clock
 from holdfast.errors import SchemaMismatch
-from holdfast.workflow import values
+from holdfast.formats.orchestrator import amounts
+from holdfast.workflow import lenient, values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from pydantic import ValidatorFunctionWrapHandler
 
     from holdfast.workflow.statefile import StateFile
 
 Kind = Literal["ours", "drifted", "flat", "handover", "empty", "foreign"]
 
-STATUSES = ("planning", "executing", "reviewing", "completed", "failed")  # R003-04
+RunStatus = Literal["planning", "executing", "reviewing", "completed", "failed"]  # R003-04
+AgentType = Literal["task-executor", "supervisor", "outer-ralph", "code-improvement-scanner"]  # R003-14
+AgentStatus = Literal["in_progress", "waiting", "blocked"]
+CheckType = Literal["pre_task", "post_task", "on_demand"]  # R003-12
+ConflictType = Literal["architecture", "dependency", "api", "security", "pattern"]
+Severity = Literal["critical", "high", "low"]  # I003-5
+Action = Literal["re_plan", "auto_fix", "pass"]
+LearningType = Literal["pattern", "antipattern", "insight"]  # R003-18
+STATUSES: tuple[str, ...] = get_args(RunStatus)
+AGENT_TYPES: tuple[str, ...] = get_args(AgentType)
+CHECK_TYPES: tuple[str, ...] = get_args(CheckType)
+CONFLICT_TYPES: tuple[str, ...] = get_args(ConflictType)
+SEVERITIES: tuple[str, ...] = get_args(Severity)
+ACTIONS: tuple[str, ...] = get_args(Action)
+LEARNING_TYPES: tuple[str, ...] = get_args(LearningType)
 TERMINAL = ("completed", "failed")  # I003-13
-AGENT_TYPES = ("task-executor", "supervisor", "outer-ralph", "code-improvement-scanner")  # R003-14
-AGENT_STATUSES = ("in_progress", "waiting", "blocked")
-CHECK_TYPES = ("pre_task", "post_task", "on_demand")  # R003-12
-CONFLICT_TYPES = ("architecture", "dependency", "api", "security", "pattern")
-SEVERITIES = ("critical", "high", "low")  # I003-5
-ACTIONS = ("re_plan", "auto_fix", "pass")
-LEARNING_TYPES = ("pattern", "antipattern", "insight")  # R003-18
 LISTS = ("active_agents", "completed_tasks", "pending_tasks", "learnings", "milestones", "checkpoints")
-TOP = ("orchestrator", "supervisor", *LISTS[:3], "safety_bounds", *LISTS[3:])  # R003-02, in the document's order
 BOUNDS = {"max_iterations_per_task": 30, "max_cost": "$10", "max_time": "2h"}  # R003-17, I003-19
 
-_IDS = 2_048  # task ids that are taken apart once only
 _DIGITS = 9  # at most, in the number of a phase or task
 _LAST = 10**_DIGITS  # above each phase's number
-IMPORT = "holdfast orchestrator import"
 _MEANINGS: dict[Kind, str] = {
-    "drifted": "is a state that was kept by hand, with values of other types; it is left alone, and "
-    f"`{IMPORT}` turns it into one",
+    "drifted": "is a run whose values have other types than the schema's; it is left alone, and "
+    "`holdfast doctor orchestrator` names each of them",
     "flat": "is a state of the old flat format, which isn't migrated; it is left alone",
     "handover": "is a session's hand-over notes; it is left alone",
     "empty": "holds no state; it is left alone",
     "foreign": "is another program's file; it is left alone",
 }
+
+
+def _form(words: str) -> WrapValidator:
+    """Return a validator whose error says what a value has to be."""
+
+    def validate(value: Any, inner: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return inner(value)
+        except ValueError:
+            raise ValueError(words) from None
+
+    return WrapValidator(validate)
+
+
+def _readable(read: Callable[[str], object]) -> AfterValidator:
+    """Return a validator of texts that a function can read; it returns None for any other."""
+
+    def validate(value: str) -> str:
+        if read(value) is None:
+            raise ValueError
+        return value
+
+    return AfterValidator(validate)
+
+
+def _word(words: Any) -> WrapValidator:
+    """Return a validator whose error names the words that a value may be."""
+    return _form(f"one of {', '.join(get_args(words))}")
+
+
+def _place(text: str) -> re.Match[str] | None:
+    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    return match if match and int(match[1]) <= int(match[2]) else None  # I003-2
+
+
+def _cost(text: str) -> object:
+    return text if text == amounts.UNKNOWN else amounts.money(text)
+
+
+Text = Annotated[str, _form("a text")]
+Texts = Annotated[list[str], _form("a list of texts")]
+Count = Annotated[int, Field(ge=0), _form("a whole number")]
+Flag = Annotated[bool, _form("true or false")]
+Flags = Annotated[dict[str, bool], _form("an object of true and false")]
+Moment = Annotated[str, _readable(clock.parse), _form("a time (ISO 8601)")]
+End = Annotated[Annotated[str, _readable(clock.parse)] | None, _form("a time (ISO 8601) or null")]
+Place = Annotated[str, _readable(_place), _form("N/M, and N is at most M")]
+Money = Annotated[str, _readable(amounts.money), _form("money such as $10")]
+Cost = Annotated[str, _readable(_cost), _form("money such as $0.20, or unknown")]
+Duration = Annotated[str, _readable(amounts.seconds), _form("a time such as 2h or 15m 23s")]
+
+
+class _Part(BaseModel):
+    """A part of the state. Keys beyond the schema are allowed, and values of another type are none of its."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class Head(_Part):
+    """`orchestrator`: the run itself (R003-04 to R003-10)."""
+
+    status: Annotated[RunStatus, _word(RunStatus)]
+    task_doc: Text
+    current_phase: Count
+    total_phases: Count
+    current_task: Place
+    ralph_iteration: Count
+    outer_ralph: Flag
+    start_time: Moment
+    end_time: End
+
+
+class Intervention(_Part):
+    """An entry of the supervisor's interventions (R003-12)."""
+
+    timestamp: Moment
+    check_type: Annotated[CheckType, _word(CheckType)]
+    task: Text
+    conflict_type: Annotated[ConflictType, _word(ConflictType)]
+    severity: Annotated[Severity, _word(Severity)]
+    action: Annotated[Action, _word(Action)]
+    resolution: Text
+
+
+class Supervisor(_Part):
+    """`supervisor` (R003-11)."""
+
+    enabled: Flag
+    checks_performed: Count
+    conflicts_detected: Count
+    auto_fixes_applied: Count
+    re_plans_triggered: Count
+    last_check: End
+    interventions: list[Intervention]
+
+
+class Agent(_Part):
+    """An entry of `active_agents` (R003-14)."""
+
+    type: Annotated[AgentType, _word(AgentType)]
+    task: Text
+    started: Moment
+    iteration: Count
+    status: Annotated[AgentStatus, _word(AgentStatus)]
+
+
+class CompletedTask(_Part):
+    """An entry of `completed_tasks` (R003-15)."""
+
+    task: Text
+    name: Text
+    completed: Moment
+    iterations: Count
+    time_elapsed: Duration
+    cost: Cost
+    files_modified: Texts
+    success_criteria_met: Flags
+
+
+class PendingTask(_Part):
+    """An entry of `pending_tasks` (R003-16)."""
+
+    phase: Count
+    task: Text
+    name: Text
+
+
+class SafetyBounds(_Part):
+    """`safety_bounds` (R003-17)."""
+
+    max_iterations_per_task: Count
+    max_cost: Money
+    max_time: Duration
+    cost_so_far: Money
+    elapsed_time: Duration
+    warnings: Texts
+
+
+class Learning(_Part):
+    """An entry of `learnings` (R003-18)."""
+
+    timestamp: Moment
+    task: Text
+    iteration: Count
+    type: Annotated[LearningType, _word(LearningType)]
+    lesson: Text
+    pattern: Text
+    context: Text
+
+
+class Milestone(_Part):
+    """An entry of `milestones` (R003-19)."""
+
+    phase: Count
+    name: Text
+    completed: Moment
+    issue_url: Text
+
+
+class Checkpoint(_Part):
+    """An entry of `checkpoints` (R003-20). A sha may be any text (I003-6)."""
+
+    timestamp: Moment
+    phase: Count
+    task: Text
+    git_sha: Text
+    state_snapshot: Text
+
+
+class State(_Part):
+    """The whole file, its keys in the document's order (R003-02, R003-03)."""
+
+    orchestrator: Head
+    supervisor: Supervisor
+    active_agents: list[Agent]
+    completed_tasks: list[CompletedTask]
+    pending_tasks: list[PendingTask]
+    safety_bounds: SafetyBounds
+    learnings: list[Learning]
+    milestones: list[Milestone]
+    checkpoints: list[Checkpoint]
+
+
+_TYPES = {"missing": "is missing", "list_type": "is not a list", "model_type": "is not an object"}
+
+
+def deviations(data: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return each field that is missing or has a value that the schema doesn't allow, with what is wrong with it."""
+    try:
+        State.model_validate(data)
+    except ValidationError as error:
+        return [(lenient.name(each["loc"]), _words(each)) for each in error.errors()]
+    return []
+
+
+def _words(error: Any) -> str:
+    """Return what is wrong with a value, as the end of a sentence."""
+    return _TYPES.get(error["type"]) or f"is not {error['ctx']['error']}"
 
 
 def fresh(task_doc: str, started: str, total_phases: int, tasks: int, bounds: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,13 +297,13 @@ def kind(data: Mapping[str, Any]) -> Kind:
     orchestrator = data.get("orchestrator")
     if isinstance(orchestrator, dict) and "status" in orchestrator:
         lists = [data[name] for name in LISTS if name in data]
-        known = any(name in data for name in TOP[1:])
+        known = any(name in data for name in [*State.model_fields][1:])
         whole = orchestrator["status"] in STATUSES and isinstance(orchestrator.get("task_doc"), str)
-        if known and whole and all(only_objects(each) for each in lists) and not _drifted_bounds(data):
+        if known and whole and all(map(only_objects, lists)) and not _has_drifted_bounds(data):
             return "ours"
         return "drifted" if known and (lists or "safety_bounds" in data) else "foreign"
     if "current_step" in data and "total_steps" in data:
-        return "flat"
+        return "flat"  # R003-26
     if "timestamp" in data and ("completed_todos" in data or "next_steps" in data or "pending_todos" in data):
         return "handover"
     return "empty" if not any(data.values()) else "foreign"
@@ -105,47 +311,30 @@ def kind(data: Mapping[str, Any]) -> Kind:
 
 def check(file: StateFile) -> None:
     """Raise SchemaMismatch, which says what the file is, unless a file that was read is a state of ours."""
-    found = kind(file.data)
-    if found != "ours":
-        raise SchemaMismatch(file.path, _MEANINGS[found])
+    whose = kind(file.data)
+    if whose != "ours":
+        raise SchemaMismatch(file.path, _MEANINGS[whose])
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
     """Return the objects in a list, whatever else is in it."""
-    if not isinstance(value, list):
-        return []
-    return list(value) if set(map(type, value)) <= {dict} else [each for each in value if isinstance(each, dict)]
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def only_objects(value: Any) -> bool:
     """Return whether a value is a list of objects."""
-    return isinstance(value, list) and set(map(type, value)) <= {dict}
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
 
 
 def task_of(entry: Mapping[str, Any]) -> str:
     """Return the id of the task that an entry of one of the lists is about."""
-    found = entry.get("task")
-    return found if isinstance(found, str) else values.text(found)
+    return values.text(entry.get("task"))
 
 
-def tasks_of(entries: Sequence[dict[str, Any]]) -> list[str]:
-    """Return what `task_of` does for each of many entries."""
-    found: list[Any] = list(map(dict.get, entries, repeat("task")))
-    return found if set(map(type, found)) <= {str} else [task_of(each) for each in entries]
-
-
-@lru_cache(maxsize=_IDS)
 def key(task: str) -> tuple[int, int, str]:
     """Return what task ids are sorted by (R003-21): `1.10` comes after `1.9`, an id of another form last."""
-    phase, _, number = task.partition(".")
-    first, second = _number(phase), _number(number)
-    return (_LAST, 0, task) if first is None or second is None else (first, second, "")
-
-
-@lru_cache(maxsize=_IDS)
-def _number(digits: str) -> int | None:
-    """Return the number of a phase, or of a task in it; many ids have the same."""
-    return int(digits) if digits.isdecimal() and len(digits) <= _DIGITS else None
+    match = re.fullmatch(rf"(\d{{1,{_DIGITS}}})\.(\d{{1,{_DIGITS}}})", task)
+    return (int(match[1]), int(match[2]), "") if match else (_LAST, 0, task)
 
 
 def phase_of(task: str) -> int | None:
@@ -172,7 +361,7 @@ def state_path(root: Path) -> Path:
     return root / ".claude" / "agent-state.json"
 
 
-def _drifted_bounds(data: Mapping[str, Any]) -> bool:
+def _has_drifted_bounds(data: Mapping[str, Any]) -> bool:
     bounds = data.get("safety_bounds", {})
     if not isinstance(bounds, dict) or "max_time_hours" in bounds:
         return True

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import MissingError, SchemaMismatch, StateError
-from holdfast.files import atomic, document
-from holdfast.files.file_memo import Kept
-from holdfast.formats.orchestrator import commit, schema
+from holdfast.files import atomic, document, git
+from holdfast.formats.orchestrator import schema
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:
@@ -23,10 +21,11 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
 
 LATEST = "checkpoint.json"
-TRIED = 8
-"""Snapshots of a kind that are read in search of one of ours, since a repository can hold a hundred thousand others."""
+_CANDIDATES = 8  # snapshots of a kind that are read in search of one of ours: a repository can hold any number
 _DIGITS = 9  # at most, in a snapshot's number; one so long is never counted on from
 _NAME = re.compile(rf"checkpoint-(\d{{3,{_DIGITS}}})\.json", re.ASCII)
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REFS_LIMIT_BYTES = 16 * 1024 * 1024  # packed references of a very large repository
 
 
 class Snapshot(NamedTuple):
@@ -43,26 +42,25 @@ def enter(project: Records, run: Run, task: str) -> str:
     beyond the configured number leave the state; `drop` deletes their files.
     """
     there = set(_files(project))
-    named = [match[1] for name in (*listed(run.data), *there) if (match := _NAME.fullmatch(name))]
-    numbers = [int(each) for each in named if len(each) < _DIGITS]
-    name = next(
-        name for number in count(max(numbers, default=0) + 1) if (name := f"checkpoint-{number:03}.json") not in there
-    )
+    numbers = [_number(name) for name in (*listed(run.data), *there) if is_name(name)]
+    highest = max((each for each in numbers if each < 10 ** (_DIGITS - 1)), default=0)
+    names = (f"checkpoint-{number:03}.json" for number in count(highest + 1))
+    name = next(each for each in names if each not in there)
     number = schema.phase_of(task)
-    at = values.number(run.head.get("current_phase")) or 0
+    current = values.number(run.head.get("current_phase")) or 0
     entries = run.listed("checkpoints")
     entries.append(
         {
             "timestamp": run.stamp,
-            "phase": at if number is None else number - 1,
+            "phase": current if number is None else number - 1,
             "task": task,
-            "git_sha": commit.head(project.root),
+            "git_sha": head_commit(project.root),
             "state_snapshot": name,
         }
     )
-    most = project.config.checkpoints
-    run.outdated += listed({"checkpoints": entries[:-most]})
-    del entries[:-most]
+    limit = project.config.checkpoints
+    run.expired_snapshots += listed({"checkpoints": entries[:-limit]})
+    del entries[:-limit]
     return name
 
 
@@ -71,22 +69,19 @@ def listed(data: Mapping[str, Any]) -> list[str]:
     return [values.text(each.get("state_snapshot")) for each in schema.objects(data.get("checkpoints"))]
 
 
-def drop(project: Records, outdated: list[str]) -> None:
-    """Delete snapshots that a state names no longer, if they really are states of ours. Raises StateError."""
-    for name in filter(is_name, outdated):
-        with suppress(MissingError, SchemaMismatch):
-            atomic.remove(read(project, name).document.path)
-
-
-def write(project: Records, name: str, raw: bytes) -> list[str]:
+def write(project: Records, run: Run, name: str, raw: bytes) -> list[str]:
     """Write a state's bytes as a snapshot, and as the newest one; return what to tell about files left alone.
 
     The snapshot has its own entry (I003-17). A `checkpoint.json` of another program is never overwritten (I003-15).
-    Raises StateError if the snapshot can't be written.
+    Snapshots that the run names no longer are deleted, if they really are states of ours. Raises StateError if the
+    snapshot can't be written.
     """
     folder = schema.state_path(project.root).parent
     statefile.guard(project.root, folder / name)
     atomic.replace(folder / name, raw, None)
+    for expired in filter(is_name, run.expired_snapshots):
+        with suppress(MissingError, SchemaMismatch):
+            atomic.remove(read(project, expired).document.path)
     latest = folder / LATEST
     try:
         statefile.guard(project.root, latest)
@@ -103,42 +98,28 @@ def newest(project: Records, listed: list[str], run_id: str) -> Iterator[Snapsho
 
     Args:
         project: the project.
-        listed: the snapshots that the state names, in its order. The last `TRIED` of them come first, then as many with
-            the highest numbers, then `LATEST`.
+        listed: the snapshots that the state names, in its order. The last ones come first, then those with the highest
+            numbers, then `LATEST`.
         run_id: the run that is meant, because an earlier one's lie there, too; empty if nobody knows.
     """
-    named = [name for name in listed[-TRIED:] if is_name(name)]
-    by_number = heapq.nlargest(TRIED, _files(project), key=lambda name: int((_NAME.fullmatch(name) or [0, 0])[1]))
-    for name in dict.fromkeys([*reversed(named), *by_number, LATEST]):
+    names = [name for name in listed[-_CANDIDATES:] if is_name(name)]
+    by_number = sorted(_files(project), key=_number, reverse=True)[:_CANDIDATES]
+    for name in dict.fromkeys([*reversed(names), *by_number, LATEST]):
         with suppress(StateError):
-            found = read(project, name)
-            if run_id in ("", schema.run_id(found.document.data)):
-                yield found
+            snapshot = read(project, name)
+            if run_id in ("", schema.run_id(snapshot.document.data)):
+                yield snapshot
 
 
 def read(project: Records, name: str) -> Snapshot:
     """Return the snapshot of this name. Raises StateError if it can't be read, SchemaMismatch if it isn't ours."""
     path = schema.state_path(project.root).parent / name
     statefile.guard(project.root, path)
-    found = _attempts.get(path)
-    if isinstance(found, StateError):
-        raise found
-    schema.check(statefile.StateFile(found))
-    entries = schema.objects(found.data.get("checkpoints"))
+    content = document.load(path, statefile.LIMIT_BYTES)
+    schema.check(statefile.StateFile(content))
+    entries = schema.objects(content.data.get("checkpoints"))
     own = [each for each in entries if each.get("state_snapshot") == name] or entries[-1:]
-    return Snapshot(found, values.text(own[-1].get("git_sha")) if own else "")
-
-
-def _attempt(path: Path) -> Document | StateError:
-    """Return a snapshot's file, or what is wrong with it."""
-    try:
-        return document.load(path, statefile.LIMIT_BYTES)
-    except StateError as error:
-        return error
-
-
-_attempts = Kept(_attempt)
-"""Snapshots that this process read: while the state is broken, each of an event's handlers looks for the newest one."""
+    return Snapshot(content, values.text(own[-1].get("git_sha")) if own else "")
 
 
 def is_name(name: str) -> bool:
@@ -155,9 +136,42 @@ def is_ours(project: Records) -> bool:
         return False
 
 
-def _files(project: Records) -> list[str]:
-    folder = schema.state_path(project.root).parent
+def head_commit(root: Path) -> str:
+    """Return the sha that HEAD stands for, from git's own files: a hook must not wait for a program.
+
+    It is empty outside git, before the first commit, and if it can't be read.
+    """
+    folder = git.folder(root)
+    if folder is None:
+        return ""
+    head = git.line(folder / "HEAD")
+    name = head.removeprefix("ref:").strip()
+    if not head.startswith("ref:"):
+        return head if _SHA.fullmatch(head) else ""
+    if ".." in name or name.startswith("/"):
+        return ""
+    homes = (folder, git.shared(folder))
+    shas = [*(git.line(home / name) for home in homes), *(_packed(home / "packed-refs", name) for home in homes)]
+    return next(filter(_SHA.fullmatch, shas), "")
+
+
+def _packed(path: Path, name: str) -> str:
+    """Return the sha that a file of packed references has for a name; empty for none."""
     try:
-        return [each.name for each in folder.iterdir() if _NAME.fullmatch(each.name)]
+        lines = document.read(path, _REFS_LIMIT_BYTES)[0].decode("utf-8", "replace").splitlines()
+    except StateError:
+        return ""
+    return next((line.partition(" ")[0] for line in lines if line.endswith(f" {name}")), "")
+
+
+def _number(name: str) -> int:
+    match = _NAME.fullmatch(name)
+    return int(match[1]) if match else 0
+
+
+def _files(project: Records) -> list[str]:
+    """Return the names of the numbered snapshots in the folder, whoever wrote them."""
+    try:
+        return [each.name for each in schema.state_path(project.root).parent.iterdir() if is_name(each.name)]
     except OSError:
         return []

@@ -1,20 +1,20 @@
-"""What the supervisor found: a check is counted, a conflict is listed, and both move in one step."""
+"""Agents that look after a run, and what they find: supervisor, outer review, scanner (R003-11 to R003-14)."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import HoldfastError
-from holdfast.formats.orchestrator import schema, transitions
-from holdfast.workflow import values
+from holdfast.formats.orchestrator import moves, schema
+from holdfast.formats.orchestrator.run import REVIEWER, SUPERVISOR
+from holdfast.workflow import assignments, values
 
 if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run
 
-
-AGENT = schema.AGENT_TYPES[1]
-"""The agent type of the supervisor."""
 _LAUNCHED = "check_launched"  # the note of a task whose check was counted when its agent was launched
+_TASK = re.compile(r"(?<![\d.])(\d{1,6}\.\d{1,6})(?![\d.]*\d)")
 
 
 class Conflict(NamedTuple):
@@ -33,62 +33,83 @@ def supervise(run: Run, check_type: str, task: str, conflict: Conflict | None = 
 
     Args:
         run: the run.
-        check_type: `pre_task`, `post_task` or `on_demand`.
+        check_type: when the check took place.
         task: the task that was checked.
         conflict: what was found; None if all was well.
 
     Raises:
-        HoldfastError: a word isn't one of the schema's, or the resolution is empty.
+        HoldfastError: the resolution is empty.
         TransitionError: the run is over.
     """
-    transitions.insist_open(run)
-    insist_valid(check_type, conflict)
+    moves.ensure_open(run)
     supervisor = run.part("supervisor")
     counted = [] if run.note(task).pop(_LAUNCHED, False) else ["checks_performed"]
     supervisor["last_check"] = run.stamp
     if conflict is not None:
+        if not conflict.resolution.strip():
+            raise HoldfastError("a conflict needs a resolution: say what was done about it")
         counted.append("conflicts_detected")
         counted += {"auto_fix": ["auto_fixes_applied"], "re_plan": ["re_plans_triggered"]}.get(conflict.action, [])
-        listed = supervisor.get("interventions")
-        supervisor["interventions"] = [
-            *(listed if isinstance(listed, list) else []),
-            {
-                "timestamp": run.stamp,
-                "check_type": check_type,
-                "task": task,
-                "conflict_type": conflict.kind,
-                "severity": conflict.severity,
-                "action": conflict.action,
-                "resolution": conflict.resolution,
-            },
-        ]
+        intervention = {
+            "timestamp": run.stamp,
+            "check_type": check_type,
+            "task": task,
+            "conflict_type": conflict.kind,
+            "severity": conflict.severity,
+            "action": conflict.action,
+            "resolution": conflict.resolution,
+        }
+        supervisor["interventions"] = [*schema.objects(supervisor.get("interventions")), intervention]
     _count(supervisor, counted)
 
 
-def launched(run: Run, task: str) -> None:
-    """Count the check of a supervisor's agent; if its result is recorded, `supervise` doesn't count it again."""
-    supervisor = run.part("supervisor")
-    supervisor["last_check"] = run.stamp
-    _count(supervisor, ["checks_performed"])
-    run.note(task)[_LAUNCHED] = True
+def overseer(agent: str) -> str:
+    """Return the type under which the state lists an agent that looks after a run; empty for any other agent.
+
+    Args:
+        agent: `subagent_type`, perhaps with its plugin's name in front.
+    """
+    name = assignments.bare(agent).rpartition(":")[2].casefold()
+    return name if name in schema.AGENT_TYPES[1:] else ""
+
+
+def is_reviewable(run: Run) -> bool:
+    """Return whether the outer review can begin: all tasks are done, and it doesn't run yet."""
+    return not run.terminal and not run.unfinished() and run.head.get("outer_ralph") is not True
+
+
+def join(run: Run, type_: str, text: str) -> None:
+    """List an agent that looks after the run.
+
+    A supervisor's check is counted; the outer review of a run whose tasks are done begins with its agent (I003-14).
+    """
+    if type_ == REVIEWER and is_reviewable(run):
+        run.head["status"] = "reviewing"
+    if type_ == REVIEWER:
+        run.head["outer_ralph"] = True
+    known = run.statuses()
+    named = next((each for each in _TASK.findall(text.partition("\n")[0]) if each in known), "")
+    task = named or run.at_work()
+    if type_ == SUPERVISOR:
+        run.part("supervisor")["last_check"] = run.stamp
+        _count(run.part("supervisor"), ["checks_performed"])
+        run.note(task)[_LAUNCHED] = True
+    iteration = values.number((run.executor(task) or {}).get("iteration")) or 0
+    entry = {"type": type_, "task": task, "started": run.stamp, "iteration": iteration, "status": "in_progress"}
+    run.listed("active_agents").append(entry)
+
+
+def leave(run: Run, type_: str, text: str) -> None:
+    """List such an agent no longer: of several of its type that of its task, else the first."""
+    agents = run.listed("active_agents")
+    mine = [each for each in agents if each.get("type") == type_]
+    named = set(_TASK.findall(text.partition("\n")[0]))
+    gone = next((each for each in mine if schema.task_of(each) in named), mine[0] if mine else None)
+    run.data["active_agents"] = [each for each in agents if each is not gone]
+    if type_ == REVIEWER:
+        run.head["outer_ralph"] = run.under_review
 
 
 def _count(supervisor: dict[str, Any], names: list[str]) -> None:
     for name in names:
         supervisor[name] = (values.number(supervisor.get(name)) or 0) + 1
-
-
-def insist_valid(check_type: str, conflict: Conflict | None) -> None:
-    """Raise HoldfastError if a word isn't one of the schema's, or if the resolution is empty."""
-    _known("a check", check_type, schema.CHECK_TYPES)
-    if conflict is not None:
-        _known("a conflict", conflict.kind, schema.CONFLICT_TYPES)
-        _known("a severity", conflict.severity, schema.SEVERITIES)
-        _known("an action", conflict.action, schema.ACTIONS)
-        if not conflict.resolution.strip():
-            raise HoldfastError("a conflict needs a resolution: say what was done about it")
-
-
-def _known(what: str, word: str, words: tuple[str, ...]) -> None:
-    if word not in words:
-        raise HoldfastError(f"{what} is one of {', '.join(words)}, not {word!r}")

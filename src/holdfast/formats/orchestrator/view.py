@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from copy import deepcopy
-from dataclasses import replace
 from itertools import takewhile
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import StateError
-from holdfast.formats.orchestrator import amounts, check, plan, schema
+from holdfast.formats.orchestrator import amounts, schema, task_document
 from holdfast.formats.orchestrator.run import EXECUTOR, Run
 from holdfast.workflow import extras, values
-from holdfast.workflow.model import Status, Workflow, changed
+from holdfast.workflow.model import Status, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.workflow.model import Phase, Problem
+    from holdfast.workflow.model import Phase
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
-NAME = "orchestrator"
-TESTS = "tests_passing"
-"""The success criterion that a test run of a task answers, as in the document's example."""
 LEARNINGS = 5  # learnings that the context repeats
 MINUTE_S = 60
 _FAR = 2  # how near a learning of another phase is to a task; its own are 0
@@ -38,63 +33,37 @@ _STATUSES: dict[str, Status] = {
 }
 
 
-def opened(project: Records, file: StateFile) -> Run:
+def open_run(project: Records, file: StateFile) -> Run:
     """Return a state file with its notes as a run.
 
-    For a state without notes, or with a task in no list, its document is read, and what it says isn't written.
+    A state that nobody started here has no notes; its document is read, and what it says isn't written.
     """
     run = Run(file.data, extras.notes(project, schema.state_path(project.root), schema.run_id(file.data)))
-    if not run.notes or run.unlisted():
-        run.notes = deepcopy(run.notes)  # which an event shares
+    if not run.notes:
         with suppress(StateError):
-            doc, mtime = plan.load(project, run)
-            if doc.tasks:
-                plan.note(run, doc, mtime)
+            task_document.note(run, task_document.parse(task_document.of_run(project, run)))
     return run
 
 
-def workflow(project: Records, file: StateFile, run: Run | None = None) -> tuple[Workflow, tuple[Problem, ...]]:
-    """Return a state file as a workflow, with what lies beside it and the problems of that.
-
-    Args:
-        project: the project.
-        file: the state file.
-        run: its run, if the caller has opened it.
-    """
-    return extras.merged(project, _workflow(project, file, run or opened(project, file)))
-
-
-def _workflow(project: Records, file: StateFile, run: Run) -> Workflow:
-    """Return a state as a workflow. An event reads the same state several times; it is looked through once."""
-    known = _last[-1] if _last else None
-    if known and known[:3] == (file.path, file.document.raw, run.notes) and known[3].recovered == bool(file.broken):
-        return replace(known[3], updated_at=changed(file.data, file.document.mtime))
-    found = _read(project, file, run)
-    _last[:] = [(file.path, file.document.raw, run.notes, found)]
-    return found
-
-
-_last: list[tuple[Path, bytes, dict[str, Any], Workflow]] = []
-"""The last state, its notes, and what they read as."""
-
-
-def _read(project: Records, file: StateFile, run: Run) -> Workflow:
+def workflow(project: Records, file: StateFile) -> Workflow:
+    """Return the workflow in a state file, without its extras."""
+    run = open_run(project, file)
     tasks = tuple(run.tasks())
-    current = _current(run, tasks)
+    current = "" if run.terminal else run.current()
     due = due_tasks(run, tasks)
     return Workflow.of(
         file.document,
         root=project.root,
         recovered=bool(file.broken),
-        format=NAME,
+        format="orchestrator",
         id=schema.run_id(file.data),
         title=title(run),
         status=_STATUSES.get(run.status, "pending"),
         phases=tasks,
-        current=None if current is None else tasks[current],
+        current=next((each for each in tasks if each.id == current), None),
         context={} if run.terminal else context(run, project.root),
         created_at=values.text(run.head.get("start_time")),
-        warnings=check.types(file.data),
+        warnings=[f'"{field}" {fault}' for field, fault in schema.deviations(file.data)],
         due=due,
         needs=_before(tasks, due),
     )
@@ -115,9 +84,9 @@ def due_tasks(run: Run, tasks: Sequence[Phase]) -> tuple[str, ...]:
     """
     if run.terminal:
         return ()
-    left = [each for each in tasks if each.status != "completed"]
-    begun = [*run.active(), *(each.id for each in left if each.status in ("failed", "blocked"))]
-    first = takewhile(lambda each: schema.key(each.id)[0] == schema.key(left[0].id)[0], left)
+    unfinished = [each for each in tasks if each.status != "completed"]
+    begun = [*run.active(), *(each.id for each in unfinished if each.status in ("failed", "blocked"))]
+    first = takewhile(lambda each: schema.key(each.id)[0] == schema.key(unfinished[0].id)[0], unfinished)
     return (*begun, *(each.id for each in first if each.status == "pending"))
 
 
@@ -128,15 +97,13 @@ def context(run: Run, root: Path) -> dict[str, Any]:
     phases = values.text(head.get("total_phases"))
     phase = ""
     if phases != "1":
-        called = run.phase_name(number + 1)
-        phase = f" of phase {number + 1}/{phases}" + ("" if called == title(run) else f" {called}")
+        name = run.phase_name(number + 1)
+        phase = f" of phase {number + 1}/{phases}" + ("" if name == title(run) else f" {name}")
     tried = "" if iteration == "0" else f"iteration {iteration}, "
-    found: dict[str, Any] = {"run": f"{run.status}, {tried}task {task}{phase}"}
+    answers: dict[str, Any] = {"run": f"{run.status}, {tried}task {task}{phase}"}
     if head.get("outer_ralph") is True:
-        found["outer_review"] = "running"
-    found["document"] = values.text(head.get("task_doc")).removeprefix(f"{root}/")
-    if work := [f"{id_}: {said}" for id_ in run.active() if (said := done_so_far(run, id_))]:
-        found["work_so_far"] = work
+        answers["outer_review"] = "running"
+    answers["document"] = values.text(head.get("task_doc")).removeprefix(f"{root}/")
     statuses = run.statuses()
     agents = [
         _agent(each, iteration)
@@ -144,19 +111,17 @@ def context(run: Run, root: Path) -> dict[str, Any]:
         if each.get("type") != EXECUTOR or statuses.get(schema.task_of(each)) != "completed"
     ]
     if agents and agents != [f"{EXECUTOR} {run.at_work()}"]:  # that its task is in progress says the same
-        found["agents"] = agents if len(agents) > 1 else agents[0]
+        answers["agents"] = agents if len(agents) > 1 else agents[0]
     bounds = values.members(run.data.get("safety_bounds"))
-    found["bounds"] = _bounds(bounds)
+    answers["bounds"] = _bounds(bounds)
     if warned := values.texts(bounds.get("warnings"), "", []):
-        found["bounds_warnings"] = list(warned) if len(warned) > 1 else warned[0]
+        answers["bounds_warnings"] = list(warned) if len(warned) > 1 else warned[0]
     if learned := lessons(run):
-        found["learnings"] = learned
+        answers["learnings"] = learned
     interventions = schema.objects(values.members(run.data.get("supervisor")).get("interventions"))
     if interventions:
-        found["last_intervention"] = _intervention(interventions[-1])
-    if news := values.text(run.notes.get("news")):
-        found["task_document_changed"] = news
-    return found
+        answers["last_intervention"] = _intervention(interventions[-1])
+    return answers
 
 
 def lessons(run: Run, task: str = "") -> list[str]:
@@ -183,16 +148,6 @@ def lessons(run: Run, task: str = "") -> list[str]:
     ]
 
 
-def done_so_far(run: Run, task: str) -> str:
-    """Return what is known of a task's commits and tests, for people; empty for nothing."""
-    noted = run.noted(task)
-    commits = values.texts(noted.get("commits"), "", [])
-    said = [f"commits {', '.join(each[:12] for each in commits[-3:])}"] if commits else []
-    passed = values.members(noted.get("criteria")).get(TESTS)
-    said += ["tests pass" if passed else "tests fail"] if isinstance(passed, bool) else []
-    return "; ".join(said)
-
-
 def _bounds(bounds: Mapping[str, Any]) -> str:
     """Return the bounds, each with what was used of it, unless that is no cost or less than a minute."""
     cost, time = values.text(bounds.get("cost_so_far")), values.text(bounds.get("elapsed_time"))
@@ -206,19 +161,13 @@ def _bounds(bounds: Mapping[str, Any]) -> str:
 def _agent(entry: Mapping[str, Any], iteration: str) -> str:
     """Return an agent's type and task, its status unless it works, and its iteration unless that is the run's."""
     status, own = values.text(entry.get("status")), values.text(entry.get("iteration"))
-    said = [status] * (status != schema.AGENT_STATUSES[0]) + [f"iteration {own}"] * (own != iteration)
-    return ", ".join([f"{values.text(entry.get('type'))} {values.text(entry.get('task'))}", *said])
+    unusual = [status] * (status != "in_progress") + [f"iteration {own}"] * (own != iteration)
+    return ", ".join([f"{values.text(entry.get('type'))} {values.text(entry.get('task'))}", *unusual])
 
 
 def _intervention(entry: Mapping[str, Any]) -> str:
     names = ("task", "check_type", "conflict_type", "severity", "action")
     return f"{' '.join(values.text(entry.get(name)) for name in names)}: {values.text(entry.get('resolution'))}"
-
-
-def _current(run: Run, tasks: Sequence[Phase]) -> int | None:
-    """Return the index of the current task; None for none."""
-    current = "" if run.terminal else run.current()
-    return next((index for index, each in enumerate(tasks) if each.id == current), None)
 
 
 def _before(tasks: Sequence[Phase], due: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,27 +1,33 @@
-"""The task document: phases and tasks as its headings name them, and the bounds that it sets."""
+"""The task document: phases and tasks as its headings name them, the bounds that it sets, and where it may lie."""
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import BrokenError
+from holdfast import paths
+from holdfast.errors import BrokenError, StateError
 from holdfast.files import document
 from holdfast.formats.orchestrator import amounts, schema
-from holdfast.workflow import markdown
+from holdfast.workflow import markdown, values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-    from pathlib import Path
 
+    from holdfast.formats.orchestrator.run import Run
     from holdfast.workflow.markdown import Line
+    from holdfast.workflow.records import Records
 
-LIMIT_BYTES = 2 * 1024 * 1024
-"""The largest task document that is read: 500 tasks take about a tenth of it."""
-SECTION_LIMIT_CHARS = 4_000  # characters of a task's section that its agent is told
+FOLDER = ".claude/tasks"
+"""The folder of task documents: in your home folder, and in a project for those that Holdfast writes."""
+OUTSIDE = "is outside the project, and no run was started from it here"
 
-HEADING_LIMIT_CHARS = 20_000  # characters of a heading that count: a run is called by its title, so it stays whole
-LINE_LIMIT_CHARS = 500  # characters of another line that are looked at
+_LIMIT_BYTES = 2 * 1024 * 1024
+_SECTION_LIMIT_CHARS = 4_000  # characters of a task's section that its agent is told
+_HEADING_LIMIT_CHARS = 20_000  # characters of a heading that count: a run is called by its title, so it stays whole
+_LINE_LIMIT_CHARS = 500  # characters of another line that are looked at
 # Of headings without blanks around them. ASCII: other scripts' digits would make two headings one task.
 _PHASE = re.compile(r"#{3}\s+Phase\s+(\d{1,6})\s*(?::|-|–|—)\s*(\S.*)", re.IGNORECASE | re.ASCII)
 _TASK = re.compile(r"#{4}\s+Task\s+(\d{1,6}\.\d{1,6})\s*(?::|-|–|—)\s*(\S.*)", re.IGNORECASE | re.ASCII)
@@ -78,17 +84,46 @@ class Section(NamedTuple):
     criteria: tuple[str, ...]
 
 
-def content(path: Path) -> tuple[str, int]:
-    """Return a task document's text and its `st_mtime_ns`. Raises MissingError, LargeError, BrokenError, StateError."""
-    raw, info = document.head(path, LIMIT_BYTES, whole=True)
-    return text(path, raw), info.st_mtime_ns
+def path(project: Records, run: Run) -> Path:
+    """Return the path of a run's task document; a relative one counts from the project. Raises StateError for none."""
+    named = values.text(run.head.get("task_doc"))
+    if not named.strip() or "\0" in named:
+        raise StateError(schema.state_path(project.root), "names no task document")
+    return project.root / named
 
 
-def text(path: Path, raw: bytes) -> str:
-    """Return a document's bytes as text. Raises BrokenError for a file that is no text."""
+def of_run(project: Records, run: Run) -> str:
+    """Return the text of a run's task document.
+
+    A state in a cloned repository may name any file of yours. So a document outside the project is read only if it lies
+    in the folder of your task documents, or if you started a run from it, which kept a version of it.
+
+    Raises StateError if it can't be read, is outside, or the state names none.
+    """
+    place = path(project, run)
+    outside = document.leads_out(place, project.root) and document.leads_out(place, paths.home() / FOLDER)
+    if outside and not project.versions(Path(os.path.realpath(place))):
+        raise StateError(place, OUTSIDE)
+    return content(place)
+
+
+def content(path: Path) -> str:
+    """Return a task document's text. Raises MissingError, LargeError, BrokenError, StateError."""
+    raw, _ = document.read(path, _LIMIT_BYTES)
     if b"\0" in raw:
         raise BrokenError(path, "isn't text: it holds a NUL character")
     return raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def note(run: Run, doc: TaskDocument) -> None:
+    """Write into a run's notes what its document says of tasks and phases at the start; later edits change nothing."""
+    if doc.title:
+        run.notes["title"] = doc.title
+    run.notes["document"] = {"tasks": {each.id: each.name for each in doc.tasks}}
+    run.notes["phases"] = {str(number): name for number, name in doc.phases}
+    for each in doc.tasks:
+        if each.agent:
+            run.note(each.id)["agent"] = each.agent
 
 
 def parse(text: str) -> TaskDocument:
@@ -98,7 +133,7 @@ def parse(text: str) -> TaskDocument:
     phases, tasks, faults, title, above = dict[int, str](), dict[str, Task](), list[str](), "", 0
     for line in lines:
         if line.kind != "heading":
-            if tasks and (agent := _AGENT.fullmatch(line.raw[:LINE_LIMIT_CHARS])):
+            if tasks and (agent := _AGENT.fullmatch(line.raw[:_LINE_LIMIT_CHARS])):
                 last = next(reversed(tasks))
                 tasks[last] = tasks[last]._replace(agent=agent[1])
             continue
@@ -134,11 +169,11 @@ def section(text: str, task: str) -> Section:
 
     numbers, lines = markdown.section(text, opens, depth=4)
     body = "\n".join(text.split("\n")[numbers.start : numbers.stop]).strip()
-    cut = f"{body[:SECTION_LIMIT_CHARS]}…" if len(body) > SECTION_LIMIT_CHARS else body
+    cut = f"{body[:_SECTION_LIMIT_CHARS]}…" if len(body) > _SECTION_LIMIT_CHARS else body
     return Section(cut, tuple(_criteria(lines)))
 
 
-def written(title: str, tasks: Sequence[tuple[str, str]]) -> str:
+def compose(title: str, tasks: Sequence[tuple[str, str]]) -> str:
     """Return a task document with one phase for (name, agent) pairs, as `holdfast start` writes it."""
     name = " ".join(title.split())
     parts = [f"# {name}\n\n### Phase 1: {name}\n"]
@@ -150,7 +185,7 @@ def written(title: str, tasks: Sequence[tuple[str, str]]) -> str:
 
 
 def _heading(line: str) -> str:
-    return line.strip()[:HEADING_LIMIT_CHARS].rstrip()
+    return line.strip()[:_HEADING_LIMIT_CHARS].rstrip()
 
 
 def _plain(id_: str) -> str:
@@ -167,17 +202,20 @@ def _misplaced(id_: str, above: int, tasks: dict[str, Task]) -> Iterator[str]:
 
 def _gaps(phases: Collection[int], tasks: Collection[str]) -> Iterator[str]:
     """Yield what is missing between numbers that should follow one another."""
-    highest = max(phases, default=0)
-    missing = [number for number in range(1, min(highest, 10_000)) if number not in phases]
-    yield from (f"phase {number} is missing" for number in missing[:5])
-    numbers = dict[int, set[int]]()  # sets, because a document can name a hundred thousand
+    yield from (f"phase {number} is missing" for number in _missing(phases))
+    tasks_by_phase = dict[int, set[int]]()
     for each in tasks:
         phase, number, _ = schema.key(each)
-        numbers.setdefault(phase, set()).add(number)
-    for phase, there in numbers.items():
-        left = [number for number in range(1, min(max(there), 10_000)) if number not in there]
-        yield from (f"task {phase}.{number} is missing" for number in left[:5])
-    yield from (f"phase {number} has no task" for number in phases if number not in numbers)
+        tasks_by_phase.setdefault(phase, set()).add(number)
+    for phase, numbers in tasks_by_phase.items():
+        yield from (f"task {phase}.{number} is missing" for number in _missing(numbers))
+    yield from (f"phase {number} has no task" for number in phases if number not in tasks_by_phase)
+
+
+def _missing(numbers: Collection[int]) -> list[int]:
+    """Return the first numbers from 1 on that are missing below the highest."""
+    highest = min(max(numbers, default=0), 10_000)  # anyone may number a task with nine digits
+    return [number for number in range(1, highest) if number not in numbers][:5]
 
 
 def _criteria(lines: Sequence[Line]) -> Iterator[str]:
@@ -200,7 +238,7 @@ def _bounds(lines: Sequence[Line]) -> tuple[dict[str, Any], list[str]]:
     for line in lines[at + 1 :]:
         if line.kind == "heading" and line.depth <= depth:
             break
-        said = line.raw[:LINE_LIMIT_CHARS]
+        said = line.raw[:_LINE_LIMIT_CHARS]
         for subject in map(str.lower, _SETS.findall(said)):
             name = next(each for each in _BOUND if each.startswith(f"max_{subject}"))
             given = _BOUND[name].search(said)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import BrokenError
-from holdfast.formats.orchestrator import taskdoc
+from holdfast.formats.orchestrator import task_document
 from tests.requirements.document_003 import DOCUMENT
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def test_gaps_duplicates_and_strays_are_reported() -> None:
     """The first of two counts, and a task's own number."""
-    read = taskdoc.parse(
+    read = task_document.parse(
         "#### Task 1.1: early\n### Phase 1: A\n#### Task 1.3: c\n#### Task 1.3: again\n"
         "### Phase 3: C\n#### Task 1.4: d\n"
     )
@@ -34,11 +34,11 @@ def test_gaps_duplicates_and_strays_are_reported() -> None:
 
 def test_a_task_says_when_it_is_done() -> None:
     """Its section ends with the next heading."""
-    said = taskdoc.section(DOCUMENT, "1.1")
+    said = task_document.section(DOCUMENT, "1.1")
 
     assert said.criteria == ("model updated", "migration tested")
     assert "middleware" not in said.text
-    assert taskdoc.section(DOCUMENT, "9.9") == ("", ())
+    assert task_document.section(DOCUMENT, "9.9") == ("", ())
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
@@ -46,21 +46,23 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "doc.md").write_bytes(b"#### Task 1.1: a\0b")
 
     with pytest.raises(BrokenError, match="NUL"):
-        taskdoc.content(tmp_path / "doc.md")
+        task_document.content(tmp_path / "doc.md")
 
 
 def test_headings_inside_the_section_of_bounds_do_not_end_it() -> None:
     """One of its own level does."""
-    said = taskdoc.parse("## Safety Bounds\n### Money\n- Max cost: $3\n## Else\n- Max time: 9h\n#### Task 1.1: A\n")
+    said = task_document.parse(
+        "## Safety Bounds\n### Money\n- Max cost: $3\n## Else\n- Max time: 9h\n#### Task 1.1: A\n"
+    )
     assert said.bounds == {"max_cost": "$3"}
 
 
 def test_the_last_section_goes_to_the_documents_last_line() -> None:
     """Without a line end, too."""
-    assert taskdoc.section("#### Task 1.1: A\nFirst.\nLast.", "1.1").text == "First.\nLast."
+    assert task_document.section("#### Task 1.1: A\nFirst.\nLast.", "1.1").text == "First.\nLast."
 
 
 def test_criteria_may_stand_below_an_empty_line() -> None:
     """As most people and formatters write lists; a paragraph of its own ends them."""
     said = "#### Task 1.1: A\n\n**Success Criteria**:\n\n- [ ] built\n\n- [ ] tested\n\nAnd also:\n\n- no criterion\n"
-    assert taskdoc.section(said, "1.1").criteria == ("built", "tested")
+    assert task_document.section(said, "1.1").criteria == ("built", "tested")

@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import BrokenError, HoldfastError
-from holdfast.formats.orchestrator import (
-    adapter,
-    learnings,
-    repair,
-    restoration,
-    store,
-    transitions,
-    work,
-)
-from holdfast.workflow.model import AgentWork
+from holdfast.formats.orchestrator import archive, faults, learnings, moves
+from holdfast.formats.orchestrator.format import FORMAT
 from tests.formats.memory import Memory
 
 if TYPE_CHECKING:
@@ -26,30 +18,32 @@ if TYPE_CHECKING:
 
 
 def test_an_earlier_runs_checkpoint_is_no_way_back(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stays beside the next run, and is restored if somebody names it."""
+    """One that lies beside the next run is restored if somebody names it."""
     scene.start()
     scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
-    scene.do(transitions.abort)
+    old = scene.path.with_name("checkpoint-001.json").read_bytes()
+    scene.do(lambda run: moves.cancel(run, "Enough"))
     scene.at("13:00:00")
     scene.start()
+    assert not list(scene.path.parent.glob("checkpoint*"))  # they went into the archive
+    scene.path.with_name("checkpoint-001.json").write_bytes(old)
     monkeypatch.setattr(type(scene.project), "latest", lambda *_: None)  # or the last content would be used
     whole = scene.path.read_bytes()
     for raw in (whole, b"{"):
         scene.put(raw)
         with pytest.raises(HoldfastError, match=r"of this run; checkpoint-001\.json is another run's"):
-            restoration.chosen(scene.project)
+            archive.choose_snapshot(scene.project)
     with pytest.raises(BrokenError):
-        store.load(scene.project)
+        FORMAT.load(scene.project, scene.path)
     with pytest.raises(BrokenError):
         scene.do(lambda run: None)
 
-    assert (
-        restoration.chosen(scene.project, "checkpoint-001.json").document.data["orchestrator"]["status"] == "planning"
-    )
+    named = archive.choose_snapshot(scene.project, "checkpoint-001.json")
+    assert named.document.data["orchestrator"]["status"] == "planning"
     scene.put(whole)
     scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
     scene.put(b"{")
-    assert restoration.chosen(scene.project).document.path.name == "checkpoint-002.json"
+    assert archive.choose_snapshot(scene.project).document.path.name == "checkpoint-002.json"
 
 
 @pytest.mark.parametrize("harm", ["removed", "emptied", "a pipe"])
@@ -70,7 +64,7 @@ def test_a_document_that_is_gone_changes_nothing(scene: Scene, harm: str) -> Non
 
 def test_the_state_holds_the_last_learnings_and_the_log_all(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those that somebody wrote into the state alone; none is logged twice."""
-    monkeypatch.setattr(learnings, "KEPT", 3)
+    monkeypatch.setattr(learnings, "STATE_LIMIT", 3)
     scene.start()
     by_hand = {"timestamp": "x", "task": "1.1", "iteration": 1, "type": "insight", "lesson": "hand"}
     scene.do(lambda run: run.listed("learnings").append({**by_hand, "pattern": "", "context": ""}))
@@ -85,13 +79,13 @@ def test_the_state_holds_the_last_learnings_and_the_log_all(scene: Scene, monkey
 def test_a_change_of_an_earlier_run_is_refused(scene: Scene) -> None:
     """An agent that outlives its run moves no task of the next one."""
     old = scene.start()
-    scene.do(transitions.abort)
+    scene.do(lambda run: moves.cancel(run, "Enough"))
     scene.at("13:00:00")
     scene.start()
     before = scene.path.read_bytes()
 
-    with pytest.raises(HoldfastError, match="holds the run run_20260115_130000, not run_20260115_120000"):
-        adapter.judge(scene.project, old, "1.1", "active", "")
+    with pytest.raises(HoldfastError, match="holds run_20260115_130000 by now, not run_20260115_120000"):
+        FORMAT.judge(scene.project, old, "1.1", "active", "")
     assert scene.path.read_bytes() == before
 
 
@@ -100,7 +94,7 @@ def test_a_finished_run_stays_beside_the_next_one_without_a_ledger(
 ) -> None:
     """Whoever starts that is told where."""
     scene.start()
-    scene.do(transitions.abort)
+    scene.do(lambda run: moves.cancel(run, "Enough"))
     monkeypatch.setattr(Memory, "holds", lambda *given: False)
     before = scene.path.read_bytes()
     scene.at("13:00:00")
@@ -110,27 +104,16 @@ def test_a_finished_run_stays_beside_the_next_one_without_a_ledger(
     assert any(kept.name in warning for warning in made.warnings)
 
 
-@pytest.mark.parametrize(("listed", "after"), [(["mine.py"], ["mine.py"]), ([], ["edited.py"])])
-def test_what_a_completed_task_lists_is_filled_in_and_not_replaced(
-    scene: Scene, listed: list[str], after: list[str]
-) -> None:
-    """Its agent completed it, and said which files it was about (I000-8)."""
-    scene.start()
-    scene.do(lambda run: transitions.finish(run, "1.1", files=listed))
-    work.credit(scene.project, scene.workflow, "1.1", AgentWork(files=("edited.py",)))
-    assert scene.data["completed_tasks"][0]["files_modified"] == after
-
-
 def test_a_repair_removes_the_agents_of_completed_tasks_only(scene: Scene) -> None:
     """Others go on."""
     scene.start()
-    scene.do(lambda run: transitions.begin(run, "1.1"))
+    scene.do(lambda run: moves.begin(run, "1.1"))
     gone = scene.data["active_agents"]
-    scene.do(lambda run: transitions.finish(run, "1.1"))
-    scene.do(lambda run: transitions.begin(run, "1.2"))
+    scene.do(lambda run: moves.finish(run, "1.1"))
+    scene.do(lambda run: moves.begin(run, "1.2"))
     data = scene.data
     scene.put(json.dumps(data | {"active_agents": gone + data["active_agents"]}).encode())
-    scene.do(lambda run: repair.repair(scene.project, run))
+    scene.do(faults.mend_lists)
 
     assert [each["task"] for each in scene.data["active_agents"]] == ["1.2"]
 
@@ -143,9 +126,9 @@ def test_a_learning_that_leaves_the_state_unlogged_is_logged_then(scene: Scene) 
     scene.do(lambda run: learnings.add(run, "insight", "The first"))
     log.rmdir()
     data = scene.data
-    data["learnings"] += [{**data["learnings"][0], "lesson": f"{number}"} for number in range(1, learnings.KEPT)]
+    data["learnings"] += [{**data["learnings"][0], "lesson": f"{number}"} for number in range(1, learnings.STATE_LIMIT)]
     scene.put(json.dumps(data).encode())
     scene.do(lambda run: learnings.add(run, "insight", "The last"))
 
     logged = [each["lesson"] for each in learnings.logged(scene.project)]
-    assert (logged[0], logged[-1], len(logged)) == ("The first", "The last", learnings.KEPT + 1)
+    assert (logged[0], logged[-1], len(logged)) == ("The first", "The last", learnings.STATE_LIMIT + 1)

@@ -1,0 +1,391 @@
+"""The `orchestrator` format: `.claude/agent-state.json` with the run of a task document (document 003)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast import clock
+from holdfast.errors import BrokenError, HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError
+from holdfast.files import access, atomic, document
+from holdfast.files.lock import locked
+from holdfast.formats.orchestrator import (
+    archive,
+    bounds,
+    faults,
+    learnings,
+    locks,
+    record,
+    schema,
+    snapshots,
+    supervision,
+    task_document,
+    view,
+)
+from holdfast.formats.orchestrator.draft import RunDraft
+from holdfast.formats.orchestrator.run import REVIEWER, stamp
+from holdfast.workflow import assignments, extras, names, statefile
+from holdfast.workflow.findings import Finding, aside, notice
+from holdfast.workflow.model import Brief, Foreign, Judged, Step
+from holdfast.workflow.store import FileFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from holdfast.formats.orchestrator.run import Run
+    from holdfast.workflow.model import Phase, Start, Status, Workflow
+    from holdfast.workflow.records import Records
+    from holdfast.workflow.statefile import StateFile
+    from holdfast.workflow.store import FileDraft
+
+_A_TASK = "a heading such as `#### Task 1.1: Name`"
+
+
+class OrchestratorFormat(FileFormat):
+    """One run for each project: the state file, and what its schema has no key for beside it (R003-01)."""
+
+    name = record.NAME
+    has_extras = True
+    locks_files = True
+    holds_launches = True
+    missing = "there is no run; `holdfast start TASK_DOC --format orchestrator` starts one"
+
+    def files(self, project: Records) -> list[Path]:
+        """Return the one state file (R003-01)."""
+        return [schema.state_path(project.root)]
+
+    def check(self, file: StateFile) -> None:
+        """Raise SchemaMismatch if a file that was read isn't of this format (I003-20)."""
+        schema.check(file)
+
+    def workflow(self, project: Records, file: StateFile) -> Workflow:
+        """Return the workflow in a file of this format, without its extras."""
+        return view.workflow(project, file)
+
+    def draft_of(self, project: Records, file: StateFile) -> RunDraft:
+        """Return a draft of a file's content and of the notes beside it."""
+        return RunDraft(project, view.open_run(project, file))
+
+    def identity(self, data: dict[str, Any], path: Path) -> str:
+        """Return the id of the run in a content."""
+        return schema.run_id(data)
+
+    def load(self, project: Records, path: Path) -> StateFile:
+        """Return the state file; for a broken one its last version, else its newest snapshot (R003-28)."""
+        try:
+            return super().load(project, path)
+        except BrokenError as error:
+            snapshot = self._last_snapshot(project)
+            if snapshot is None:
+                raise
+            content = snapshot.document
+            return statefile.StateFile(document.Document(path, content.data, content.raw, content.mtime), error.reason)
+
+    def current(self, project: Records) -> Run:
+        """Return the run, for reading. Raises MissingError, which says how to begin one, and StateError."""
+        path = schema.state_path(project.root)
+        try:
+            file = self.load(project, path)
+        except MissingError as error:
+            raise MissingError(path, self.missing) from error
+        self.check(file)
+        return view.open_run(project, file)
+
+    # Start.
+
+    def start(self, project: Records, start: Start) -> Workflow:
+        """Begin a run: of the tasks that are given, for which a task document is written, or of the document TITLE."""
+        path = schema.state_path(project.root)
+        if start.total not in (None, len(start.phases)):
+            raise TransitionError("a run has exactly the tasks that you name; leave out --total")
+        with locked(self.folder(project)):
+            workflow = super().start(project, start)
+            run = view.open_run(project, self.load(project, path))
+            extras.write_notes(project, path, workflow.id, run.notes)
+        doc = task_document.path(project, run)
+        read = task_document.parse(task_document.content(doc))
+        return _with_warnings(workflow, [f"{doc.name}: {each}" for each in read.faults])
+
+    def fresh(self, project: Records, path: Path, start: Start, last: Workflow | None) -> dict[str, Any]:
+        """Return the content of a new file: the tasks of its document are pending (R003-22)."""
+        doc = self._compose(project, start) if start.phases else self._document(project, start.title)
+        try:
+            text = task_document.content(doc)
+        except StateError as error:
+            raise StateError(doc, f"{error.reason}; name a Markdown file with {_A_TASK}") from error
+        read = task_document.parse(text)
+        if not read.tasks:
+            raise TransitionError(f"{doc} names no task; give it {_A_TASK}, with four #")
+        project.keep(doc, text.encode("utf-8", "replace"), why="start of a run")
+        data = schema.fresh(str(doc), _start_time(last), max(len(read.phases), 1), len(read.in_phase(1)), read.bounds)
+        tasks = sorted(read.tasks, key=lambda each: schema.key(each.id))
+        data["pending_tasks"] = [schema.pending(each.id, each.name) for each in tasks]
+        if last is not None:
+            archive.put_away(project, last)
+        return data
+
+    def _document(self, project: Records, title: str) -> Path:
+        """Return the absolute path of the task document that a title names (R003-05)."""
+        named = project.root / Path(title.replace("\0", "")).expanduser()
+        if not title.strip().endswith(".md") or not named.is_file():
+            raise TransitionError(
+                "a run needs tasks: give --phase for each, or the path of a task document, as in "
+                "`holdfast start docs/tasks/auth.md --format orchestrator`"
+            )
+        return named.resolve()
+
+    def _compose(self, project: Records, start: Start) -> Path:
+        """Write the task document of a run that is given its tasks, and return its path.
+
+        Nothing is overwritten: a document of that name with another content gets a neighbour with a number.
+        """
+        text = task_document.compose(start.title, start.phases).encode("utf-8", "replace")
+        for number in range(1, 10_000):
+            file = f"{names.slug(start.title)}{f'-{number}' if number > 1 else ''}.md"
+            path = project.root / task_document.FOLDER / file
+            statefile.guard(project.root, path)
+            try:
+                if document.read(path)[0] == text:
+                    return path
+            except MissingError:
+                atomic.replace(path, text, None)
+                return path
+        raise StateError(path, "and all similar names are taken; move old task documents away")
+
+    # Change.
+
+    def move(
+        self, project: Records, edit: Callable[[Run], object], *, why: str, error: str = ""
+    ) -> tuple[Workflow, Run]:
+        """Edit the project's run, and return it as it is now. Raises MissingError if there is none."""
+        drafts = list[RunDraft]()
+
+        def apply(draft: RunDraft) -> None:
+            drafts[:] = [draft]
+            edit(draft.run)
+
+        file = schema.state_path(project.root)
+        try:
+            workflow = self.view(project, self.load(project, file))
+        except MissingError as missing:
+            raise MissingError(file, self.missing) from missing
+        return self.change(project, workflow, apply, why=why, error=error), drafts[0].run
+
+    def edit(
+        self,
+        project: Records,
+        workflow: Workflow,
+        edit: Callable[[Any], object],
+        *,
+        why: str,
+        error: str = "",
+        repair: bool = False,
+    ) -> tuple[Workflow, bool]:
+        """Change a run as every format does. A broken state without a version is restored from its newest snapshot."""
+        with locked(self.folder(project)):
+            restored = self.recover(project)
+            after, changed = super().edit(project, workflow, edit, why=why, error=error, repair=repair)
+        return _with_warnings(after, restored), changed
+
+    def close(self, project: Records, draft: FileDraft, workflow: Workflow) -> Workflow:
+        """Write what follows from a change: learnings into their log, and a checkpoint that is due.
+
+        The state is written, so what fails here is told, because nothing has to be done again.
+        """
+        if not isinstance(draft, RunDraft):
+            return workflow
+        try:
+            learnings.log(project, draft.run)
+            if draft.snapshot:
+                draft.run.messages += snapshots.write(project, draft.run, draft.snapshot, workflow.raw)
+        except StateError as error:
+            draft.run.messages.append(f"the change was made, but {error}")
+        if draft.extra is not None:
+            extras.add(project, workflow.path, workflow.id, draft.extra)
+            workflow = self.view(project, self.load(project, workflow.path))
+        return _with_warnings(workflow, draft.run.messages)
+
+    def recover(self, project: Records) -> list[str]:
+        """Restore a broken state without a version from its newest snapshot, and say so (R003-28)."""
+        path = schema.state_path(project.root)
+        try:
+            statefile.present(project, path)
+        except BrokenError as error:
+            snapshot = self._last_snapshot(project)
+            if snapshot is not None:
+                broken, name = statefile.set_aside(project, path), snapshot.document.path.name
+                statefile.restore(project, path, snapshot.document.raw, None, why=name)
+                return [f"the state {error.reason}, so {name} was restored; what it held is kept as {broken.name}"]
+        return []
+
+    def _last_snapshot(self, project: Records) -> snapshots.Snapshot | None:
+        """Return the newest snapshot of the run whose state is broken. Its notes say which run that is."""
+        return next(snapshots.newest(project, [], extras.owner(project, schema.state_path(project.root))), None)
+
+    # Words.
+
+    def step(self, workflow: Workflow) -> Step | None:
+        """Return the task to work on next, the outer review once all are completed, None when the run is over."""
+        if workflow.finished:
+            return None
+        tasks = {each.id: each for each in workflow.phases}
+        if not workflow.due:
+            text = "review the whole run, then end it with `holdfast done --all`"
+            return Step(0, workflow.total, "Outer review", "", "Outer review", text)
+        due = tasks[workflow.due[0]]
+        verb = {"active": "go on with", "failed": "retry", "blocked": "retry"}.get(due.status, "start")
+        if workflow.status == "pending":
+            verb = f"approve the plan with `holdfast orchestrator approve`, then {verb}"
+        agent = f" (agent {due.agent})" if due.agent else ""
+        before = next((tasks[each] for each in workflow.needs), None)
+        prompt = f"{due.title}\n\nContext: {before.handover}" if before and before.handover else due.title
+        return Step(
+            due.number, workflow.total, due.title, due.agent, prompt, f'{verb} task {due.id} "{due.title}"{agent}'
+        )
+
+    def brief(self, project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
+        """Return the document's section on a task, its success criteria, and the learnings that bear on it."""
+        try:
+            run = self.current(project)
+        except HoldfastError:
+            return None
+        lines = [f"Task {phase.id}: {phase.title}", f"It is task {run.place(phase.id)} of its phase."]
+        section = task_document.Section("", ())
+        try:
+            section = task_document.section(task_document.of_run(project, run), phase.id)
+        except StateError as error:
+            lines.append(f"The task document can't be read: {str(error).removeprefix(f'{project.root}/')}.")
+        if section.criteria:
+            lines += ["Success criteria:", *(f"- {each}" for each in section.criteria)]
+        if lessons := view.lessons(run, phase.id):
+            lines += ["Learnings:", *(f"- {each}" for each in lessons)]
+        if section.text:
+            lines += ["The task document says:", *section.text.split("\n")]
+        return Brief(tuple(lines), f"holdfast next {phase.id}")
+
+    # Agents.
+
+    def match_phase(self, workflow: Workflow, text: str, agent: str) -> Phase | None:
+        """Return the task an agent was launched for; None for an agent that looks after the run."""
+        return None if supervision.overseer(agent) else assignments.match_phase(workflow, text, agent)
+
+    def judge(self, project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
+        """Move a task because of its agent. A hook never completes the run: the last task makes it `reviewing`."""
+        drafts = list[RunDraft]()
+
+        def edit(draft: RunDraft) -> None:
+            drafts[:] = [draft]
+            draft.judge(phase_id, status, words)
+
+        error = words if status == "failed" else ""
+        now, changed = self.edit(project, workflow, edit, why=f"{phase_id} {status}", error=error)
+        return Judged(now, changed, "", tuple(drafts[0].run.messages))
+
+    def register_overseer(self, project: Records, workflow: Workflow, text: str, agent: str) -> bool:
+        """List an agent that looks after the run. A checkpoint is written before the outer review (R003-33)."""
+        type_ = supervision.overseer(agent)
+        if not type_ or workflow.finished:
+            return False
+        if type_ == REVIEWER:
+            self.change(project, workflow, _checkpoint_review, why="outer review")
+        self.change(project, workflow, lambda draft: supervision.join(draft.run, type_, text), why=f"{type_} launched")
+        return True
+
+    def unregister_overseer(self, project: Records, workflow: Workflow, text: str, agent: str) -> None:
+        """List such an agent no longer: it has ended."""
+        type_ = supervision.overseer(agent)
+        self.change(project, workflow, lambda draft: supervision.leave(draft.run, type_, text), why=f"{type_} ended")
+
+    def hold(self, project: Records, workflow: Workflow) -> str:
+        """Return which bounds are used up and how to extend them; empty if none is, or the state can't be read."""
+        try:
+            return bounds.exceeded(self.current(project))
+        except HoldfastError:
+            return ""
+
+    def lock(self, project: Records, workflow: Workflow, place: str, owner: str, alive: Collection[str]) -> str:
+        """Lock a file for an agent (R003-27)."""
+        return locks.lock(project, place, owner, alive)
+
+    def unlock(self, project: Records, workflow: Workflow, owner: str) -> None:
+        """Free all files that an agent has locked."""
+        locks.unlock(project, owner)
+
+    # Doctor.
+
+    def foreign(self, project: Records) -> Iterator[Foreign]:
+        """Yield the files that Holdfast leaves alone (I003-15, I003-20, R003-26)."""
+        yield from self.blocking(project)
+        try:
+            locks.load(project)
+        except SchemaMismatch as error:
+            yield Foreign(error.path, error.reason)
+        except StateError:
+            pass  # a link: nothing is locked, and nothing written
+        latest = schema.state_path(project.root).with_name(snapshots.LATEST)
+        try:
+            statefile.guard(project.root, latest)
+            if access.is_there(latest) and not snapshots.is_ours(project):
+                text = "is another program's checkpoint; it is left alone, and nothing is restored from it"
+                yield Foreign(latest, text)
+        except StateError:
+            return
+
+    def findings(self, project: Records) -> Iterator[Finding]:
+        """Yield what speaks against the run, and what is wrong with the files beside it."""
+        for each in self.foreign(project):
+            if not each.in_the_way:
+                yield notice(f"{each.path}: {each.meaning}", aside(each.path), path=each.path, code="foreign")
+        path = schema.state_path(project.root)
+        try:
+            data = self.load(project, path).data
+        except StateError:
+            return  # missing, or reported elsewhere
+        if schema.kind(data) == "drifted":
+            for field, wrong in schema.deviations(data):
+                remedy = f'correct "{field}" in {path}'
+                yield notice(f"{path}: {field} {wrong}", remedy, path=path, field=field, code="schema")
+        if schema.kind(data) != "ours":
+            return
+        run = self.current(project)
+        for fault in (*faults.contradictions(run), *faults.disagreements(project, run)):
+            text = fault.text if fault.path else f"{path}: {fault.text}"
+            fix = None if fault.mend is None else partial(self._mend, project, fault)
+            yield notice(text, fault.remedy or "holdfast doctor --fix", fix, path=fault.path or path, code=fault.code)
+        try:
+            learnings.check_log(project)
+        except StateError as error:
+            remedy = access.unlinking(error.path) or access.remedy(error.path) or aside(error.path)
+            yield notice(str(error), remedy, path=error.path, code="log")
+
+    def _mend(self, project: Records, fault: faults.Fault) -> str:
+        """Correct the run, and say what was wrong."""
+        before = schema.state_path(project.root).read_bytes()
+        workflow, _ = self.move(project, fault.mend or faults.settle, why="doctor")
+        return f"corrected the run: {fault.text}" if workflow.raw != before else ""
+
+
+def _checkpoint_review(draft: RunDraft) -> None:
+    if supervision.is_reviewable(draft.run):
+        draft.run.checkpoint = draft.run.last_completed()
+
+
+def _start_time(last: Workflow | None) -> str:
+    """Return the moment as a run's start; if the last run started within this second, the next one."""
+    moment = clock.now()
+    for _ in range(60):
+        started = stamp(moment)
+        if last is None or schema.run_id({"orchestrator": {"start_time": started}}) > last.id:
+            break
+        moment += timedelta(seconds=1)
+    return started
+
+
+def _with_warnings(workflow: Workflow, messages: Sequence[str]) -> Workflow:
+    return replace(workflow, warnings=tuple(dict.fromkeys((*workflow.warnings, *messages))))
+
+
+FORMAT = OrchestratorFormat()
