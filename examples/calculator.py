@@ -228,7 +228,7 @@ def look_back(project: Stage) -> Shown:
         promise(word in shown, f"{word!r} is shown")
     return Shown(
         "Looking back",
-        f"holdfast show {state['id']}",
+        f"holdfast status {state['id']}",
         [Panel("what it prints", shown)],
         "How long each phase took and in how many attempts does not stand in the state file, which keeps exactly the "
         "keys of its schema. Holdfast remembers it elsewhere. The files of other tools that lie in the same folder "

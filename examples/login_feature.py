@@ -78,12 +78,12 @@ def start(project: Stage) -> Shown:
     commit(project, "Describe the login")
     heard = project.fire("UserPromptSubmit", prompt=f"/dev {FEATURE}")
     promise(heard.context == "", "there is nothing to resume yet")
-    printed = project.holdfast("skills", "start", "dev", "--feature", FEATURE)
+    printed = project.holdfast("skills", "start", "dev", FEATURE)
     promise([each["status"] for each in state(project)["tasks"]] == ["pending"] * 5, "each box is a task")
     promise(state(project)["workflow"]["branch"] == BRANCH, "the branch is recorded")
     return Shown(
         "A feature is begun with /dev",
-        f"UserPromptSubmit (/dev {FEATURE}), holdfast skills start dev --feature {FEATURE}",
+        f"UserPromptSubmit (/dev {FEATURE}), holdfast skills start dev {FEATURE}",
         [project.file(FEATURE), Panel("what it prints", printed)],
         "The boxes of the feature file become the tasks.",
     )
@@ -152,14 +152,15 @@ def delegate(project: Stage) -> Shown:
 def switch_branch(project: Stage) -> Shown:
     """Another branch is checked out, so both ways are named."""
     git(project, "checkout", "-q", "-b", "hotfix")
-    printed = project.holdfast("skills", "resume")
+    printed = project.holdfast("skills", "start", "dev", FEATURE)
     promise(f"State is for branch '{BRANCH}' but current branch is 'hotfix'" in printed, "both branches are named")
     promise(f"1) Switch to {BRANCH}  2) Abandon state and start fresh" in printed, "both ways are named")
     git(project, "checkout", "-q", BRANCH)
-    promise("Options:" not in project.holdfast("skills", "resume"), "back on the branch nothing is said of it")
+    again = project.holdfast("skills", "start", "dev", FEATURE)
+    promise("Options:" not in again, "back on the branch nothing is said of it")
     return Shown(
         "Another branch is checked out",
-        "git checkout -b hotfix, holdfast skills resume",
+        f"git checkout -b hotfix, holdfast skills start dev {FEATURE}",
         [Panel("what it prints", printed)],
         "The run belongs to its branch. Nothing is switched or abandoned by itself.",
     )
@@ -172,16 +173,15 @@ def join(project: Stage) -> Shown:
     heard = second.fire("UserPromptSubmit", prompt="/dev features")
     message = str(parsed(heard.stdout).get("systemMessage", ""))
     promise("User login" in message, "the folder finds the run of its feature")
-    printed = second.holdfast("skills", "resume", FEATURE)
-    promise(f"by session {project.session[:8]}, which is live" in printed, "the first session is named")
+    printed = second.holdfast("claim", FEATURE)
+    promise(f"session {project.session[:8]}, which is live" in printed, "the first session is named")
     refused = second.holdfast("skills", "task", "5", "--done", code=1)
     promise("belong to other live sessions" in refused, "the second session can't move it")
     second.fire("SessionEnd")
-    note = printed[printed.index("Note: ") :]
-    panels = [Panel("how resume ends", note), Panel("what task prints", refused)]
+    panels = [Panel("how claim ends", printed.splitlines()[-1]), Panel("what task prints", refused)]
     return Shown(
         "A second session asks for the same feature",
-        "SessionStart, UserPromptSubmit (/dev features), holdfast skills resume, task 5 --done",
+        "SessionStart, UserPromptSubmit (/dev features), holdfast claim, skills task 5 --done",
         [Panel("what the user is told", message), *panels],
         "It hears whose run it is. What a live session owns is not moved by another one.",
     )
@@ -191,14 +191,14 @@ def break_file(project: Stage) -> Shown:
     """Somebody breaks the state file, and the last content that was kept is put back."""
     path, before = file(project), state(project)
     path.write_bytes(path.read_bytes()[:500])
-    shown = project.holdfast("skills", "check", code=1)
+    shown = project.holdfast("doctor", code=1)
     project.holdfast("doctor", "--fix")
     promise(state(project) == before, "the content is as it was")
     promise(bool(list(path.parent.glob("*.corrupt-*"))), "what was broken is kept")
     return Shown(
         "The state file is broken and put back",
-        "holdfast skills check, holdfast doctor --fix",
-        [Panel("what check prints", shown)],
+        "holdfast doctor, holdfast doctor --fix",
+        [Panel("what doctor prints", shown)],
         "Holdfast keeps each content that it sees. What was broken stays beside the file.",
     )
 
@@ -231,17 +231,16 @@ def compact_before_verification(project: Stage) -> Shown:
 
 def verify(project: Stage) -> Shown:
     """A checkpoint that failed blocks verification until it passes."""
-    project.holdfast("skills", "phase", "verification")
-    project.holdfast("skills", "step", "lint")
+    project.holdfast("skills", "phase", "verification", "--step", "lint")
     for name in CHECKS:
         project.holdfast("skills", "checkpoint", name, "--failed" if name == "test" else "--passed")
     refused = project.holdfast("skills", "phase", "pr_creation", code=1)
     promise("test" in refused and "failed" in refused, "the failed checkpoint is named")
-    project.holdfast("skills", "checkpoint", "test", "--passed", "--count", "42")
+    project.holdfast("skills", "checkpoint", "test", "--passed", "--set", "count=42")
     project.holdfast("skills", "phase", "pr_creation")
     return Shown(
         "Verification: a failed test blocks, a passed one does not",
-        "holdfast skills phase verification, checkpoint NAME --passed, checkpoint test --failed",
+        "holdfast skills phase verification --step lint, checkpoint NAME --passed, checkpoint test --failed",
         [Panel("what phase pr_creation prints first", refused)],
         "A checkpoint that ran and failed is not pending. It blocks until it passes.",
     )
@@ -262,32 +261,31 @@ def compact_before_the_request(project: Stage) -> Shown:
 def complete(project: Stage) -> Shown:
     """The pull request is recorded, and the run is completed."""
     name = file(project).name
-    project.holdfast("skills", "pr", "--number", "7")
-    printed = project.holdfast("skills", "complete")
-    promise(printed.strip() == "DEV_COMPLETE: login", "the document's signal is printed")
+    project.holdfast("skills", "checkpoint", "pr", "--passed", "--set", "pr_number=7")
+    printed = project.holdfast("done")
+    promise("DEV_COMPLETE: login" in printed.splitlines(), "the document's signal is printed")
     promise(not list((project.root / ACTIVE).glob("*.json")), "the run is among the unfinished no more")
     promise((project.root / COMPLETED / name).is_file(), "its one copy lies among the completed")
     promise(index(project) == [], "and it is not listed")
     return Shown(
         "The pull request is recorded, and the run is completed",
-        "holdfast skills pr --number 7, complete",
-        [Panel("what complete prints", printed)],
+        "holdfast skills checkpoint pr --passed --set pr_number=7, done",
+        [Panel("what done prints", printed)],
         "The file moves to completed/ and stays there for a day.",
     )
 
 
 def start_cycles(project: Stage) -> Shown:
     """A file is broken before anything was kept of it, so /tdd begins afresh."""
-    first = project.holdfast("skills", "start", "tdd", "--task", TASK, "--index", "1")
+    first = project.holdfast("skills", "start", "tdd", TASK, "--set", "task_index=1")
     path = file(project)
     path.write_bytes(b"")
-    printed = project.holdfast("skills", "start", "tdd", "--task", TASK, "--index", "1")
+    printed = project.holdfast("skills", "start", "tdd", TASK, "--set", "task_index=1")
     promise("Corrupted state file detected. Starting fresh." in printed, "the document's warning is printed")
-    promise("corrupted_state" in events(project), "the history tells of it")
     promise(index(project) == [path.stem], "the index has one entry")
     return Shown(
         "/tdd is begun, and its file is emptied",
-        f'holdfast skills start tdd --task "{TASK}", twice',
+        f'holdfast skills start tdd "{TASK}", twice',
         [Panel("what the first one prints", first), Panel("what the second one prints", printed)],
         "Starting over a broken file sets that aside and begins afresh.",
     )
@@ -320,12 +318,12 @@ def second_cycle(project: Stage) -> Shown:
     promise("no failing test was recorded in RED" in doubt, "a test that was never red is said so")
     project.holdfast("skills", "tdd", "refactor")
     project.holdfast("skills", "tdd", "commit")
-    printed = project.holdfast("skills", "complete")
+    printed = project.holdfast("done")
     promise(f"DEV_COMPLETE: {TASK}" in printed, "the run is completed")
     return Shown(
         "The second cycle, and the end",
-        "holdfast skills tdd red, green, refactor and commit; complete",
-        [Panel("what green prints", doubt), Panel("what complete prints", printed)],
+        "holdfast skills tdd red, green, refactor and commit; done",
+        [Panel("what green prints", doubt), Panel("what done prints", printed)],
         "A new red begins the next cycle. A test that nobody saw fail is said so; it is no refusal.",
     )
 

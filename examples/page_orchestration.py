@@ -284,7 +284,7 @@ class Orchestration:
         return Shown(
             "One more compaction: a completed workflow stays completed",
             "PreCompact (auto), SessionStart (compact)",
-            [Panel("holdfast list", listed), Panel("holdfast list --archive", archived)],
+            [Panel("holdfast status", listed), Panel("holdfast status --all", archived)],
             "Neither the summariser nor the model is told of it, although CLAUDE.local.md is still there. "
             "What the workflow was can be looked up in the archive.",
         )

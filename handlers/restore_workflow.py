@@ -39,7 +39,7 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Outcome]:
     """Note that the session is live, repeat guidance that never arrived, and tell what a terminal has for it.
 
-    A prompt with the text that `holdfast resume` printed makes the session the owner of that workflow. A slash command
+    A prompt with the text that `holdfast claim` printed makes the session the owner of that workflow. A slash command
     such as `/dev features/login.md` brings back the unfinished workflow that it is about.
     """
     sessions.join(event, context)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import click
+
 from holdfast import cli
 
 if TYPE_CHECKING:
@@ -29,6 +31,17 @@ class Said:
     def json(self) -> Any:
         """What it printed for programs."""
         return json.loads(self.out)
+
+
+def command_of(*words: str) -> click.Command:
+    """Return the command that words name."""
+    found: click.Command = cli.holdfast
+    for word in words:
+        assert isinstance(found, click.Group), words
+        inner = found.get_command(click.Context(found), word)
+        assert inner is not None, words
+        found = inner
+    return found
 
 
 def holdfast(*arguments: str, root: Path | None = None, session: str = "", code: int | None = 0) -> Said:

@@ -206,7 +206,7 @@ PLANTED = (
 VERBATIM = {"contents": ("content",), "workflows": ("content", "fields")}  # the ledger's columns that hold files
 SHOWING = (
     *(["log", "--limit", "9999"], ["log", "--json", "--limit", "9999"], ["status"], ["status", "--json"]),
-    *(["report", "-"], ["export"], ["cost"]),
+    *(["report", "-"], ["export"]),
 )
 """The commands that tell people and programs what happened."""
 

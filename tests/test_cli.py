@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +13,7 @@ import pytest
 
 from holdfast import cli
 from tests import processes
-from tests.commandline import holdfast
+from tests.commandline import command_of, holdfast
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 @each_row("name", cli.commands())
 def test_every_command_of_the_table_is_there(name: str) -> None:
     """One lazy row in the table is all a command needs beside its file."""
-    command = import_module(cli.module(name)).command
+    command = command_of(name)
 
     assert isinstance(command, click.Command)
     assert command.name == name
@@ -39,7 +38,7 @@ def test_an_error_the_user_can_mend_is_a_sentence(tmp_path: Path) -> None:
     assert said.err == "holdfast: no workflow is unfinished; `holdfast start TITLE` starts one\n"
 
 
-@each_row("arguments", [["nonsense"], ["list", "--nonsense"], ["start"], ["update", "--status", "odd"], ["--nonsense"]])
+@each_row("arguments", [["nonsense"], ["status", "--nonsense"], ["start"], ["update", "--status", "odd"], ["--no"]])
 def test_a_wrong_call_is_a_usage_error(tmp_path: Path, arguments: list[str]) -> None:
     """Exit 2, and how it is called."""
     said = holdfast(*arguments, root=tmp_path, code=2)
@@ -56,7 +55,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(cli, "holdfast", refuse)
 
-    assert holdfast("list", root=tmp_path, code=1).err == "holdfast: /somewhere: permission denied\n"
+    assert holdfast("status", root=tmp_path, code=1).err == "holdfast: /somewhere: permission denied\n"
 
 
 def test_an_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -68,10 +67,10 @@ def test_an_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(cli, "holdfast", fail)
 
     with pytest.raises(KeyError):
-        holdfast("list", root=tmp_path)
+        holdfast("status", root=tmp_path)
 
 
-@each_row("arguments", [["--help"], ["--version"], ["handlers", "list"], ["explain", "-h"], ["report", "-"], ["show"]])
+@each_row("arguments", [["--help"], ["--version"], ["handlers", "list"], ["status", "-h"], ["report", "-"], ["status"]])
 def test_a_reader_that_goes_away_is_nobodys_error(tmp_path: Path, arguments: list[str]) -> None:
     """`holdfast … | head -1` ends without a word, as a program does that SIGPIPE ends; however much it has to say."""
     place = processes.make(tmp_path)
@@ -146,7 +145,7 @@ def test_without_a_home_each_command_says_what_to_set(tmp_path: Path) -> None:
     """As in a container whose user has no passwd entry."""
     environ = processes.make(tmp_path).environ(HOME=None, XDG_STATE_HOME=None, XDG_CONFIG_HOME=None)
     nobody = "import pwd\ndef fail(uid): raise KeyError(uid)\npwd.getpwuid = fail\n"
-    for words in (["list"], ["doctor"], ["install"], ["handlers", "list"]):
+    for words in (["status"], ["doctor"], ["install"], ["handlers", "list"]):
         command = [sys.executable, "-c", f"{nobody}from holdfast.cli import main\nmain({words})"]
         ended = processes.run(command, b"", environ, tmp_path)
         said = f"holdfast: HOME isn't set, and user {os.getuid()} has no passwd entry; set HOME to your home folder"

@@ -185,7 +185,7 @@ def test_an_added_format_keeps_a_workflow(tree: Path, place: Place) -> None:
     )
     assert "Started in .worklist/list.json" in started
     assert holdfast(tree, place, "done").startswith('Completed item 1/2 "Tag it".')
-    shown = json.loads(holdfast(tree, place, "show", "--json"))
+    shown = json.loads(holdfast(tree, place, "status", "--json"))["current"]
     assert (shown["format"], shown["phase"], shown["status"]) == ("worklist", "Say so", "active")
 
 

@@ -152,7 +152,7 @@ def test_a_feature_and_two_cycles_are_driven_to_their_end(tmp_path: Path) -> Non
     assert "State is for branch 'feature/login' but current branch is 'hotfix'" in switched
     assert "Options: 1) Switch to feature/login 2) Abandon state and start fresh" in switched
     assert "which is live" in step(text, "second session")
-    assert "holdfast skills repair" in step(text, "broken and put back")
+    assert "holdfast doctor --fix" in step(text, "broken and put back")
     assert "Corrupted state file detected. Starting fresh." in step(text, "file is emptied")
     assert "DEV_COMPLETE: login" in step(text, "run is completed")
     ended = step(text, "second cycle")

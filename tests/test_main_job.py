@@ -209,7 +209,7 @@ def test_the_model_can_call_the_command_line_from_the_environment_file(place: Pl
     """Every SessionStart appends what the model's Bash tool needs, once."""
     fire(place, "SessionStart-startup")
     fire(place, "SessionStart-resume")
-    script = f". {place.home / 'env.sh'}; cd /; holdfast start 'From Bash' --phase One; holdfast list --json"
+    script = f". {place.home / 'env.sh'}; cd /; holdfast start 'From Bash' --phase One; holdfast status --json"
     environ = {"PATH": os.defpath, "HOME": str(place.home)}
     done = subprocess.run(
         ["/bin/sh", "-c", script], env=environ, capture_output=True, text=True, timeout=500, check=True

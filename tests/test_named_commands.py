@@ -67,7 +67,7 @@ COMMANDS = """
     resume user-auth
     next user-auth
     skills next
-    skills start nothing --feature missing.md
+    skills start nothing missing.md
     orchestrator next
     orchestrator status
     start "My topic" --format wfs
@@ -124,7 +124,7 @@ def test_each_command_that_a_message_names_can_be_run(place: Place, monkeypatch:
     place.project_handler("team's guard", GUARD + "# changed\n")
     place.write(place.home / ".claude" / "settings.json", HOOKS_OFF)
     told += [fire(place, name) for name in ("SessionStart-startup", "PreToolUse-Bash")]
-    told += [run(*line.split())[1] for line in ("handlers list", "handlers check", "doctor", "list")]
+    told += [run(*line.split())[1] for line in ("handlers list", "handlers check", "doctor", "status")]
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", SESSION)
     told += [run("next")[1], run("done")[1]]
     monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")

@@ -348,7 +348,7 @@ def test_nothing_of_the_project_is_run(plugin: Plugin) -> None:
         plugin.place.write(f"{name}.py", f"open({str(plugin.place.home / 'ran')!r}, 'a').write({name!r})\n")
     plugin.build()
     plugin.fire("Stop")
-    assert plugin.cli("list").exit_code == 0
+    assert plugin.cli("status").exit_code == 0
     assert not (plugin.place.home / "ran").exists()
 
 
@@ -376,7 +376,7 @@ def test_a_failure_is_told_once_with_the_remedy(failing: Plugin) -> None:
     for _ in range(2):
         assert failing.fire("SessionStart").stdout == ""
     assert not failing.fire("Stop").stdout
-    said = failing.cli("list")
+    said = failing.cli("status")
     assert (said.exit_code, said.stdout) == (1, "")
     assert "Failed to fetch" in said.stderr
     assert len(failing.calls) == calls, "it is not tried again at every session or command"
@@ -395,7 +395,7 @@ def test_it_is_tried_again_by_itself_later_and_at_once_when_asked(failing: Plugi
     until(lambda: sorted(path.name for path in failing.data.iterdir()) == [failing.environment.name, "lock"])
     (failing.environment / "ready").unlink()
     failed.write_text(json.dumps(known))
-    assert failing.cli("list").exit_code == 1
+    assert failing.cli("status").exit_code == 1
     said = failing.cli("--build")
     assert (said.exit_code, said.stdout) == (0, f"The plugin's environment is ready: {failing.environment}\n")
 
@@ -520,7 +520,7 @@ LOCKED_OUT = {
 
 
 @pytest.mark.parametrize("how", LOCKED_OUT)
-@pytest.mark.parametrize("arguments", [["list"], ["--build"]])
+@pytest.mark.parametrize("arguments", [["status"], ["--build"]])
 def test_a_data_folder_that_cannot_be_used_is_one_sentence(plugin: Plugin, how: str, arguments: list[str]) -> None:
     """It names the folder and what to do; once that is done the command works."""
     plugin.data.parent.mkdir(parents=True)
@@ -597,7 +597,7 @@ def test_no_usable_python_is_told_once(tmp_path: Path, python: str) -> None:
     assert "needs Python 3.11 or newer" in report(plugin)
     for _ in range(2):
         assert plugin.fire("SessionStart").stdout == ""
-    said = plugin.cli("list")
+    said = plugin.cli("status")
     assert (said.exit_code, said.stdout) == (1, "")
     assert "needs Python 3.11" in said.stderr
     plugin.add_python()
@@ -642,7 +642,7 @@ def test_the_command_waits_for_a_build(plugin: Plugin) -> None:
     plugin.fire("SessionStart")
     ended = plugin.cli("start", "User auth", "--phase", "Design", "--phase", "Build")
     assert (ended.exit_code, ended.stderr) == (0, "")
-    assert json.loads(plugin.cli("list", "--json").stdout)
+    assert json.loads(plugin.cli("status", "--json").stdout)["workflows"]
     assert len(plugin.calls) == 2
 
 
@@ -664,7 +664,7 @@ def test_the_command_finds_the_environment_by_itself(plugin: Plugin) -> None:
 
 def test_the_command_says_when_there_was_no_session_yet(plugin: Plugin) -> None:
     """Without a data folder nothing can be built."""
-    ended = plugin.cli("list", HOLDFAST_PLUGIN_DATA=None)
+    ended = plugin.cli("status", HOLDFAST_PLUGIN_DATA=None)
     assert (ended.exit_code, ended.stdout) == (1, "")
     assert "when a session of Claude Code starts" in ended.stderr
 
@@ -690,7 +690,7 @@ def test_another_plugins_folder_is_not_built_in(plugin: Plugin, tmp_path: Path) 
     foreign.mkdir()
     plugin.data.mkdir(parents=True)
     said = plugin.cli(
-        "list", CLAUDE_PLUGIN_ROOT=str(tmp_path), CLAUDE_PLUGIN_DATA=str(foreign), HOLDFAST_PLUGIN_DATA=None
+        "status", CLAUDE_PLUGIN_ROOT=str(tmp_path), CLAUDE_PLUGIN_DATA=str(foreign), HOLDFAST_PLUGIN_DATA=None
     )
     assert said.exit_code == 0
     assert not [*foreign.iterdir()]
@@ -699,7 +699,7 @@ def test_another_plugins_folder_is_not_built_in(plugin: Plugin, tmp_path: Path) 
 
 def test_a_folder_that_a_session_could_not_make_is_made(plugin: Plugin) -> None:
     """What stood in its place is gone: the command need not wait for the next session."""
-    assert plugin.cli("list").exit_code == 0
+    assert plugin.cli("status").exit_code == 0
     assert build.sound(plugin.environment)
 
 
@@ -793,7 +793,7 @@ def test_what_has_not_the_hash_is_refused(tmp_path: Path, hashes: str) -> None:
         line += f" --hash=sha256:{'0' * 64}"
     (plugin.root / "plugin" / "requirements.txt").write_text(f"# environment feedfeedfeed\n{line}\n")
     plugin.extra = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path / "wheels")}
-    said = plugin.cli("list", HOLDFAST_PLUGIN_DATA=str(tmp_path))
+    said = plugin.cli("status", HOLDFAST_PLUGIN_DATA=str(tmp_path))
     assert said.exit_code == 1
     assert "HASHES" in said.stderr.upper()
     assert not (tmp_path / "env-feedfeedfeed").exists()

@@ -29,7 +29,7 @@ CALLS = sorted(
 
 def test_explain_prints_it(tmp_path: Path) -> None:
     """The same text from both places, fit for a CLAUDE.md (R000-40)."""
-    said = holdfast("explain", "--protocol", root=tmp_path).out
+    said = holdfast("status", "--protocol", root=tmp_path).out
     assert said == skill.protocol()
     assert said.startswith("# Workflow State Protocol\n")
     assert skill.shipped().decode().endswith(said)

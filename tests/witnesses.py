@@ -257,5 +257,5 @@ def _todos(show: Mapping[str, Any]) -> Seen:
 
 def _show(desk: Desk) -> dict[str, Any]:
     """Return what `show --json` prints; nothing if there is no workflow, nor a completed one."""
-    said = holdfast("show", "--json", root=desk.root, session=SESSION, code=None)
-    return dict(said.json) if said.code == 0 else {}
+    said = holdfast("status", "--json", root=desk.root, session=SESSION, code=None)
+    return dict(said.json["current"] or {}) if said.code == 0 else {}

@@ -27,18 +27,8 @@ if TYPE_CHECKING:
 
 _PURPOSES = {
     "Set up": ("install", "uninstall", "doctor", "config", "demo"),
-    "Keep a workflow": ("start", "next", "done", "update", "cancel", "reopen", "resume"),
-    "See what happens and what happened": (
-        "status",
-        "list",
-        "show",
-        "agents",
-        "watch",
-        "log",
-        "explain",
-        "report",
-        "cost",
-    ),
+    "Keep a workflow": ("start", "next", "done", "update", "cancel", "reopen", "claim"),
+    "See what happens and what happened": ("status", "log", "report", "restore", "agents"),
     "Add your own": ("handlers", "formats"),
     "Export and delete": ("export", "forget"),
 }
@@ -52,6 +42,20 @@ _FORMER = {
     "config show": "use `holdfast config`",
     "config check": "use `holdfast config --check`",
     "config schema": "use `holdfast config --schema`",
+    "list": "use `holdfast status`",
+    "show": "use `holdfast status`, or `holdfast status WORKFLOW`",
+    "watch": "use `holdfast status --watch`",
+    "explain": "use `holdfast status --why`",
+    "resume": "use `holdfast claim`",
+    "cost": "`holdfast report` shows what the model's context got",
+    "log list": "use `holdfast log`",
+    "log show": "use `holdfast restore N --show`",
+    "log diff": "use `holdfast restore N --diff`",
+    "log restore": "use `holdfast restore N`",
+    "agents list": "use `holdfast agents`",
+    "agents show": "use `holdfast agents ID`",
+    "agents rerun": "use `holdfast agents ID --rerun`",
+    "agents forget": "use `holdfast agents ID --forget`",
 }
 _REPAIRING = ("doctor", "install")  # these repair a damaged index of formats, or say what to do
 

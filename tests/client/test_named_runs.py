@@ -122,10 +122,10 @@ def test_a_running_twin_that_the_model_names(fleet: Fleet) -> None:
 @pytest.mark.scenario(16)
 @pytest.mark.parametrize(("named", "anew"), [(True, False), (False, False), (False, True)])
 def test_a_run_that_is_stopped_and_launched_again(fleet: Fleet, named: bool, anew: bool) -> None:
-    """In one turn. It goes on, named or not; after `holdfast agents rerun` all agents run."""
+    """In one turn. It goes on, named or not; after `holdfast agents ID --rerun` all agents run."""
     session, run = begun(fleet)
     turns: list[Turn] = [call("TaskStop", task_id=run["task"])]
-    turns += [call("Bash", command=f"holdfast agents rerun {run['run']}", description="x")] if anew else []
+    turns += [call("Bash", command=f"holdfast agents {run['run']} --rerun", description="x")] if anew else []
     turns += [call("Workflow", script=SIX, **({"resumeFromRunId": run["run"]} if named else {})), say("Launched.")]
     fleet.world.model.turns = turns
     session.prompt("Stop it, and launch it again.")

@@ -196,10 +196,10 @@ def started_before(people: People) -> Iterator[Fact]:
 
 
 def handed_over(people: People) -> Iterator[Fact]:
-    """`claude "$(holdfast resume)"` beside its live owner."""
+    """`claude "$(holdfast claim)"` beside its live owner."""
     people.open("A")
     people.ask("A", "start", shlex.join(("holdfast", *START)))
-    people.open("B", people.world.holdfast("resume").strip())
+    people.open("B", people.world.holdfast("claim").strip())
     people.ask("A", "hello")
     yield "A is told once", people.ask("A", "and?").count(LOST) == 1
     yield "A gets nothing", HEADING not in people.compact("A")

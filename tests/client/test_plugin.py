@@ -107,7 +107,7 @@ def test_the_plugin_alone_is_enough(plugged: Plugged) -> None:
     session.prompt("Begin.")
     session.prompt("Work.")
     session.prompt("/compact")
-    world.model.turns = [bash("holdfast done --note over"), bash("holdfast list --json"), say("Done.")]
+    world.model.turns = [bash("holdfast done --note over"), bash("holdfast status --json"), say("Done.")]
     session.prompt("Go on.")
     after = next(each for each in world.model.of("main") if HEADING in each.text)
     assert after.text.count(HEADING) == 1

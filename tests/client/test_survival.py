@@ -157,12 +157,12 @@ def test_guidance_that_never_arrives(world: World) -> None:
 
 @pytest.mark.scenario(14)
 def test_a_workflow_claimed_by_the_model(world: World) -> None:
-    """Beside other live sessions, `holdfast resume` gives the model the guidance, and its compactions afterwards."""
+    """Beside other live sessions, `holdfast claim` gives the model the guidance, and its compactions afterwards."""
     for _ in range(2):  # a start in a terminal gives its workflow to the only live session, and to none of several
         world.client.session().prompt("I only look.")
     begin(world, "compaction")
     session = world.client.session()
-    world.model.turns = [bash(f"holdfast resume {TITLE}"), say("Ok.")]
+    world.model.turns = [bash(f"holdfast claim {TITLE}"), say("Ok.")]
     session.prompt("Resume it.")
     for prompt in ("Work.", "/compact", "Go on."):
         session.prompt(prompt)

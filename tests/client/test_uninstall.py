@@ -23,7 +23,7 @@ def test_byte_for_byte(bare: World) -> None:
     bare.settings.write_bytes(BEFORE)
     bare.holdfast("install", "--scope", "user", "--allow-cli")
     assert bare.settings.read_bytes() != BEFORE
-    bare.model.turns = [bash("holdfast list"), say("Done.")]
+    bare.model.turns = [bash("holdfast status"), say("Done.")]
     bare.client.session().prompt("Begin.")
     bare.client.close()
     bare.holdfast("uninstall", "--scope", "user")

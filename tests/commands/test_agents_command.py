@@ -46,7 +46,7 @@ def launched(project: HoldfastProject, number: int, description: str) -> Agent:
 
 def statuses(project: HoldfastProject) -> dict[str, str]:
     """Return where each agent stands, by what it was launched for."""
-    listed = holdfast("agents", "list", "--json", root=project.root).json
+    listed = holdfast("agents", "--json", root=project.root).json
     return {each["about"].partition(": ")[2]: each["status"] for each in listed}
 
 
@@ -63,7 +63,7 @@ def test_each_agent_stands_where_it_does(project: HoldfastProject, monkeypatch: 
     launched(project, 4, "Broken").died()
     rerun = launched(project, 5, "Once more")
     rerun.stopped("All is well.")
-    said = holdfast("agents", "rerun", rerun.run, root=project.root).out
+    said = holdfast("agents", "--rerun", rerun.run, root=project.root).out
     assert said == f"{rerun.run} won't be used again: launched once more, it runs.\n"
     assert statuses(project) == {
         "At work": "running",
@@ -77,20 +77,20 @@ def test_each_agent_stands_where_it_does(project: HoldfastProject, monkeypatch: 
 def test_a_name_that_several_begin_with_means_none(project: HoldfastProject) -> None:
     """What is forgotten is gone, so it has to be clear which one is meant."""
     first, second = launched(project, 1, "One"), launched(project, 2, "Two")
-    refused = holdfast("agents", "forget", first.run[:5], root=project.root, code=1).err
+    refused = holdfast("agents", "--forget", first.run[:5], root=project.root, code=1).err
     assert "several agents or runs begin with 'a0000'; name one with more characters: " in refused
     assert first.run in refused and second.run in refused
     assert len(statuses(project)) == 2
-    assert "is forgotten" in holdfast("agents", "forget", first.run, root=project.root).out
-    assert "is forgotten" in holdfast("agents", "forget", second.run[:5], root=project.root).out
-    assert holdfast("agents", "list", root=project.root).out == "No agents are known here.\n"
+    assert "is forgotten" in holdfast("agents", "--forget", first.run, root=project.root).out
+    assert "is forgotten" in holdfast("agents", "--forget", second.run[:5], root=project.root).out
+    assert holdfast("agents", root=project.root).out == "No agents are known here.\n"
 
 
 def test_what_a_run_is_shown_with(launches: Launches) -> None:
     """Each agent with its result, and how a session uses them again, as long as it can."""
     launches.ran(done=PROMPTS[:2])
     root = launches.project.root
-    shown = holdfast("agents", "show", "review", root=root).out
+    shown = holdfast("agents", "review", root=root).out
     assert shown == (
         f"{RUN}  interrupted  review: 2 of 3 agents finished\n\n"
         "Review part 1: finished\nResult of Review part 1\n\n"
@@ -98,9 +98,9 @@ def test_what_a_run_is_shown_with(launches: Launches) -> None:
         "Review part 3: started\n\n"
         f"To use these results in a session, name {RUN} in your prompt, and ask to resume it.\n"
     )
-    said = holdfast("agents", "rerun", RUN[:6], root=root).out
+    said = holdfast("agents", "--rerun", RUN[:6], root=root).out
     assert said == f"{RUN} won't be used again: launched once more, all of its agents run.\n"
-    assert "To use these results" not in holdfast("agents", "show", RUN, root=root).out
+    assert "To use these results" not in holdfast("agents", RUN, root=root).out
 
 
 def test_a_run_whose_journal_the_client_has_deleted(launches: Launches) -> None:
@@ -108,7 +108,7 @@ def test_a_run_whose_journal_the_client_has_deleted(launches: Launches) -> None:
     shutil.rmtree(launches.ran())
     launches.ended()
     assert listed(launches) == [f"{RUN:<24}  no journal   review: its journal is gone"]
-    shown = holdfast("agents", "show", RUN, root=launches.project.root).out
+    shown = holdfast("agents", RUN, root=launches.project.root).out
     assert shown == f"{RUN}  no journal  review: its journal is gone\n"
     assert RUN not in launches.begin(SECOND, str(os.getpid())).context
     launches.launch().assert_silent("reuse_agents")
@@ -120,15 +120,15 @@ def test_what_is_left_out_of_a_list_is_said(launches: Launches, monkeypatch: pyt
     launches.ran(done=PROMPTS[:2])
     launches.ran(NEXT, script("Else", name="other"), ())
     root = launches.project.root
-    told = holdfast("agents", "list", root=root)
+    told = holdfast("agents", root=root)
     assert [each.split()[0] for each in told.out.splitlines()] == [NEXT]
     assert told.err == "note: 1 earlier one left out; `--all` lists them, too.\n"
-    whole = holdfast("agents", "list", "--all", root=root)
+    whole = holdfast("agents", "--all", root=root)
     assert [each.split()[0] for each in whole.out.splitlines()] == [NEXT, RUN]
     assert whole.err == ""
-    assert RUN in holdfast("agents", "show", RUN[:6], root=root).out
+    assert RUN in holdfast("agents", RUN[:6], root=root).out
 
 
 def listed(launches: Launches) -> list[str]:
     """Return the lines of the list."""
-    return holdfast("agents", "list", root=launches.project.root).out.splitlines()
+    return holdfast("agents", root=launches.project.root).out.splitlines()

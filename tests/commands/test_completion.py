@@ -30,7 +30,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("verb", ["next", "done", "update", "resume", "watch"])
+@pytest.mark.parametrize("verb", ["next", "done", "update", "claim"])
 def test_unfinished_ones_complete_where_one_moves_them(root: Path, verb: str) -> None:
     """By what can be typed for them, whatever the case of what was typed."""
     assert sorted(completed(verb, "")) == ["payments", "user-auth"]
@@ -41,13 +41,13 @@ def test_unfinished_ones_complete_where_one_moves_them(root: Path, verb: str) ->
 def test_archived_ones_complete_where_one_looks_at_them(root: Path) -> None:
     """And where one forgets them."""
     for words in (
-        ("show",),
+        ("status",),
         ("forget", "--workflow"),
-        ("log", "list", "--workflow"),
-        ("log", "show", "1", "--workflow"),
+        ("log", "--workflow"),
+        ("restore", "1", "--workflow"),
     ):
         assert sorted(completed(*words, "")) == ["old-one", "payments", "user-auth"]
-    holdfast("show", completed("show", "o")[0], root=root)
+    holdfast("status", completed("status", "o")[0], root=root)
 
 
 def test_templates_complete(root: Path) -> None:

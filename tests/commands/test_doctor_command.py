@@ -164,7 +164,7 @@ def test_named_checks_run_alone(root: Path) -> None:
     assert [line for line in lines if line and not line.startswith(" ")][:-1] == ["folders", "ledger"]
     assert "took others' permissions" in holdfast("doctor", "folders", "--fix", root=root).out
     assert not paths.launcher().exists()
-    assert "'nothing' is not one of 'programs'" in holdfast("doctor", "nothing", root=root, code=2).err
+    assert "there is no check 'nothing'; there are programs, " in holdfast("doctor", "nothing", root=root, code=2).err
 
 
 def test_names_in_files_reach_no_terminal_with_their_controls(root: Path) -> None:

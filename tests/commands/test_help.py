@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
 
 from holdfast import cli
 from holdfast.formats import RECORDS
-from tests.commandline import holdfast
+from tests.commandline import command_of, holdfast
 from tests.tables import each_row
 from tests.test_docs import fault
 
@@ -29,7 +28,7 @@ def commands() -> Iterator[tuple[str, ...]]:
     yield ()
     for name in cli.commands():
         yield (name,)
-        command = import_module(cli.module(name)).command
+        command = command_of(name)
         if isinstance(command, click.Group):
             yield from ((name, verb) for verb in command.commands)
 
@@ -49,9 +48,7 @@ def test_the_help_of_a_command_is_for_people(words: tuple[str, ...]) -> None:
 @each_row("words", [words for words in commands() if words], ids=" ".join)
 def test_every_option_says_what_it_is_for(words: tuple[str, ...]) -> None:
     """In a sentence."""
-    command: click.Command = import_module(cli.module(words[0])).command
-    if isinstance(command, click.Group) and words[1:]:
-        command = command.commands[words[1]]
+    command = command_of(*words)
 
     assert command.help
     for option in command.params:
@@ -93,7 +90,7 @@ def mine(command: click.Command | None = None, *above: str) -> Iterator[tuple[tu
     """Return the words of each command, however deep, with the command."""
     if command is None:
         for name in cli.commands():
-            yield from mine(import_module(cli.module(name)).command, name)
+            yield from mine(command_of(name), name)
         return
     yield above, command
     for name, each in command.commands.items() if isinstance(command, click.Group) else ():

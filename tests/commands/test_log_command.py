@@ -68,7 +68,7 @@ def run(project: HoldfastProject, *arguments: str) -> subprocess.CompletedProces
     """Run the command as a process, its output a pipe."""
     environ = os.environ | {"PYTHONPATH": f"{HERE / 'src'}", "HOLDFAST_PROJECT_DIR": str(project.root)}
     return subprocess.run(
-        [sys.executable, "-m", "holdfast", "log", *arguments],
+        [sys.executable, "-m", "holdfast", "restore", *arguments],
         env=environ,
         capture_output=True,
         timeout=500,
@@ -86,39 +86,38 @@ def test_show_prints_a_generation_to_a_pipe_byte_for_byte(project: HoldfastProje
     there.close()
     number = max(kept(project, hybrid))
 
-    done = run(project, "show", str(number))
+    done = run(project, "--show", str(number))
 
     assert (done.returncode, done.stdout) == (0, odd)
-    assert run(project, "show", "1", "--workflow", HYBRID).stdout == kept(project, hybrid)[1]
-    assert run(project, "show", "now").stdout == odd
+    assert run(project, "--show", "1", "--workflow", HYBRID).stdout == kept(project, hybrid)[1]
     there = Workspace.open(project.root)
     contents.keep(there, hybrid, b"no UTF-8: \xff\x00", why="odder")
     there.close()
-    assert run(project, "show", str(number + 1)).stdout == b"no UTF-8: \xff\x00"
+    assert run(project, "--show", str(number + 1)).stdout == b"no UTF-8: \xff\x00"
 
 
 def test_a_generation_that_is_not_there_is_named_with_those_that_are(project: HoldfastProject, hybrid: Path) -> None:
     """Numbers are the file's own; what is no number is no generation."""
     for wrong in ("0", "99", "-1"):
-        said = holdfast("log", "show", "--", wrong, root=project.root, code=1)
+        said = holdfast("restore", "--show", "--", wrong, root=project.root, code=1)
         assert f"no generation {wrong} of {HYBRID}; there are 1 to 3" in said.err
     for wrong in ("x", "²"):
-        said = holdfast("log", "diff", wrong, root=project.root, code=2)
+        said = holdfast("restore", "--diff", wrong, root=project.root, code=2)
         assert f"'{wrong}' isn't the number of a generation; to name a workflow: --workflow {wrong}\n" in said.err
     assert (
         'no workflow is named "nothing"'
-        in holdfast("log", "show", "1", "--workflow", "nothing", root=project.root, code=1).err
+        in holdfast("restore", "--show", "1", "--workflow", "nothing", root=project.root, code=1).err
     )
 
 
 def test_diff_without_numbers_compares_the_last_two(project: HoldfastProject, hybrid: Path) -> None:
     """With one number, it and the present; where nothing differs, that is said on stderr."""
-    assert holdfast("log", "diff", root=project.root).out == holdfast("log", "diff", "2", "3", root=project.root).out
-    same = holdfast("log", "diff", "3", root=project.root)
+    last = holdfast("restore", "--diff", root=project.root).out
+    assert f"--- {HYBRID} generation 2" in last and f"+++ {HYBRID} generation 3" in last
+    same = holdfast("restore", "--diff", "3", root=project.root)
     assert (same.out, same.err.startswith(f"holdfast: No difference between {HYBRID} generation 3, ")) == ("", True)
     hybrid.write_text(hybrid.read_text("utf-8").replace("Calculator", "Abacus"), "utf-8")
-    changed = holdfast("log", "diff", "3", root=project.root)
-    assert changed.out == holdfast("log", "diff", "3", "now", root=project.root).out
+    changed = holdfast("restore", "--diff", "3", root=project.root)
     assert (f"+++ {HYBRID} now" in changed.out, changed.err) == (True, "")
 
 
@@ -134,7 +133,7 @@ def test_a_workflow_whose_file_is_gone_comes_back(project: HoldfastProject) -> N
     assert not workflow.path.parent.exists()
     first = min(kept(project, workflow.path))
 
-    holdfast("log", "restore", str(first), "--workflow", "Release", root=project.root)
+    holdfast("restore", str(first), "--workflow", "Release", root=project.root)
 
     assert workflow.path.read_bytes() == whole
     there = Workspace.open(project.root)
@@ -151,14 +150,14 @@ def test_another_workflow_in_its_place_gives_way_only_when_asked(project: Holdfa
     abacus = hybrid.read_bytes()
     files = snapshot(project.root)
 
-    said = holdfast("log", "restore", "2", root=project.root, code=1)
+    said = holdfast("restore", "2", root=project.root, code=1)
 
     assert '"Abacus" (wf_' in said.err
     assert "is in the way: it is pending at phase 0/1" in said.err
     assert snapshot(project.root) == files
-    holdfast("log", "restore", "2", "--replace", root=project.root)
+    holdfast("restore", "2", "--replace", root=project.root)
     assert hybrid.read_bytes() == calculator[2]
-    assert "Abacus" in holdfast("list", "--archive", root=project.root).out
+    assert "Abacus" in holdfast("status", "--all", root=project.root).out
     assert abacus in kept(project, hybrid).values()
 
 
@@ -166,7 +165,7 @@ def test_a_file_of_another_tool_is_left_alone(project: HoldfastProject, hybrid: 
     """JSON of another schema, or another kind of JSON, is never overwritten."""
     for theirs in (b'{"jobs": []}', b"[1, 2]"):
         hybrid.write_bytes(theirs)
-        said = holdfast("log", "restore", "1", "--workflow", HYBRID, root=project.root, code=1)
+        said = holdfast("restore", "1", "--workflow", HYBRID, root=project.root, code=1)
         assert HYBRID in said.err
         assert hybrid.read_bytes() == theirs
 
@@ -175,24 +174,24 @@ def test_a_file_of_another_tool_is_left_alone(project: HoldfastProject, hybrid: 
 def test_a_workflow_whose_file_holds_no_state_comes_back_by_its_id(project: HoldfastProject, format_: str) -> None:
     """With --replace, since it may be another tool's file: it is kept aside first. The error and doctor say so."""
     holdfast("start", "Tool", "--format", format_, "--phase", "A", root=project.root)
-    (row,) = holdfast("list", "--json", root=project.root).json
+    (row,) = holdfast("status", "--json", root=project.root).json["workflows"]
     path = project.root / row["path"]
     before = path.read_bytes()
     path.write_text("{}")
 
-    refused = holdfast("log", "restore", "1", "--workflow", row["id"], root=project.root, code=1)
+    refused = holdfast("restore", "1", "--workflow", row["id"], root=project.root, code=1)
     named = doctoring.only("states", project.root, "notice" if format_ == "hybrid" else "problem")
-    restored = holdfast("log", "restore", "1", "--replace", "--workflow", row["id"], root=project.root)
+    restored = holdfast("restore", "1", "--replace", "--workflow", row["id"], root=project.root)
 
     assert refused.code == 1
-    assert f"holdfast log restore 1 --replace --workflow {path}" in refused.err
-    assert named.remedy == f"holdfast log restore 1 --replace --workflow {path}"
+    assert f"holdfast restore 1 --replace --workflow {path}" in refused.err
+    assert named.remedy == f"holdfast restore 1 --replace --workflow {path}"
     assert restored.code == 0
     assert "kept next to it as" in restored.out
     assert path.read_bytes() == before
     assert [each.read_text() for each in path.parent.glob(f"{path.stem}*.corrupt-*")] == ["{}"]
     path.unlink()
-    assert holdfast("log", "restore", "1", "--workflow", row["id"], root=project.root).code == 0
+    assert holdfast("restore", "1", "--workflow", row["id"], root=project.root).code == 0
     assert path.read_bytes() == before
 
 
@@ -202,7 +201,7 @@ def test_a_broken_file_is_kept_beside_and_then_put_right(project: HoldfastProjec
     os.utime(hybrid, (1, 1))
     before = kept(project, hybrid)
 
-    said = holdfast("log", "restore", "3", "--workflow", HYBRID, root=project.root)
+    said = holdfast("restore", "3", "--workflow", HYBRID, root=project.root)
 
     (aside,) = hybrid.parent.glob("*.corrupt-*")
     assert aside.name in said.out
@@ -217,7 +216,7 @@ def test_no_link_is_followed(project: HoldfastProject, hybrid: Path, tmp_path: P
     outside.write_bytes(hybrid.read_bytes())
     hybrid.unlink()
     hybrid.symlink_to(outside)
-    said = holdfast("log", "restore", "1", "--workflow", HYBRID, root=project.root, code=1)
+    said = holdfast("restore", "1", "--workflow", HYBRID, root=project.root, code=1)
     assert "symbolic link" in said.err
     assert outside.read_bytes() == kept(project, hybrid)[3]
 
@@ -228,7 +227,7 @@ def test_what_lies_elsewhere_is_not_put_back(project: HoldfastProject, hybrid: P
     there = Workspace.open(project.root)
     contents.keep(there, copy, hybrid.read_bytes(), why="odd")
     there.close()
-    said = holdfast("log", "restore", "1", "--workflow", "docs/workflow.json", root=project.root, code=1)
+    said = holdfast("restore", "1", "--workflow", "docs/workflow.json", root=project.root, code=1)
     assert "isn't a workflow's state" in said.err
     assert not copy.exists()
 
@@ -250,7 +249,7 @@ def test_a_write_that_comes_between_is_not_lost(
         return replace(path, data, expected, mode=mode)
 
     monkeypatch.setattr(atomic, "replace", between)
-    holdfast("log", "restore", "1", root=project.root)
+    holdfast("restore", "1", root=project.root)
 
     assert times
     assert saved in kept(project, hybrid).values()
@@ -279,7 +278,7 @@ def test_the_log_reads_as_git_log_does(project: HoldfastProject, hybrid: Path) -
         "no session of this project begins with '9'" in holdfast("log", "--session", "9", root=project.root, code=1).err
     )
     assert "is not a time" in holdfast("log", "--since", "yesterday", root=project.root, code=2).err
-    for command in ("log", "cost", "report"):
+    for command in ("log", "report"):
         said = holdfast(command, "--since", "999999w", root=project.root, code=2).err
         assert "'999999w' is before the year 1. Write a later time" in said, command
     assert holdfast("log", "--since", "2h", root=project.root).out.splitlines() == lines

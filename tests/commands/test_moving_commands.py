@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions import agents, conversations, owners, progress
+from holdfast.sessions import agents, conversations, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
+from tests.agentry import launch_agent
 from tests.commandline import holdfast
 from tests.formats.known import KNOWN
 from tests.handmade import ME, OTHER
@@ -78,7 +79,7 @@ def test_what_an_agent_has_reported_counts_before_a_move(tmp_path: Path) -> None
     """No event has come since it ended, so the command is the first to see it."""
     holdfast("start", "Book", "--format", "hybrid", "--phase", "Draft", "--phase", "Review", root=tmp_path)
     project = Workspace.open(tmp_path)
-    progress.launch(project, ME, "c1", "writer", "Draft", "Do it.")
+    launch_agent(project, "c1", "writer", "Draft")
     agents.record_report(project, ME, "run", "completed", "Drafted.")
     agents.name_run(project, ME, "c1", "run")
     assert only(tmp_path).current == 1
@@ -108,7 +109,7 @@ def test_a_workflow_in_the_way_goes_when_asked(tmp_path: Path) -> None:
 
     holdfast("start", "Book", "--phase", "New", "--replace", root=tmp_path)
     assert only(tmp_path).phase == "New"
-    (row,) = holdfast("list", "--archive", "--json", root=tmp_path).json
+    (row,) = holdfast("status", "--all", "--json", root=tmp_path).json["archive"]
     assert (row["status"], row["current"], row["total"]) == ("active", 1, 2)
 
 
@@ -130,12 +131,12 @@ def test_what_nobody_worked_on_is_not_completed_by_an_end(root: Path) -> None:
 
     assert f"Ended the workflow with {done} of 3 {unit}s completed. Not completed: " in said
     assert '"Review"' in said and '"Publish"' in said
-    shown = holdfast("show", "book", "--json", root=root).json
+    shown = holdfast("status", "book", "--json", root=root).json
     assert [each["status"] for each in shown["phases"]][1:] == ["pending", "pending"]
     assert [each["history"] for each in shown["phases"]][1:] == [None, None], "there is no time of it"
     assert (shown["status"], shown["percent"]) == ("completed", 100 * done // 3)
-    assert f"{done}/3" in holdfast("show", "Book", root=root).out
-    assert f" {done}/3 " in holdfast("list", "--archive", root=root).out
+    assert f"{done}/3" in holdfast("status", "Book", root=root).out
+    assert f" {done}/3 " in holdfast("status", "--all", root=root).out
 
 
 def test_a_note_stays_with_the_current_phase(root: Path) -> None:
@@ -180,8 +181,8 @@ def test_of_several_each_command_is_printed_ready_to_copy(tmp_path: Path) -> Non
     )
     assert "holdfast forget --workflow=payments\n" in holdfast("forget", "--workflow=pay", root=tmp_path, code=1).err
     assert (
-        "  holdfast log diff 1 now --workflow payments\n"
-        in holdfast("log", "diff", "1", "now", root=tmp_path, code=1).err
+        "  holdfast restore --diff 1 --workflow payments\n"
+        in holdfast("restore", "--diff", "1", root=tmp_path, code=1).err
     )
 
 

@@ -75,7 +75,7 @@ def test_a_folder_in_which_a_session_was_seen_is_its_project(tmp_path: Path, mon
 
 @each_row(
     "verb",
-    [["start", "T"], ["next"], ["done"], ["update", "--remind", "x"], ["list"], ["show"], ["explain"], ["status"]],
+    [["start", "T"], ["next"], ["done"], ["update", "--remind", "x"], ["status"], ["status", "--why"]],
 )
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path, verb: list[str]) -> None:
     """State must not land somewhere else unnoticed."""

@@ -127,7 +127,7 @@ def test_no_link_is_followed(project: HoldfastProject, tmp_path: Path) -> None:
 def test_forgetting_anything_takes_the_report_away(project: HoldfastProject, scope: tuple[str, ...]) -> None:
     """For it tells of everything; its words stand in no file then."""
     holdfast("report", root=project.root)
-    only = holdfast("list", "--json", root=project.root).json[0]["id"]
+    only = holdfast("status", "--json", root=project.root).json["workflows"][0]["id"]
     scope = tuple(only if each == "*" else each for each in scope)
     planned = holdfast("forget", *scope, "--dry-run", root=project.root)
     assert planned.out.count(f"file: {project.root / PLACE}") == 1, planned.err

@@ -189,7 +189,7 @@ def without_ledger(project: HoldfastProject) -> None:
     state.write_text("in the way")
 
 
-NONE = "There is no workflow in this project. `holdfast start TITLE` starts one."
+NONE = "Nothing to save here: no workflow is in progress"
 NO_NEXT = (1, "no workflow is unfinished", "`holdfast start TITLE` starts one")
 CHOICE = (1, "holdfast done --workflow book", "holdfast done --workflow tool")
 UNREAD = "holds a JSON array where an object is expected"
@@ -198,146 +198,120 @@ TAKEN = (1, "no workflow is free for this session; 1 belongs to another live ses
 
 ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str, ...]]]] = {
     nothing: {
-        "list": (0, NONE),
-        "list --archive": (0, "No workflow of this project has been completed yet."),
-        "show": (1, "there is no workflow in this project, and none was completed here"),
-        "show X": (1, 'no workflow is named "X"'),
-        "watch X": (1, 'no workflow is named "X"'),
-        "resume X": (1, 'no workflow is named "X"'),
-        "explain": (0, "No unfinished workflow here.", "CLAUDE.local.md: does not exist"),
-        "status": (0, NONE, "Ledger"),
-        "agents list": (0, "No agents are known here."),
-        "agents show x": (1, "no agent and no run here is called 'x'"),
-        "cost": (0, "nothing was put into a model's context in this project yet"),
+        "status": (0, NONE),
+        "status -v": (0, NONE, "Ledger"),
+        "status --all": (0, "No workflow of this project has been completed yet."),
+        "status X": (1, 'no workflow is named "X"'),
+        "status --watch X": (1, 'no workflow is named "X"'),
+        "claim X": (1, 'no workflow is named "X"'),
+        "status --why": (0, "No unfinished workflow here.", "CLAUDE.local.md: does not exist"),
+        "status --todos": NO_NEXT,
+        "agents": (0, "No agents are known here."),
+        "agents x": (1, "no agent and no run here is called 'x'"),
         "log": (0, "nothing has happened in this project yet"),
-        "log diff": NO_NEXT,
+        "restore --diff": NO_NEXT,
         "next": NO_NEXT,
         "done": NO_NEXT,
-        "log restore 1 --workflow X": (1, 'no workflow is named "X"'),
+        "restore 1 --workflow X": (1, 'no workflow is named "X"'),
         "install --statusline --dry-run": (0, '+ "statusLine": {'),
-        "list --archive --templates": (2, "--archive and --templates can't be used together; choose one"),
+        "status --why --todos": (2, "--why and --todos can't be used together; choose one"),
     },
     at_work: {
-        "list": (0, "active", "1/2 Book - Draft"),
-        "show": (
-            *(0, "Book active, phase 1/2, 0%", "[>] 1. Draft", "[ ] 2. Review", "session 11111111", "Be kind"),
-            *("docs/a.md", "plan"),
+        "status": (
+            *(0, "Not safe: Holdfast isn't registered here", "Book active, phase 1/2, 0%", "[>] 1. Draft"),
+            *("[ ] 2. Review", "session 11111111", "Be kind", "docs/a.md", "plan"),
         ),
-        "show X": (1, 'no workflow is named "X"; these are here: "Book"', "holdfast show book"),
-        "explain": (0, "After a compaction, Holdfast restores 1 workflow here.", '"Book": in full'),
-        "status": (0, "Book: active, 1/2 Draft", "owned by session 11111111"),
+        "status X": (1, 'no workflow is named "X"; these are here: "Book"', "holdfast status book"),
+        "status --why": (0, "After a compaction, Holdfast restores 1 workflow here.", '"Book": in full'),
+        "status --todos": (0, "Draft"),
         "log": (0, 'ownership changed: "Book"', "generation 1 kept"),
-        "log diff": (0, "No difference between"),
+        "restore": (0, "1 2", "start"),
+        "restore --diff": (0, "No difference between"),
         "next": (0, "active 1/2 Book - Draft", 'Next: go on with phase 1/2 "Draft"'),
         "done": (0, 'Completed phase 1/2 "Draft".', 'Next: go on with phase 2/2 "Review"'),
         "update --status completed": (0,),
         "log --limit 1": (0, "Book"),
     },
     several: {
-        "list": (0, "1/2 Book - Draft", "0/2 Tool"),
-        "show": (1, "holdfast show book", "holdfast show tool"),
-        "show tool": (0, "Tool pending, phase 0/2"),
-        "explain": (0, '"Tool": in full', '"Book": in one line, below "Tool"'),
-        "status": (0, "Book: active, 1/2 Draft (compaction)", "Tool: pending, 0/2 (hybrid)"),
+        "status": (0, "Workflows", "Book: active, 1/2 Draft (compaction", "Tool: pending, 0/2 (hybrid"),
+        "status tool": (0, "Tool pending, phase 0/2"),
+        "status --why": (0, '"Tool": in full', '"Book": in one line, below "Tool"'),
         "done": CHOICE,
         "done --workflow book": (0, 'Completed phase 1/2 "Draft"'),
     },
     removed: {
-        "list": (0, NONE),
-        "list --archive": (0, "1/2 Book"),
-        "show": (0, "No workflow is in progress here. The last one is completed: Book completed", "Owner none"),
-        "status": (0, "`holdfast start TITLE` starts one"),
-        "log diff": (1, "name one that is over", "holdfast log diff --workflow book"),
-        "log diff --workflow book": (0, '- "status": "in_progress" + "status": "completed"'),
+        "status": (0, f"{NONE}; Book 1/2 is completed", "Book completed", "Owner none"),
+        "status --all": (0, "Archive", "1/2 Book"),
+        "restore --diff": (1, "name one that is over", "holdfast restore --diff --workflow book"),
+        "restore --diff --workflow book": (0, '- "status": "in_progress" + "status": "completed"'),
         "next": NO_NEXT,
         "done book": (1, "Book"),
     },
     finished: {
-        "list": (0, "completed", "1/2 Tool"),
-        "list --archive": (0, "1/2 Tool"),
-        "show": (0, "The last one is completed: Tool completed, 1/2, 50%", "[x] 1. Draft", "[ ] 2. Review"),
-        "explain": (0, "No unfinished workflow here.", '"Tool" (hybrid): completed, 2 phases'),
-        "status": (0, "Tool: completed, 1/2 (hybrid)"),
+        "status": (0, NONE, "Tool completed, 1/2, 50%", "[x] 1. Draft", "[ ] 2. Review"),
+        "status --all": (0, "1/2 Tool"),
+        "status --why": (0, "No unfinished workflow here.", '"Tool" (hybrid): completed, 2 phases'),
         "done": NO_NEXT,
     },
     blocked: {
-        "list": (0, "blocked 1/2 Book - Draft"),
-        "show": (0, "Book blocked", "[-] 1. Draft"),
+        "status": (0, "Book blocked", "[-] 1. Draft"),
         "next": (0, "blocked"),
     },
     with_agents: {
-        "show": (
-            *(
-                0,
-                "[>] 1. Draft",
-                "[ ] 3. Print @printer",
-                "Running agents general-purpose a0000000000000001 for phase 1",
-            ),
-            *("in the background", "Agents whose results were not used general-purpose a0000000000000002"),
-            *("said: All is well.", "output: /tmp/a0000000000000002.output"),
-        ),
         "status": (
-            *(0, 'general-purpose (a0000000000000001) for phase 1 "Draft", session 11111111: running since'),
-            *("general-purpose (a0000000000000002), session 11111111: finished", "its result was not used: /tmp/a0000"),
+            *(0, "[>] 1. Draft", "[ ] 3. Print @printer"),
+            *("Running agents general-purpose a0000000000000001 for phase 1", "in the background"),
+            *("Agents whose results were not used general-purpose a0000000000000002", "said: All is well."),
+            "output: /tmp/a0000000000000002.output",
         ),
-        "agents list": (0, "a0000000000000002 finished general-purpose: Look", "a0000000000000001 running"),
-        "agents show a0000000000000002": (0, "All is well."),
-        "report -": (0, "; its result was not used"),
-        "agents rerun a0000000000000002": (0, "a0000000000000002 won't be used again"),
-        "agents show a0": (1, "several agents or runs begin with 'a0'"),
+        "agents": (0, "a0000000000000002 finished general-purpose: Look", "a0000000000000001 running"),
+        "agents a0000000000000002": (0, "All is well."),
+        "report -": (0, "; its result was not used", "restore_workflow"),
+        "agents a0000000000000002 --rerun": (0, "a0000000000000002 won't be used again"),
+        "agents a0": (1, "several agents or runs begin with 'a0'"),
         "log": (0, "agent stopped: general-purpose: All is well.", 'phase began: "Tool", phase 1 "Draft"'),
-        "cost": (0, "SessionStart shipped/restore_workflow", "Total:"),
     },
     failed: {
-        "list": (0, "failed 1/2 Tool"),
-        "show": (0, "[!] 1. Draft", "failed", "error: API Error: 529 Overloaded."),
-        "status": (0, "Tool: failed"),
-        "agents list": (0, "failed general-purpose: Draft"),
+        "status": (0, "Tool failed", "[!] 1. Draft", "failed", "error: API Error: 529 Overloaded."),
+        "agents": (0, "failed general-purpose: Draft"),
         "log": (0, 'phase failed: "Tool", phase 1 "Draft"; API Error: 529 Overloaded.'),
     },
     broken: {
-        "list": (0, "pending 0/2 Tool", UNREAD, "`holdfast doctor --fix` puts it back"),
-        "show": (0, "Tool pending", "Not read", UNREAD),
-        "explain": (0, '"Tool": in full', "Problems", UNREAD),
-        "status": (0, "Tool: pending", "Unreadable files", UNREAD),
-        "log diff": (0, "+[]"),
+        "status": (0, "Tool pending", "Unreadable files", UNREAD, "`holdfast doctor --fix` puts it back"),
+        "status --why": (0, '"Tool": in full', "Problems", UNREAD),
+        "restore --diff": (0, "+[]"),
         "next": (1, UNREAD, "so it is not overwritten"),
         "done": (1, UNREAD, "so it is not overwritten"),
     },
     never_whole: {
-        "list": (0, NONE, "is not JSON"),
-        "show": (1, "there is no workflow in this project;", "can't be read: is not JSON"),
-        "explain": (0, "No unfinished workflow here.", "Problems", "is not JSON"),
         "status": (0, NONE, "Unreadable files", "is not JSON"),
+        "status --why": (0, "No unfinished workflow here.", "Problems", "is not JSON"),
         "next": (1, "no workflow is unfinished;", "is not JSON"),
     },
     of_another_session: {
-        "list": (0, "1/2 Book"),
-        "show": TAKEN,
-        "show book": (0, "Owner session 22222222, live"),
-        "explain": (0, '"Book": not restored: it belongs to session 22222222, which is live'),
-        "status": (0, "owned by session 22222222"),
+        "status": (0, "Book: active, 1/2 Draft", "owned by session 22222222"),
+        "status book": (0, "Owner session 22222222, live"),
+        "status --why": (0, '"Book": not restored: it belongs to session 22222222, which is live'),
         "next": TAKEN,
         "done": TAKEN,
-        "resume book": (0, "still belongs to session 22222222, which is live. To take it, add --anyway."),
+        "claim book": (0, "still belongs to session 22222222, which is live. To take it, add --anyway."),
     },
     in_another_worktree: {
-        "show": (1, "there is no workflow in this project, and none was completed here"),
-        "list --archive": (0, "1/1 Book"),
+        "status": (0, NONE),
+        "status --all": (0, "1/1 Book"),
     },
     in_a_submodule: {
-        "list": (0, "1/2 Book - Draft"),
+        "status": (0, "Book active, phase 1/2"),
     },
     advised: {
-        "cost": (0, "project/guard 10 characters, about 3 tokens"),
-        "cost --since 2100-01-01": (0, "nothing was put into a model's context"),
+        "report -": (0, "project/guard"),
     },
     changed_by_hand: {
         "log": (0, "generation 3 kept"),
     },
     misconfigured: {
         "config --check": (1, "key 'reading': input should be 'off', 'remind' or 'hold'"),
-        "list": (0, NONE),
+        "status": (0, NONE),
     },
     over_the_clients_settings: {
         "formats list": (
@@ -350,24 +324,20 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "doctor --verbose": (0, "the status line is a program of your own"),
     },
     hostile: {
-        "list": (0, HARMLESS),
-        "show": (0, HARMLESS),
-        "explain": (0, HARMLESS),
         "status": (0, HARMLESS),
+        "status --why": (0, HARMLESS),
         "log": (0, HARMLESS),
         "next": (0, HARMLESS),
     },
     without_ledger: {
-        "list": (0, "1/2 Book"),
-        "list --archive": (0, "the ledger cannot be used"),
-        "show": (0, "Book active", "the ledger cannot be used"),
-        "explain": (0, '"Book": in full'),
-        "status": (0, "Book: active, 1/2", "cannot be used"),
+        "status": (0, "Not safe: ", "the ledger cannot be used", "Book active"),
+        "status --all": (0, "the ledger cannot be used"),
+        "status --why": (0, '"Book": in full'),
         "done": (0, 'Completed phase 1/2 "Draft"'),
     },
 }
-LOOKING = ("list", "show", "explain", "status", "agents", "cost", "log")
-OF_JSON = ("list", "list --archive", "show", "explain", "status", "agents list", "cost", "log")
+LOOKING = ("status", "agents", "log")
+OF_JSON = ("status", "status --all", "status --why", "agents", "log", "restore")
 RAW = {chr(number) for number in (*range(9), *range(11, 32), *range(127, 160), 0x202E, 0x2028)}
 
 
@@ -403,13 +373,13 @@ def test_commands_answer(
 
 
 def test_a_reader_that_goes_away_costs_no_traceback(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """As `holdfast show | head -1` does."""
+    """As `holdfast status | head -1` does."""
     project = holdfast_project({})
     start(project, "Book", "--remind", "long " * 300)
-    command = f"{sys.executable} -m holdfast show | head -n 1"
+    command = f"{sys.executable} -m holdfast status | head -n 1"
     done = subprocess.run(["sh", "-c", command], cwd=project.root, capture_output=True, timeout=500, check=False)
 
-    assert (done.stdout, done.stderr) == (b"Book\n", b"")
+    assert (done.stdout[:9], done.stderr) == (b"Not safe:", b"")
 
 
 def test_forgetting_takes_lines_also_from_a_log_that_was_rotated(

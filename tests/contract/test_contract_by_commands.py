@@ -86,7 +86,7 @@ class Kit:
         return [f"{what}: {each}" for each in disagreements({"done": then, **seen})]
 
     def titles(self, status: str) -> list[str]:
-        phases = self.run("show", "--json").json["phases"]
+        phases = self.run("status", "--json").json["current"]["phases"]
         return [each["title"] for each in phases if each["status"] == status]
 
 
@@ -207,14 +207,14 @@ def test_the_command_that_opens_a_finished_workflow_works(kit: Kit) -> None:
     kit.begun()
     kit.finish()
 
-    refused = kit.run("resume", TITLE, code=1).err
-    commands = [each for each in named(refused) if each[0] not in ("show", "start") and each != ["log"]]
+    refused = kit.run("claim", TITLE, code=1).err
+    commands = [each for each in named(refused) if each[0] not in ("status", "start") and each != ["log"]]
     contents = re.findall(r"generation (\d+) kept", kit.run("log").out)
     for command in commands:
         kit.run(*(contents[1] if word == "N" else word for word in command))
 
     listed = [each["status"] for each in kit.run("status", "--json").json["workflows"]]
-    assert listed in (["active"], ["pending"]) if commands else "show" in refused, refused
+    assert listed in (["active"], ["pending"]) if commands else "status" in refused, refused
 
 
 def test_a_file_that_is_moved_by_hand_is_where_it_says(kit: Kit) -> None:
@@ -301,7 +301,7 @@ def test_a_workflow_can_run_again(kit: Kit) -> None:
 
     kit.start()
     wrong += kit.wrong("started again", Seen(False, completed=frozenset()))
-    assert TITLE in kit.run("list", "--archive").out
+    assert TITLE in kit.run("status", "--all").out
     kit.run("next")
     kit.finish()
     wrong += kit.wrong("finished again", over(*UNITS))

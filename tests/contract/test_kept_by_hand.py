@@ -536,7 +536,7 @@ def test_what_can_be_read_is_read_and_what_cannot_is_said(tmp_path: Path, place:
     desk = Desk(tmp_path)
     path = desk.put(place, kept.text)
     before = path.read_bytes(), path.stat().st_mtime_ns
-    shown = json.loads(desk.run("show", "--json"))
+    shown = json.loads(desk.run("status", "--json"))["current"]
     opened = Workspace.open(desk.root)
     explained = explain(opened)
     opened.close()
@@ -548,9 +548,9 @@ def test_what_can_be_read_is_read_and_what_cannot_is_said(tmp_path: Path, place:
     (listed,) = explained["state_files"]
     assert listed["warnings"] == shown["warnings"]
     assert explained["problems"] == []
-    page = desk.run("show") + json.dumps(shown, ensure_ascii=False) + json.dumps(shown["context"])
+    page = desk.run("status") + json.dumps(shown, ensure_ascii=False) + json.dumps(shown["context"])
     assert [said for said in kept.said if said not in page and json.dumps(said)[1:-1] not in page] == []
-    assert " ".join(kept.title.split()) in desk.run("list").replace("\\n", " ").replace("\\t", " ") + advice
+    assert " ".join(kept.title.split()) in desk.run("status").replace("\\n", " ").replace("\\t", " ") + advice
     assert kept.position in advice or kept.position.startswith("0/")
     assert guidance.line(desk.found())
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
@@ -661,7 +661,7 @@ def test_a_model_finds_its_file_as_it_wrote_it(desk: Desk) -> None:
     """The same for the hybrid format, over two phases."""
     path = desk.put(HYBRID, BY_MODEL)
 
-    desk.run("hybrid", "phase", "2", "--deliverable", "a.py", "--status", "completed", "--context", "Mind the gap")
+    desk.run("update", "--phase", "2", "--deliverable", "a.py", "--status", "completed", "--context", "Mind the gap")
 
     data = json.loads(BY_MODEL) | {"current_phase": "phase_2"}
     data["phases"][1] |= {"status": "completed", "deliverables": ["a.py"], "context_for_next": "Mind the gap"}
@@ -718,10 +718,10 @@ def test_what_cannot_be_read_is_left_and_named(tmp_path: Path, place: str, conte
     other = desk.put("untracked/workflow-state/other/state-other-1.json", state(workflow="Other"), age=600)
     before = path.read_bytes(), path.stat().st_mtime_ns
 
-    explained = json.loads(desk.run("explain", "--json"))
+    explained = json.loads(desk.run("status", "--why", "--json"))
     assert [Path(each["path"]).name for each in explained["problems"]] == [path.name]
-    assert Path(place).name in desk.run("explain")
-    assert "Other" in desk.run("show")
+    assert Path(place).name in desk.run("status", "--why")
+    assert "Other" in desk.run("status")
     advice = desk.compaction()
     assert "Other" in advice
     assert f"{Path(place).name} could not be read: " in advice
@@ -746,8 +746,8 @@ def test_an_update_of_a_broken_file_says_what_became_of_it(desk: Desk, place: st
     desk.run("update", *(("--context", "seen") if place == COMPACTION else ("--deliverable", "seen")))
     seen = loads(path)
     desk.put(place, path.read_text()[:-5])
-    assert "is not JSON" in desk.run("explain")
-    assert "the last content Holdfast kept is used" in desk.run("explain")
+    assert "is not JSON" in desk.run("status", "--why")
+    assert "the last content Holdfast kept is used" in desk.run("status", "--why")
 
     said = desk.run("update", *changes)
 
@@ -757,14 +757,14 @@ def test_an_update_of_a_broken_file_says_what_became_of_it(desk: Desk, place: st
     assert loads(path) == seen
     (aside,) = path.parent.glob("*.corrupt-*")
     assert aside.read_text() == json.dumps(seen, indent=2)[:-5] or seen != json.loads(text)
-    assert json.loads(desk.run("explain", "--json"))["problems"] == []
+    assert json.loads(desk.run("status", "--why", "--json"))["problems"] == []
     assert desk.run("update", *changes).startswith("Nothing changed")
 
 
 def test_a_hook_with_nothing_to_change_leaves_a_broken_file_alone(desk: Desk) -> None:
     """Somebody may be in the middle of mending it."""
     path = desk.put(HYBRID, work())
-    desk.run("hybrid", "phase", "2", "--deliverable", "seen by the ledger")
+    desk.run("update", "--phase", "2", "--deliverable", "seen by the ledger")
     desk.put(HYBRID, path.read_text()[:-5])
     before = path.read_bytes()
 
@@ -786,7 +786,7 @@ def test_a_state_that_contradicts_itself_is_warned_of(desk: Desk) -> None:
         phases = [{"id": f"phase_{n}", "title": f"T{n}", "status": each} for n, each in enumerate(statuses)]
         state = {"id": "wf_1", "task": "T", "status": status, "current_phase": "phase_0", "phases": phases}
         desk.put(HYBRID, json.dumps(state))
-        (warning,) = [line for line in desk.run("explain").splitlines() if said in line]
+        (warning,) = [line for line in desk.run("status", "--why").splitlines() if said in line]
         assert "warning: " in warning
 
 
@@ -840,10 +840,12 @@ def test_a_foreign_file_at_our_path_is_never_touched(tmp_path: Path, content: An
     refused = desk.run("start", "Mine", "--format", "hybrid", "--phase", "A", code=1)
     assert f"{HYBRID}: " in refused
     assert "left alone" in refused or "array" in refused
-    assert "no workflow in the hybrid format" in desk.run("hybrid", "phase", "phase_0", "--status", "completed", code=1)
-    for command in ("show", "next", "done", "update --remind x"):
+    assert "no workflow in the hybrid format" in desk.run(
+        "update", "--phase", "phase_0", "--status", "completed", code=1
+    )
+    for command in ("next", "done", "update --remind x"):
         assert desk.run(*command.split(), code=1)
-    explained = json.loads(desk.run("explain", "--json"))
+    explained = json.loads(desk.run("status", "--why", "--json"))
     assert [each["path"] for each in explained["problems"]] == [str(path)]
     for description in ("A", "Specify", "phase_0", "p0"):
         desk.agent(description, "DELIVERABLES: a.md")
@@ -946,9 +948,9 @@ def test_several_files_of_one_workflow_are_one_workflow(desk: Desk) -> None:
     files = several(desk)
     before = {name: path.read_bytes() for name, path in files.items()}
 
-    listed = json.loads(desk.run("list", "--json"))
-    explained = json.loads(desk.run("explain", "--json"))
-    shown = json.loads(desk.run("show", NAME, "--json"))
+    listed = json.loads(desk.run("status", "--json"))["workflows"]
+    explained = json.loads(desk.run("status", "--why", "--json"))
+    shown = json.loads(desk.run("status", NAME, "--json"))
     advice = desk.compaction()
 
     assert [each["title"] for each in listed] == [NAME, "QA Loop"]

@@ -311,7 +311,7 @@ def test_a_long_result_of_an_agent_that_is_launched_again_is_in_a_file(
 def test_what_the_agents_of_a_script_returned_outlives_the_clients_files(
     holdfast_project: Callable[..., HoldfastProject], tmp_path: Path
 ) -> None:
-    """`holdfast agents show` gives each result once the run is over, also when the client has deleted its journal."""
+    """`holdfast agents ID` gives each result once the run is over, also when the client has deleted its journal."""
     project, transcript = holdfast_project({}), put(tmp_path / "client/projects/-p/session.jsonl", "")
     sent = {"transcript_path": str(transcript)}
     folder, text = transcript.with_suffix("") / "subagents/workflows/wf_1a2b3c4d-5e6", "return await agent('Look')\n"
@@ -328,7 +328,7 @@ def test_what_the_agents_of_a_script_returned_outlives_the_clients_files(
     over = "<task-notification>\n<task-id>t1</task-id>\n<status>completed</status>\n</task-notification>"
     project.fire("UserPromptSubmit", prompt=over, prompt_id="p", **sent)
     shutil.rmtree(folder)
-    (result,) = holdfast("agents", "show", folder.name, "--json", root=project.root).json["results"]
+    (result,) = holdfast("agents", folder.name, "--json", root=project.root).json["results"]
     assert (result["label"], result["state"], result["text"]) == ("Look", "finished", "All is well.")
 
 

@@ -99,7 +99,7 @@ SAMPLES = {
         ".claude/workflow-state/active/*.json",
         r'("Test it",\s+"status": )"\w+"',
         r'\1"completed"',
-        unblock=("skills", "unblock"),
+        unblock=("update", "--status", "active"),
     ),
     "progress": Sample("docs/progress.json", r'("Test it",\s+"status": )"\w+"', r'\1"done"'),
     "checkbox": Sample("checklists/*.md", r"\[ \] Test it", "[x] Test it", agents=False),
@@ -109,7 +109,7 @@ SAMPLES = {
 EVENTS = "events"
 DAYS = (*SAMPLES, EVENTS)
 VIEWS = (
-    *(["status", "--json"], ["list"], ["show", "--json"], ["explain"], ["agents", "list"], ["cost"]),
+    *(["status", "--json"], ["status"], ["status", "--why"], ["agents"]),
     *(["log", "--json", "--limit", "3"], ["formats", "list"], ["update"], ["nonsense"]),
 )
 """Commands that change nothing."""
@@ -407,7 +407,7 @@ def play(stage: Stage, name: str) -> None:
     stage.tell("A person completes the third unit in an editor.")
     stage.edit(sample)
     stage.fire("UserPromptSubmit")
-    stage.holdfast("show")
+    stage.holdfast("status")
 
     stage.tell("The conversation is compacted.")
     stage.fire("PreCompact-auto")
@@ -416,7 +416,7 @@ def play(stage: Stage, name: str) -> None:
 
     stage.tell("An earlier version of the state file is restored.")
     versions = re.findall(r"generation (\d+) kept:\s+(?!\S*\.extra\.json|\S*/\.task/)", stage.quietly("log"))
-    stage.holdfast("log", "restore", versions[1])
+    stage.holdfast("restore", versions[1])
 
     stage.tell("The conversation is cleared.")
     stage.fire("SessionEnd-clear")

@@ -75,20 +75,19 @@ def test_the_commands_of_everybody(project: HoldfastProject, name: str) -> None:
     run("update", "--remind", "No Fridays", "--set", "branch=topic")
     assert "- branch: topic" in state.read_text()
     assert "- branch: main" not in state.read_text()
-    assert json.loads(run("list", "--json"))[0]["format"] == name
-    for command in ("show", "explain", "log", "status", "export"):
+    assert json.loads(run("status", "--json"))["workflows"][0]["format"] == name
+    for command in ("log", "status", "export"):
         assert TITLE in run(command), command
-    run("cost")
     run("report", str(project.root / "report.html"))
     assert TITLE in (project.root / "report.html").read_text()
-    run("resume", TITLE)
+    run("claim", TITLE)
     healthy = checks.run(opened := Workspace.open(project.root), ("states", "packages"))
     assert {each.level for each in healthy} == {"ok"}
     opened.close()
     run("done")
     run("done")
     assert "- [ ]" not in state.read_text()
-    assert TITLE in run("list", "--archive")
+    assert TITLE in run("status", "--all")
     assert "Forgotten" in run("forget", "--workflow", TITLE, "--yes")
     assert state.exists()
 
@@ -107,7 +106,7 @@ def test_a_broken_file_is_put_back_by_the_command_that_is_named(project: Holdfas
     told = project.fire("SessionStart", "SessionStart-startup").reply["systemMessage"]
     assert f"{STATE} could not be read: is not UTF-8; `holdfast doctor` says what to do." in told
     (found,) = [each for each in examine("states", project.root) if each.level != "ok"]
-    assert found.remedy == f"holdfast log restore 1 --workflow {state}"
+    assert found.remedy == f"holdfast restore 1 --workflow {state}"
     obey(found, project.root)
 
     assert state.read_bytes() == whole
@@ -188,11 +187,11 @@ def test_an_adapter_that_is_none_costs_only_its_own_format(
     monkeypatch.setattr(RECORDS[name], "ADAPTER", module)
     whose = f"the format '{name}' (holdfast-{name} 1.0, module {module or 'without a name'}) can't be used: "
 
-    for command in ("list", "status", "explain", "next"):
+    for command in ("status", "next"):
         result = holdfast(command, root=project.root, session=project.session)
         assert "Other" in result.out
         assert "Traceback" not in result.err
-    assert whose in holdfast("list", root=project.root).err
+    assert whose in holdfast("status", root=project.root).err
     assert whose in holdfast("start", "Mine", "--format", name, root=project.root, code=1).err
     assert "Other" in compact(project)
 
@@ -216,10 +215,9 @@ def test_what_a_package_prints_is_no_answer(
     brought.install(tmp_path, monkeypatch)
     project = holdfast_project({"checklists/one.md": "# One\n\n- [ ] First\n"})
     for words in (
-        ("list", "--json"),
         ("doctor", "--json"),
         ("status", "--json"),
-        ("explain", "--json"),
+        ("status", "--why", "--json"),
         ("loud", "look", "--json"),
     ):
         brought.unload("holdfast_loud")
@@ -356,14 +354,14 @@ def test_a_damaged_index_is_told_once_with_what_repairs_it(content: bytes, proje
     paths.format_index().write_bytes(content)
     said = f"holdfast: {paths.format_index()} is damaged, so workflows in the formats of other packages can't be read"
 
-    for words in (("list", "--json"), ("status",), ("start", "Mine")):
+    for words in (("status", "--json"), ("status",), ("start", "Mine")):
         assert holdfast(*words, root=project.root).err.count(said) == 1
     assert "formats.json" not in holdfast("doctor", root=project.root, code=1).err
     (found,) = [each for each in _doctor(project) if each.level == "problem"]
     assert found.text == said.removeprefix("holdfast: ")
     obey(found, project.root)
     assert paths.format_index().read_bytes() == good
-    assert holdfast("list", root=project.root).err == ""
+    assert holdfast("status", root=project.root).err == ""
 
 
 def test_an_index_gives_no_other_package_a_format_of_ours(name: str, run_python: RunPython) -> None:

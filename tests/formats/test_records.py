@@ -80,8 +80,9 @@ def test_a_record_costs_nothing_but_itself(record: Record) -> None:
     tree = ast.parse((SOURCE / "formats" / record.NAME / "record.py").read_bytes())
 
     assert not [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef))]
-    assert bool(record.COMMANDS) == bool(list((SOURCE / "formats" / record.NAME).glob("commands*")))
-    assert bool(record.SOURCES) == (SOURCE / "formats" / record.NAME / "detector.py").is_file()
+    folder = SOURCE / "formats" / record.NAME
+    assert bool(record.COMMANDS) == bool([*folder.glob("commands*"), *folder.glob("verbs.py")])
+    assert bool(record.SOURCES) == (folder / "detector.py").is_file()
 
 
 def naming() -> Iterator[tuple[str, str]]:

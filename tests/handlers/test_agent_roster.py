@@ -97,7 +97,7 @@ def test_more_than_fits_is_counted(launches: Launches) -> None:
         launches.ran(f"wf_0000000{number}-abc", script(f"Part {number}", name=f"script number {number}" * 4), ())
     told = new_session(launches).context
     part = told[told.index(LEAD) :]
-    assert "more: `holdfast agents list`" in part
+    assert "more: `holdfast agents`" in part
     named = part.count("was interrupted")
     assert f"{9 - named} more: " in part
     assert len(part) < agent_roster.LIMIT_CHARS + 600

@@ -83,7 +83,7 @@ def test_a_slash_command_gives_guidance_and_answers_no_compaction(project: Holdf
     """It isn't given again, and the compaction before it got nothing from it."""
     project.write({"features/login.md": "# Login\n\n- [ ] Add the form\n"})
     compact(project)
-    run(project, "skills", "start", "dev", "--feature", "features/login.md")
+    run(project, "skills", "start", "dev", "features/login.md")
     assert "WORKFLOW RESTORED\n" in prompt(project, "/dev features/login.md")
 
     log = run(project, "log")

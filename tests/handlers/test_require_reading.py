@@ -312,5 +312,5 @@ def test_nobody_is_asked_to_read_what_is_outside(
     held = fire(project, "PreToolUse", "PreToolUse-Edit", tool_input={"file_path": str(project.root / "x.py")})
     assert "docs/a.md" in held.stdout
     assert "out.md" not in held.stdout and "passwd" not in held.stdout
-    shown = holdfast("show", root=project.root).out
+    shown = holdfast("status", root=project.root).out
     assert shown.count("outside the project, not to be read") == len(outside)

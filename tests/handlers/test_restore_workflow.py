@@ -67,7 +67,7 @@ def test_a_name_that_is_not_utf_8_costs_nobody_a_workflow(project: HoldfastProje
     fired = compact(project)
     assert "Workflow: Mine" in fired.context
     assert "raised" not in fired.stdout
-    for command in ("status", "explain", "list", "log"):
+    for command in ("status", "status --why", "log"):
         holdfast(command, root=project.root)
 
 
@@ -80,12 +80,12 @@ def test_what_another_live_session_owns_is_named_to_the_user_once(project: Holdf
     assert fired.context == ""
     said = fired.reply["systemMessage"]
     assert said.startswith(f"Holdfast restored nothing: 1 workflow here belongs to another live session ({OTHER[:8]}).")
-    assert "`holdfast list` shows it;" in said
+    assert "`holdfast status` shows it;" in said
     assert "Theirs" not in fired.stdout
     assert compact(project).reply.get("systemMessage") is None
 
     command = said.split("`")[3].replace("NAME", "Theirs").split()
-    assert command[:2] == ["holdfast", "resume"]
+    assert command[:2] == ["holdfast", "claim"]
     holdfast(*command[1:], root=project.root)
     assert "Theirs" in compact(project).context
 
@@ -103,9 +103,9 @@ def test_what_a_person_gives_a_session_is_announced_to_its_model_once(project: H
     assert "`holdfast next given-workflow-data-now`" in said
     assert prompted() == ""
 
-    holdfast("resume", "--session", ME[:8], root=project.root)
+    holdfast("claim", "--session", ME[:8], root=project.root)
     assert "Given" in prompted(), "it was given again"
-    holdfast("resume", root=project.root, session=ME)
+    holdfast("claim", root=project.root, session=ME)
     assert prompted() == "", "its own model asked"
 
 
@@ -114,8 +114,8 @@ def test_what_was_given_and_went_elsewhere_is_not_announced(project: HoldfastPro
     for session in (OTHER, ME):
         begin(project, "startup", session_id=session)
     start(project, "Given")
-    holdfast("resume", "--session", ME, root=project.root)
-    holdfast("resume", "--anyway", root=project.root, session=OTHER)
+    holdfast("claim", "--session", ME, root=project.root)
+    holdfast("claim", "--anyway", root=project.root, session=OTHER)
     project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="I am told that it is another session's now")
     assert project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="go on").context == ""
 
@@ -462,7 +462,7 @@ def test_of_agents_words_neither_secrets_nor_what_is_excluded_is_kept(project: H
     for word in ("XSECRET", token, "canary-47"):
         assert word not in kept
     assert "done well" in kept
-    said = compact(project).context + holdfast("show", root=project.root).out + holdfast("log", root=project.root).out
+    said = compact(project).context + holdfast("status", root=project.root).out + holdfast("log", root=project.root).out
     for word in ("XSECRET", token, "canary-47"):
         assert word not in said
 
@@ -510,6 +510,6 @@ def test_what_was_not_looked_at_is_said_at_any_start(project: HoldfastProject) -
 
     said = begin(project, "startup").reply["systemMessage"]
 
-    assert f"and {store.NEWEST - 1} more (`holdfast list`)" in said
+    assert f"and {store.NEWEST - 1} more (`holdfast status`)" in said
     assert "Holdfast read only the newest state files here and left out 3 older ones. This session" in said
     assert "left out" not in begin(project, "startup").reply["systemMessage"]

@@ -83,7 +83,9 @@ class Launches:
         asked = given or {"script": text}
         return self.fire("PreToolUse", tool_name="Workflow", tool_input=asked, tool_use_id=f"toolu_{self.calls}")
 
-    def launched(self, run: str = RUN, text: str = SCRIPT, done: Sequence[str] | None = PROMPTS[:5]) -> Path:
+    def launched(
+        self, run: str = RUN, text: str = SCRIPT, done: Sequence[str] | None = PROMPTS[:5], **changes: Any
+    ) -> Path:
         """Send PostToolUse: the script runs, and so many of its agents have finished; None without a journal."""
         folder = self.transcript.with_suffix("") / "subagents" / "workflows" / run
         folder.mkdir(parents=True)
@@ -91,6 +93,7 @@ class Launches:
             finished(folder, text, done)
         response = {"status": "async_launched", "taskId": f"task-{run}", "taskType": "local_workflow", "runId": run}
         response |= {"workflowName": WorkflowRuns().script_name(text), "transcriptDir": str(folder), "summary": "x"}
+        response |= changes
         response["scriptPath"] = str(self.transcript.with_suffix("") / f"{run}.js")
         (self.transcript.with_suffix("") / f"{run}.js").write_text(text, "utf-8")
         asked, call = {"script": text}, f"toolu_{self.calls}"
@@ -176,7 +179,7 @@ def test_an_interrupted_run_is_carried_and_resumed(launches: Launches) -> None:
     assert changed(fired) == {"script": SCRIPT, "resumeFromRunId": RUN}
     assert f"5 of 6 agents finished in run {RUN}" in fired.context
     assert "changed" not in fired.context
-    assert f"holdfast agents rerun {RUN}" in fired.context
+    assert f"holdfast agents {RUN} --rerun" in fired.context
     assert "Holdfast: 5 of 6 agents finished" in fired.reply["systemMessage"]
     carried = launches.transcript.with_suffix("") / "subagents" / "workflows" / RUN / NAME
     assert carried.read_text("utf-8").count('"result"') == 10  # type and value
@@ -256,6 +259,15 @@ def test_one_that_the_client_lists_no_more_is_not_waited_for(launches: Launches)
     assert changed(launches.launch())["resumeFromRunId"] == RUN
 
 
+def test_one_whose_task_is_unknown_is_waited_for(launches: Launches) -> None:
+    """Nothing tells whether the client lists it."""
+    launches.launch()
+    launches.launched(taskId=None)
+    launches.fire("Stop", background_tasks=[])
+    launches.compact()
+    launches.launch().assert_denied("running already", RUN)
+
+
 def test_a_completed_run_is_used_under_the_same_prompt(launches: Launches) -> None:
     """The model forgot its own launch at the compaction."""
     launches.ran(done=PROMPTS)
@@ -329,10 +341,10 @@ def test_the_configuration_decides(launches: Launches, mode: str, said: bool) ->
 
 
 def test_what_shall_run_anew_does(launches: Launches) -> None:
-    """`holdfast agents rerun` wins over everything."""
+    """`holdfast agents ID --rerun` wins over everything."""
     launches.ran()
     new_session(launches)
-    holdfast("agents", "rerun", "review", root=launches.project.root)
+    holdfast("agents", "--rerun", "review", root=launches.project.root)
     assert passed(launches.launch())
     assert passed(launches.launch(CHANGED))
 
@@ -344,11 +356,11 @@ def test_of_a_forgotten_run_nothing_is_left_and_nothing_used(launches: Launches)
     launches.begin(SECOND, "999999998")
     launches.launch(CHANGED)
     launches.launched(NEXT, CHANGED, ("Look around",))
-    holdfast("agents", "show", RUN, root=launches.project.root)  # the agents' results are in the ledger from now on
+    holdfast("agents", RUN, root=launches.project.root)  # the agents' results are in the ledger from now on
     before = everything()
     assert all(word in before for word in (RUN, "Result of Review part 1", "bc10", "bc14"))
 
-    holdfast("agents", "forget", RUN, root=launches.project.root)
+    holdfast("agents", "--forget", RUN, root=launches.project.root)
     after = everything()
     assert not [word for word in (RUN, "Result of Review", "bc10", "bc14") if word in after]
     assert NEXT in after
@@ -384,7 +396,7 @@ def test_another_checkouts_run_is_not_this_ones(launches: Launches, tmp_path: Pa
     launches.project = other
     assert RUN not in new_session(launches).context
     launches.launch().assert_silent("reuse_agents")
-    assert "review: 5 of 6 agents finished" in holdfast("agents", "list", root=here.root).out
+    assert "review: 5 of 6 agents finished" in holdfast("agents", root=here.root).out
 
 
 def test_what_a_runs_agents_returned_outlives_the_clients_files(launches: Launches) -> None:
@@ -399,7 +411,7 @@ def test_what_a_runs_agents_returned_outlives_the_clients_files(launches: Launch
     )
     launches.fire("UserPromptSubmit", prompt=notification, prompt_id="made by the client")
     shutil.rmtree(folder)
-    returned = holdfast("agents", "show", RUN, "--json", root=launches.project.root).json["results"]
+    returned = holdfast("agents", RUN, "--json", root=launches.project.root).json["results"]
     assert [(each["label"], each["state"]) for each in returned] == [
         *((each, "finished") for each in PROMPTS[:4]),
         ("A broken one", "failed"),
@@ -442,7 +454,7 @@ def test_a_run_that_a_person_names_is_left_alone(launches: Launches, why: str) -
     if why != "alive":
         launches.ended()
     if why == "to run anew":
-        holdfast("agents", "rerun", RUN, root=launches.project.root)
+        holdfast("agents", "--rerun", RUN, root=launches.project.root)
     if why == "off":
         launches.project.write({".claude/holdfast.toml": 'agents = "off"\n'})
         launches.project.trust()

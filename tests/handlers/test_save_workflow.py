@@ -140,7 +140,7 @@ def test_what_lies_behind_a_link_or_a_file_is_restored_as_far_as_it_was_known(tm
         why = "leads through the symbolic link" if kind == "link" else "untracked: is a file and no folder"
         if ["was not saved: " in each and why in each for each in told] != [True, False]:
             wrong.append(f"{kind}: {told}")
-        said = holdfast("explain", root=project.root).out
+        said = holdfast("status", "--why", root=project.root).out
         if "in full" in said or "can't save what the files say: " not in said:
             wrong.append(f"{kind}: {said}")
     assert not wrong, "\n".join(wrong)
@@ -198,15 +198,15 @@ def test_a_state_file_that_was_removed_is_missed_once(project: HoldfastProject) 
     said = user(told)
     assert '"Page Orchestration" (phase 4/10) is not restored, because its state file was removed.' in said
     assert "What names it elsewhere is ignored until it changes." in said
-    assert f"`holdfast log restore 1 --workflow {place}`" in said
-    assert f"`holdfast log restore 1 --workflow {place}`" in holdfast("explain", root=project.root).out
+    assert f"`holdfast restore 1 --workflow {place}`" in said
+    assert f"`holdfast restore 1 --workflow {place}`" in holdfast("status", "--why", root=project.root).out
     again = restored(project)
     assert "state file" not in f"{user(again)}{again.context}"
     project.fire("SessionEnd", "SessionEnd-other")
     project.fire("SessionStart", "SessionStart-startup-tui", session_id=OTHER)
-    assert f"`holdfast log restore 1 --workflow {place}`" in user(restored(project, OTHER)), "another session's user"
+    assert f"`holdfast restore 1 --workflow {place}`" in user(restored(project, OTHER)), "another session's user"
 
-    holdfast("log", "restore", "1", "--workflow", place, root=project.root)
+    holdfast("restore", "1", "--workflow", place, root=project.root)
     assert "Phase: 4/10" in restored(project, OTHER).context
 
 
@@ -224,7 +224,7 @@ def test_a_workflow_of_the_command_line_is_missed_too(project: HoldfastProject, 
     assert "removed" not in told.context, "the model may have done it to complete the workflow"
     said = user(told)
     assert '"Tide"' in said
-    assert f"`holdfast log restore 1 --workflow {workflow.place}`" in said
+    assert f"`holdfast restore 1 --workflow {workflow.place}`" in said
 
 
 def test_of_nobodys_workflows_only_the_newest_becomes_the_sessions(

@@ -115,7 +115,7 @@ def test_a_workflow_that_is_claimed_is_shown_where_it_went(project: HoldfastProj
     project.fire("UserPromptSubmit", session_id=ME)
     project.fire("UserPromptSubmit", session_id=OTHER)
 
-    holdfast("resume", "--session", OTHER, "user-auth", "--anyway", root=project.root)
+    holdfast("claim", "--session", OTHER, "user-auth", "--anyway", root=project.root)
 
     assert (shown(), shown(OTHER)) == ("", "User auth · phase 0/2")
 
@@ -155,7 +155,7 @@ def test_what_nobody_sees_reaches_neither_model_nor_terminal(project: HoldfastPr
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     texts = {
         "status line": shown(),
-        "command": holdfast("list", root=project.root).out,
+        "command": holdfast("status", root=project.root).out,
         "guidance": project.fire("SessionStart", "SessionStart-compact", session_id=ME).stdout,
     }
     texts["guidance"] = json.loads(texts["guidance"])["hookSpecificOutput"]["additionalContext"]

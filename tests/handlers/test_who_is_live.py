@@ -71,7 +71,7 @@ def test_whoever_asks_gets_the_same_answer(
 
     project.session = OTHER
     begin(project, "startup")
-    listed = holdfast("agents", "list", root=project.root).out
+    listed = holdfast("agents", root=project.root).out
     found = {
         "script": re.search(f"{RUN} +no journal", listed) is not None,
         "agent": re.search(f"{running.run} +interrupted", listed) is not None,

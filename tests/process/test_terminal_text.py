@@ -132,12 +132,12 @@ def project(holdfast_project: Callable[..., HoldfastProject], tmp_path: Path) ->
 
 
 COMMANDS = (
-    *("status", "list", "show", "log", "explain", "cost", "doctor", "handlers list", "handlers check", "export"),
+    *("status", "status -v", "status --why", "log", "doctor", "handlers list", "handlers check", "export"),
     *("status --json", "list --json", "show --json", "log --json", "explain --json", "handlers list --json"),
     *(
         "report -",
         "log diff 1 now",
-        "resume",
+        "claim",
         "next",
         "done",
         "forget --everything --dry-run",
@@ -161,7 +161,7 @@ def test_no_command_prints_a_hostile_name_as_it_is(project: HoldfastProject) -> 
     """Neither on stdout nor on stderr, whatever comes of the command."""
     for command in COMMANDS:
         _assert_safe(project, *command.split())
-    for command in ("show", "log show", "explain", "status", "no such", f"log --since {HOSTILE}", "update --phase"):
+    for command in ("restore", "status --why", "status", "no such", f"log --since {HOSTILE}", "update --phase"):
         _assert_safe(project, *command.split(" "), HOSTILE)
         _assert_safe(project, *command.split(" "), "--project", f"/nowhere {HOSTILE}")
 

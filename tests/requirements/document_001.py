@@ -189,14 +189,14 @@ class Desk:
         return self.begin(session=session).context
 
     def explain(self) -> dict[str, Any]:
-        """Return what `holdfast explain --json` says."""
-        explanation: dict[str, Any] = self.run("explain", "--json").json
+        """Return what `holdfast status --why --json` says."""
+        explanation: dict[str, Any] = self.run("status", "--why", "--json").json
         return explanation
 
     def show(self, name: str = "") -> dict[str, Any]:
-        """Return what `holdfast show --json` says."""
-        shown: dict[str, Any] = self.run("show", *([name] if name else []), "--json").json
-        return shown
+        """Return what `holdfast status --json` says."""
+        shown: dict[str, Any] = self.run("status", *([name] if name else []), "--json").json
+        return shown if name else dict(shown["current"])
 
 
 def by_command(desk: Desk, name: str) -> None:

@@ -123,7 +123,7 @@ class Workflows:
 
     def standing(self, name: str) -> str:
         """Return what Holdfast makes of a session: active, paused or completed."""
-        rows = holdfast("list", "--json", root=self.root).json
+        rows = holdfast("status", "--json", root=self.root).json["workflows"]
         (row,) = [each for each in rows if each["id"] == name]
         return "paused" if row["paused"] else str(row["status"])
 

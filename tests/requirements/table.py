@@ -17,6 +17,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.requirements import operations
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "requirements.md"
 TESTS = ROOT / "tests" / "requirements"
@@ -84,17 +86,18 @@ def rows() -> list[Row]:
 
 
 def written() -> str:
-    """Return the page with its last two columns as source and tests are now."""
+    """Return the page with its last two columns as source and tests are now, and the table of operations."""
     places, tests = cited_in(), shown_by()
     lines = []
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
+    page = PAGE.read_text(encoding="utf-8").partition(f"\n{operations.HEADING}\n")[0].rstrip("\n")
+    for line in page.splitlines():
         if cells := _cells(line):
             number, says = cells[:2]
             where = _homes(tests[number]) if number in ASKS_FOR_TESTS else places[number]
             columns = (" ".join(f"`{each}`" for each in column) for column in (where, tests[number]))
             line = f"| {' | '.join([number, says, *columns])} |"
         lines.append(line)
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + f"\n\n{operations.table()}"
 
 
 def _cells(line: str) -> list[str]:

@@ -593,7 +593,11 @@ EXAMPLES["004 dev"] = Example(
             Step("done 3", run("done --note 3"), at("Verification", *DONE)),
             Step("checkpoints", all_of(*CHECKED), at("Verification", *DONE)),
             Step("done", run("done --note 4"), at("PR creation", *DONE, "Verification")),
-            Step("pr", all_of("skills pr --number 7", "done"), over(*DONE, "Verification", "PR creation")),
+            Step(
+                "pr",
+                all_of("skills checkpoint pr --passed --set pr_number=7", "done"),
+                over(*DONE, "Verification", "PR creation"),
+            ),
         ],
         "agents": [
             Step("task 2", agent(OUTBOX), at(TESTS, *LOADED, OUTBOX)),
@@ -602,7 +606,7 @@ EXAMPLES["004 dev"] = Example(
             Step("verification", agent("Verification"), at("PR creation", *DONE, "Verification")),
             Step(
                 "pr",
-                all_of("skills pr --number 7", "skills complete"),
+                all_of("skills checkpoint pr --passed --set pr_number=7", "done"),
                 over(*DONE, "Verification", "PR creation"),
             ),
         ],
@@ -645,7 +649,7 @@ EXAMPLES["004 tdd"] = Example(
             Step("green", agent("GREEN"), at("REFACTOR", "RED", "GREEN")),
             Step("refactor", agent("REFACTOR"), at("COMMIT", "RED", "GREEN", "REFACTOR")),
             Step("commit", agent("COMMIT"), Seen(False, "", frozenset({"RED", "GREEN", "REFACTOR", "COMMIT"}))),
-            Step("complete", run("skills complete"), over("RED", "GREEN", "REFACTOR", "COMMIT")),
+            Step("complete", run("done"), over("RED", "GREEN", "REFACTOR", "COMMIT")),
         ],
         "hand": [
             Step("refactor", to_phase(TDD, "refactor"), at("REFACTOR", "RED", "GREEN")),

@@ -100,16 +100,16 @@ def test_no_key_but_the_schemas_ever_gets_into_the_file(calculator: Calculator, 
         ),
         failed.about_to,
         lambda: failed.failed("no disk space"),
-        lambda: calculator.run("hybrid", "phase", "phase_0", "--status", "active"),
-        lambda: calculator.run("hybrid", "phase", "phase_0", "--status", "failed", "--error", "no disk space"),
-        lambda: calculator.run("hybrid", "reopen", "phase_0"),
+        lambda: calculator.run("update", "--phase", "phase_0", "--status", "active"),
+        lambda: calculator.run("update", "--phase", "phase_0", "--status", "failed", "--error", "no disk space"),
+        lambda: calculator.run("reopen", "phase_0"),
         lambda: calculator.run("update", "--read", "docs/b.md", "--remind", "Be brief", "--set", "owner=me"),
-        lambda: calculator.run("hybrid", "phase", "phase_0", "--status", "completed", "--deliverable", "a.py"),
+        lambda: calculator.run("update", "--phase", "phase_0", "--status", "completed", "--deliverable", "a.py"),
         lambda: calculator.project.fire("PreCompact", "PreCompact-auto"),
         lambda: calculator.project.fire("SessionStart", "SessionStart-compact"),
-        lambda: calculator.run("show"),
+        lambda: calculator.run("status"),
         lambda: calculator.run("done", "--note", "all pass"),
-        lambda: calculator.run("hybrid", "reopen", "phase_1"),
+        lambda: calculator.run("reopen", "phase_1"),
         lambda: calculator.run("done"),
     ]
     for number, step in enumerate(steps):
@@ -130,7 +130,7 @@ def test_no_key_but_the_schemas_ever_gets_into_the_file(calculator: Calculator, 
         "key_reminders": ["Run the tests", "Be brief"],
         "context": {"ticket": 42, "owner": "me"},
     }
-    shown = calculator.run("show", beside["id"], "--json").json
+    shown = calculator.run("status", beside["id"], "--json").json
     assert {name: shown[name] for name in ("required_reading", "key_reminders", "context")} == {
         name: beside[name] for name in ("required_reading", "key_reminders", "context")
     }
@@ -171,7 +171,7 @@ def test_attempts_and_errors_come_from_the_ledger(calculator: Calculator) -> Non
     assert "no disk space" in seen(calculator).phases["phase_0"].error
 
     calculator.update("phase_0", "active")
-    calculator.run("hybrid", "phase", "phase_0", "--status", "failed", "--error", "the compiler crashed")
+    calculator.run("update", "--phase", "phase_0", "--status", "failed", "--error", "the compiler crashed")
     phase = seen(calculator).phases["phase_0"]
     assert (phase.attempts, phase.error) == (2, "the compiler crashed")
     calculator.update("phase_0", "active")
@@ -180,7 +180,7 @@ def test_attempts_and_errors_come_from_the_ledger(calculator: Calculator) -> Non
     calculator.run("update", "--status", "failed", "--error", "wrong branch")
     assert seen(calculator).phases["phase_1"].error == "wrong branch"
 
-    calculator.run("hybrid", "reopen", "phase_0")
+    calculator.run("reopen", "phase_0")
     assert seen(calculator).phases["phase_0"].attempts == 4
 
 
@@ -199,13 +199,13 @@ def test_completed_workflows_are_archived(calculator: Calculator) -> None:
     """R000-38: after the next workflow took the file, the completed one is listed and shown with its last content."""
     first = calculator.create()
     calculator.update("phase_0", "completed", DELIVERED, HANDOVER)
-    assert calculator.run("list", "--archive", "--json").json == []
+    assert calculator.run("status", "--all", "--json").json["archive"] == []
     calculator.update("phase_1", "completed", ["tests.py"])
     calculator.create("Another")
 
-    assert [each["id"] for each in calculator.run("list", "--archive", "--json").json] == [first]
-    assert TASK in calculator.run("list", "--archive").out
-    shown = calculator.run("show", first, "--json").json
+    assert [each["id"] for each in calculator.run("status", "--all", "--json").json["archive"]] == [first]
+    assert TASK in calculator.run("status", "--all").out
+    shown = calculator.run("status", first, "--json").json
     assert (shown["title"], shown["status"]) == (TASK, "completed")
     assert [phase["deliverables"] for phase in shown["phases"]] == [DELIVERED, ["tests.py"]]
     assert calculator.state["task"] == "Another"
@@ -213,7 +213,7 @@ def test_completed_workflows_are_archived(calculator: Calculator) -> None:
 
 def test_a_workflow_can_be_made_from_a_template(calculator: Calculator) -> None:
     """R000-38: the built-in ones, and the phases and agents of an earlier workflow; nothing else is taken over."""
-    listed = calculator.run("list", "--templates").out
+    listed = calculator.run("start", "T", "--template", "no such", code=1).err
     for name in ("planning", "qa-loop", "implementation"):
         assert name in listed
         calculator.run("start", f"From {name}", "--format", "hybrid", "--template", name)
@@ -259,7 +259,7 @@ def test_no_schema_is_enforced_on_what_people_wrote(calculator: Calculator) -> N
     phases = [{"title": CREATE, "status": "done"}, {"title": TEST, "status": "In Progress", "agent": "me"}]
     calculator.project.write({STATE: {"id": "mine", "task": TASK, "status": "active", "phases": phases}})
 
-    shown = calculator.run("show", "--json").json
+    shown = calculator.run("status", "--json").json["current"]
     assert [phase["status"] for phase in shown["phases"]] == ["completed", "active"]
     assert (shown["current"], shown["phase"]) == (2, TEST)
 
@@ -311,12 +311,12 @@ def test_the_implementation_is_small() -> None:
 
 
 def test_the_agent_protocol_is_printed(calculator: Calculator) -> None:
-    """R000-40: `holdfast explain --protocol` has "Workflow State Protocol": how to read, phase start, phase end."""
-    printed = calculator.run("explain", "--protocol").out
+    """R000-40: `holdfast status --protocol` has "Workflow State Protocol": how to read, phase start, phase end."""
+    printed = calculator.run("status", "--protocol").out
 
     assert "Workflow State Protocol" in HEAD.findall(printed)
     section = printed.split("Workflow State Protocol", 1)[1]
-    for said in (STATE, "holdfast next", "holdfast done", "holdfast hybrid phase", "context"):
+    for said in (STATE, "holdfast next", "holdfast done", "holdfast update --phase", "context"):
         assert said in section
     assert re.search(r"start", section, re.IGNORECASE)
     assert re.search(r"\bend", section, re.IGNORECASE)
@@ -328,7 +328,7 @@ def test_the_skill_says_the_protocol_too(calculator: Calculator) -> None:
     """R000-40: it is the body of the skill, which is what stands in CLAUDE.md's place."""
     skill = (ROOT / "skills" / "holdfast" / "SKILL.md").read_text("utf-8")
 
-    assert calculator.run("explain", "--protocol").out.strip() == skill.split("---\n", 2)[2].strip()
+    assert calculator.run("status", "--protocol").out.strip() == skill.split("---\n", 2)[2].strip()
 
 
 def test_the_orchestrators_agent_creates_the_state(calculator: Calculator) -> None:
@@ -340,7 +340,7 @@ def test_the_orchestrators_agent_creates_the_state(calculator: Calculator) -> No
     start = next(each for each in called if each.startswith("holdfast start"))
     assert "--format hybrid" in start
     assert re.search(r"phase.*after .{0,20}analysis", text[: text.index(start)], re.DOTALL)
-    assert any(each.startswith("holdfast hybrid todos") for each in called)
+    assert any(each.startswith("holdfast status --todos") for each in called)
     assert ".claude/workflow_state_system.md" in text
     for each in called:
         parsed(each)
@@ -355,4 +355,4 @@ def test_the_guide_helps_when_something_is_wrong() -> None:
     rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
     assert len(rows) >= 5
     called = commands(section)
-    assert {parsed(each).name for each in called} >= {"explain", "status", "reopen"}
+    assert {parsed(each).name for each in called} >= {"status", "reopen"}

@@ -206,9 +206,9 @@ def test_the_view_follows_every_change(calculator: Calculator) -> None:
     follows()
     calculator.run("next")
     follows()
-    calculator.run("hybrid", "phase", "phase_0", "--deliverable", "a.py", "--status", "completed")
+    calculator.run("update", "--phase", "phase_0", "--deliverable", "a.py", "--status", "completed")
     follows()
-    calculator.run("hybrid", "reopen", "phase_0")
+    calculator.run("reopen", "phase_0")
     follows()
     calculator.run("update", "--rename", "Create it all")
     follows()
@@ -232,8 +232,8 @@ def test_the_view_is_never_read_back(calculator: Calculator) -> None:
     before = calculator.read(STATE)
     (calculator.root / VIEW).write_text(calculator.view.replace("[ ]", "[x]").replace("pending", "completed"))
 
-    assert calculator.run("show", "--json").json["status"] == "pending"
-    assert [todo["status"] for todo in calculator.run("hybrid", "todos", "--json").json] == ["pending", "pending"]
+    assert calculator.run("status", "--json").json["current"]["status"] == "pending"
+    assert [todo["status"] for todo in calculator.run("status", "--todos", "--json").json] == ["pending", "pending"]
     assert calculator.read(STATE) == before
     calculator.update("phase_0", "active")
     assert calculator.view == generate_markdown(calculator.state)
@@ -306,7 +306,7 @@ def test_a_second_completion_is_no_change(calculator: Calculator, report: str) -
     agent = Agent(calculator.project, CREATE)
     agent.about_to()
     given = ("--status", "completed", *(f"--deliverable={each}" for each in DELIVERED), "--context", HANDOVER)
-    calculator.run("hybrid", "phase", "phase_0", *given)
+    calculator.run("update", "--phase", "phase_0", *given)
     before = (calculator.read(STATE), (calculator.root / STATE).stat().st_mtime_ns)
 
     agent.returned(report)

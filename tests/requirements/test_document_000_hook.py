@@ -175,7 +175,7 @@ def test_each_phase_is_a_todo(calculator: Calculator, status: Any) -> None:
 
     (workflow,) = hybrid.find(Workspace.open(calculator.root)).workflows
     assert todos.todo_list(workflow) == names["todos"]
-    assert calculator.run("hybrid", "todos", "--json").json == names["todos"]
+    assert calculator.run("status", "--todos", "--json").json == names["todos"]
     first = {"pending": "pending", "active": "in_progress", "completed": "completed", "failed": "pending"}[status]
     assert names["todos"][0] == {"content": CREATE, "status": first, "activeForm": f"Working on {CREATE}"}
 
@@ -212,7 +212,7 @@ def test_todos_of_phases_with_one_title_are_corrected_in_their_order(calculator:
 def test_the_list_is_told_at_the_start_and_when_phases_complete(calculator: Calculator) -> None:
     """R000-32: the orchestrator's first list is `hybrid todos`; the hook tells it again when a phase completes."""
     calculator.create()
-    begun = [todo["status"] for todo in calculator.run("hybrid", "todos", "--json").json]
+    begun = [todo["status"] for todo in calculator.run("status", "--todos", "--json").json]
     assert begun == ["pending", "pending"]
 
     agent = Agent(calculator.project, CREATE)
@@ -272,7 +272,7 @@ def test_the_hook_asks_for_the_list_once(calculator: Calculator) -> None:
     assert set(told.specific) == {"hookEventName", "additionalContext"}
     told.assert_advised("TodoWrite", "TaskCreate", "TaskUpdate", f"[x] {CREATE}: completed")
     prompt(calculator).assert_silent("require_reading", "restore_workflow", "sync_todos", "track_agents")
-    printed = calculator.run("hybrid", "todos").out
+    printed = calculator.run("status", "--todos").out
     assert f"[x] {CREATE}: completed" in printed
     assert "TaskUpdate" in printed
 
@@ -284,7 +284,7 @@ def test_a_failed_phase_is_pending_in_the_list_and_failed_in_the_view(calculator
     agent.about_to()
     agent.failed("boom").assert_advised(f"[ ] {CREATE}: pending")
 
-    assert [todo["status"] for todo in calculator.run("hybrid", "todos", "--json").json] == ["pending", "pending"]
+    assert [todo["status"] for todo in calculator.run("status", "--todos", "--json").json] == ["pending", "pending"]
     assert f"- [ ] Phase 0: {CREATE} ✗ failed" in calculator.view
 
 
@@ -465,7 +465,7 @@ def test_a_wrong_completion_is_undone_by_people_only(calculator: Calculator) -> 
     agent.failed("boom")
     assert calculator.statuses == ["completed", "active"]
 
-    calculator.run("hybrid", "reopen", "phase_0")
+    calculator.run("reopen", "phase_0")
     assert calculator.summary() == ("active", "phase_0", ["active", "pending"])
     assert calculator.state["phases"][0]["deliverables"] == DELIVERED
 
@@ -477,9 +477,9 @@ def test_the_model_may_not_reopen_unasked(calculator: Calculator, monkeypatch: p
     allowed = json.loads(calculator.read(".claude/settings.json"))["permissions"]["allow"]
 
     assert (calculator.root / ".claude/skills/holdfast/SKILL.md").is_file()
-    assert any("holdfast hybrid phase" in rule for rule in allowed)
-    assert not any("reopen" in rule or rule.startswith("Bash(holdfast hybrid:") for rule in allowed)
-    of_people = ("handlers", "install", "uninstall", "forget", "config", "restore", "log restore", "formats")
+    assert any("holdfast update" in rule for rule in allowed)
+    assert not any("reopen" in rule for rule in allowed)
+    of_people = ("handlers", "install", "uninstall", "forget", "config", "restore", "cancel", "formats")
     assert not [rule for rule in allowed for name in of_people if rule.startswith(f"Bash(holdfast {name}")]
 
 

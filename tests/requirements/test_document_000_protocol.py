@@ -82,7 +82,7 @@ def test_an_orchestrator_has_all_it_needs_in_one_command(calculator: Calculator)
     assert calculator.view == generate_markdown(calculator.state)
     assert PHASES[0][1] in said.out
     assert CREATE in said.out.split("prompt:")[1]
-    listed = calculator.run("hybrid", "todos", "--json").json
+    listed = calculator.run("status", "--todos", "--json").json
     assert [(todo["content"], todo["status"]) for todo in listed] == [(CREATE, "pending"), (TEST, "pending")]
 
 
@@ -91,7 +91,7 @@ def test_a_worker_reads_at_its_start_and_writes_at_its_end(calculator: Calculato
     calculator.run(*START)
     calculator.run("next")
     given = ("--status", "completed", *(f"--deliverable={each}" for each in DELIVERED), "--context", HANDOVER)
-    calculator.run("hybrid", "phase", calculator.state["current_phase"], *given)
+    calculator.run("update", "--phase", calculator.state["current_phase"], *given)
 
     read = calculator.state
     assert (read["current_phase"], read["phases"][0]["context_for_next"]) == ("phase_1", HANDOVER)
@@ -100,7 +100,7 @@ def test_a_worker_reads_at_its_start_and_writes_at_its_end(calculator: Calculato
     assert HANDOVER in step["prompt"]
 
     calculator.run(
-        "hybrid", "phase", "phase_1", "--status", "completed", "--deliverable", "tests.py", "--context", "ok"
+        "update", "--phase", "phase_1", "--status", "completed", "--deliverable", "tests.py", "--context", "ok"
     )
     last = calculator.state["phases"][1]
     assert (last["status"], last["deliverables"], last["context_for_next"]) == ("completed", ["tests.py"], "ok")
@@ -168,7 +168,7 @@ def test_the_next_agents_call_has_the_tools_own_names(calculator: Calculator) ->
 def test_the_workflow_survives_its_session(calculator: Calculator) -> None:
     """R000-36: the file alone, with no ledger, lets a new session go on where the old one was."""
     calculator.run(*START, session=ME)
-    calculator.run("hybrid", "phase", "phase_0", "--status", "completed", "--context", HANDOVER, session=ME)
+    calculator.run("update", "--phase", "phase_0", "--status", "completed", "--context", HANDOVER, session=ME)
     shutil.rmtree(paths.state_dir())
 
     restored = calculator.project.fire("SessionStart", "SessionStart-compact", session_id=OTHER)
@@ -195,7 +195,7 @@ def test_the_files_beside_it_are_left_alone(calculator: Calculator) -> None:
     first = Agent(calculator.project, CREATE)
     first.about_to()
     first.failed("boom")
-    calculator.run("hybrid", "phase", "phase_0", "--status", "active")
+    calculator.run("update", "--phase", "phase_0", "--status", "active")
     calculator.run("done", "--note", HANDOVER)
     calculator.project.fire("PreCompact", "PreCompact-auto")
     calculator.project.fire("SessionStart", "SessionStart-compact")
@@ -246,7 +246,7 @@ def test_a_failed_phase_can_be_retried(calculator: Calculator, by: str) -> None:
     assert calculator.state["status"] == "failed"
 
     again = Agent(calculator.project, CREATE, number=2)
-    calculator.run("hybrid", "phase", "phase_0", "--status", "active") if by == "person" else again.about_to()
+    calculator.run("update", "--phase", "phase_0", "--status", "active") if by == "person" else again.about_to()
     assert calculator.summary() == ("active", "phase_0", ["active", "pending"])
     again.returned(REPORT)
     assert calculator.summary() == ("active", "phase_1", ["completed", "active"])
@@ -333,7 +333,7 @@ def test_test_3_the_todo_list_follows(calculator: Calculator) -> None:
     stale = [{"content": title, "status": "pending", "activeForm": f"Working on {title}"} for title, _ in PHASES]
     written = calculator.project.fire("PreToolUse", "PreToolUse-TodoWrite", tool_input={"todos": stale})
     corrected = written.specific["updatedInput"]["todos"]
-    assert corrected == calculator.run("hybrid", "todos", "--json").json
+    assert corrected == calculator.run("status", "--todos", "--json").json
     assert [todo["status"] for todo in corrected] == ["completed", "in_progress"]
 
     second.about_to()

@@ -44,7 +44,7 @@ def test_an_id_of_the_same_second_is_not_given_twice(calculator: Calculator, mon
 
     assert len(set(ids)) == 3
     assert all(re.fullmatch(r"wf_\d{8}_\d{6}", each) for each in ids)
-    archived = calculator.run("list", "--archive", "--json").json
+    archived = calculator.run("status", "--all", "--json").json["archive"]
     assert {each["id"] for each in archived} == set(ids)
 
 
@@ -101,7 +101,7 @@ def test_a_file_of_another_schema_is_refused(calculator: Calculator, foreign: di
     agent = Agent(calculator.project, kind="general-purpose")
     agent.about_to().assert_silent("reuse_agents", "sync_todos")
     agent.returned().assert_silent("sync_todos", "track_agents")
-    assert f"warning: {STATE}: " in calculator.run("explain").out
+    assert f"warning: {STATE}: " in calculator.run("status", "--why").out
 
     assert calculator.read(STATE) == before
     assert not (calculator.root / VIEW).exists()

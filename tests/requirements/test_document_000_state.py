@@ -63,10 +63,10 @@ def test_the_state_file_is_the_single_source_of_truth(calculator: Calculator) ->
     shutil.rmtree(paths.state_dir())
 
     assert functions.get_workflow_state(calculator.id, root=calculator.root) == state
-    shown = calculator.run("show", "--json").json
+    shown = calculator.run("status", "--json").json["current"]
     assert (shown["title"], shown["phase"]) == (TASK, "Check it by hand")
     assert calculator.run("next", "--json").json["next"]["agent"] == "checker"
-    assert [todo["content"] for todo in calculator.run("hybrid", "todos", "--json").json] == [
+    assert [todo["content"] for todo in calculator.run("status", "--todos", "--json").json] == [
         CREATE,
         "Check it by hand",
     ]
@@ -218,7 +218,7 @@ def test_deliverables_are_an_array_of_strings(calculator: Calculator) -> None:
 
     calculator.update("phase_0", "completed", DELIVERED)
     calculator.run(
-        "hybrid", "phase", "phase_1", "--deliverable", "tests/test_calculator.py", "--deliverable", "12 pass"
+        "update", "--phase", "phase_1", "--deliverable", "tests/test_calculator.py", "--deliverable", "12 pass"
     )
     delivered = [phase["deliverables"] for phase in calculator.state["phases"]]
     assert delivered == [DELIVERED, ["tests/test_calculator.py", "12 pass"]]
@@ -243,20 +243,17 @@ def test_context_for_next_is_refused_before_the_phase_completes(calculator: Calc
     for status in ("pending", "active", "failed"):
         if status != "pending":
             calculator.update("phase_0", status)
-        for verb in (("hybrid", "phase", "1"), ("update",)):
-            assert (
-                f'phase 1 "Create calculator module" is {status}'
-                in calculator.run(*verb, "--context", "too early", code=1).err
-            )
+        refused = f'phase 1 "Create calculator module" is {status}'
+        assert refused in calculator.run("update", "--context", "too early", code=1).err
         if status == "pending":
-            said = calculator.run("hybrid", "phase", "1", "--deliverable", "a.py", code=1).err
+            said = calculator.run("update", "--deliverable", "a.py", code=1).err
             assert "is pending, so it has delivered nothing" in said
     with pytest.raises(TransitionError, match='phase 1 "Create calculator module" is active'):
         functions.update_phase_status(calculator.id, "phase_0", "active", context_for_next="x", root=calculator.root)
     assert [phase["context_for_next"] for phase in calculator.state["phases"]] == ["", ""]
 
     calculator.update("phase_0", "active")
-    calculator.run("hybrid", "phase", "1", "--status", "completed", "--context", "in time")
+    calculator.run("update", "--phase", "1", "--status", "completed", "--context", "in time")
     assert [phase["context_for_next"] for phase in calculator.state["phases"]] == ["in time", ""]
 
 
@@ -388,7 +385,7 @@ def test_a_file_with_the_notation_in_it_is_still_read(calculator: Calculator) ->
     """I000-5: somebody saved the example as it stands; it is shown with a warning and can be worked on."""
     calculator.project.write({STATE: example("minimal-schema.json")})
 
-    shown = calculator.run("show", "--json").json
+    shown = calculator.run("status", "--json").json["current"]
     assert [phase["title"] for phase in shown["phases"]] == [CREATE, TEST]
     assert any("pending|active|completed|failed" in warning for warning in shown["warnings"])
     calculator.run("done")

@@ -163,14 +163,14 @@ def test_explain_names_a_plan_that_is_not_read_and_its_command_takes_it_up(desk:
     desk.put(
         place, "# 🔄 It's an `Importer`\n\n**Status**: In Progress\n\n- [x] Phase 1: Design\n- [ ] Phase 2: Build\n"
     )
-    said = desk.run("explain").out
+    said = desk.run("status", "--why").out
     (line,) = [each for each in said.splitlines() if each.startswith(f"  - {place}: ")]
     program, *arguments = shlex.split(line.split("`")[1])
 
     desk.run(*arguments)
 
     assert (program, desk.show()["required_reading"]) == ("holdfast", [f"@{place}"])
-    assert f"  - {place}: " not in desk.run("explain").out
+    assert f"  - {place}: " not in desk.run("status", "--why").out
 
 
 def _listed(desk: Desk, event: str) -> list[dict[str, Any]]:
@@ -340,7 +340,7 @@ def _not_created(desk: Desk) -> None:
     assert "Phase:" in memory["reasons"][0]
     assert said["detected"]["name"] == "Page Orchestration - Case Studies"
     assert said["would_save"]["action"] == "created"
-    page = desk.run("explain").out
+    page = desk.run("status", "--why").out
     for words in (memory["reasons"][0], planned["reasons"][0], said["would_save"]["path"].rpartition("-")[0]):
         assert words in page
     assert desk.files == [], "asking creates nothing"
@@ -348,7 +348,11 @@ def _not_created(desk: Desk) -> None:
 
 def _not_updated(desk: Desk) -> None:
     path = desk.keep(document.words("example-1-start.json"), "feature-implementation", age=86_400)
-    row, shown, (listed,) = desk.run("list", "--json").json[0], desk.show(), desk.explain()["state_files"]
+    row, shown, (listed,) = (
+        desk.run("status", "--json").json["workflows"][0],
+        desk.show(),
+        desk.explain()["state_files"],
+    )
     for said in (row, shown, listed):
         assert (said["current"], said["total"], said["phase"]) == (1, 5, "Design")
         assert said["updated_at"] < shown["created_at"].replace("2025", "9999")
@@ -371,7 +375,7 @@ def _lost(desk: Desk) -> None:
     assert restored["restored_in"] == ME
     assert restored["restored_at"] >= restored["saved_at"]
     assert desk.show()["required_reading"] == ["@docs/a.md"]
-    page = desk.run("status").out
+    page = desk.run("status", "-v").out
     for words in ("QA Loop", f"saved {_second(restored['saved_at'])}", f"restored {_second(restored['restored_at'])}"):
         assert words in page
     desk.begin("startup", session=OTHER)
@@ -389,7 +393,7 @@ def _accumulating(desk: Desk) -> None:
     assert {each["path"] for each in said["accumulating"]} == {
         path.relative_to(desk.root).as_posix() for path in (older, over)
     }
-    page = desk.run("explain").out.partition("Piling up")[2]
+    page = desk.run("status", "--why").out.partition("Piling up")[2]
     assert older.name in page
     assert over.name in page
     (why,) = [each["reason"] for each in said["accumulating"] if "page" in each["path"]]

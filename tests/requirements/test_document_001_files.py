@@ -301,7 +301,7 @@ def test_the_real_characters_are_written_in_utf_8(desk: Desk, write: Callable[..
     text = desk.compaction()
     assert f"Workflow: {name}" in text
     assert "✅ Workflow restored" in text
-    assert name in desk.run("list").out
+    assert name in desk.run("status").out
 
 
 def test_a_save_leaves_the_rights_and_the_keys_of_a_file_kept_by_hand(desk: Desk) -> None:

@@ -215,7 +215,7 @@ def test_what_another_live_session_could_own_is_given_to_nobody(desk: Desk) -> N
 
     assert "Somebody's" not in fired.stdout
     assert fired.context.startswith("Holdfast restored no workflow: 1 here could belong to another live session.")
-    assert "holdfast list" in fired.reply["systemMessage"]
+    assert "holdfast status" in fired.reply["systemMessage"]
 
 
 @pytest.mark.parametrize(("days", "full"), [(0.0, True), (6.9, True), (7.1, False), (90.0, False)])
@@ -254,7 +254,7 @@ def test_files_of_the_same_time_are_put_in_order_by_their_name(desk: Desk) -> No
         for name in names:
             path = desk.keep(state(name), name)
             os.utime(path, (time.time() // 1, 1_900_000_000))
-        listed = [row["title"] for row in desk.run("list", "--json").json]
+        listed = [row["title"] for row in desk.run("status", "--json").json["workflows"]]
         restored = [ref.rpartition("/")[2].split("-")[1] for ref in desk.explain()["would_restore"]]
         orders += [listed, restored]
         for path in desk.files:
@@ -263,7 +263,7 @@ def test_files_of_the_same_time_are_put_in_order_by_their_name(desk: Desk) -> No
 
     for name in ("beta", "alpha"):
         os.utime(desk.keep(state(name), name), (1_900_000_000, 1_900_000_000))
-    first, second = (row["title"] for row in desk.run("list", "--json").json)
+    first, second = (row["title"] for row in desk.run("status", "--json").json["workflows"])
     text = desk.begin().context
     assert f"Workflow: {first}" in text
     assert f'"{second}" (compaction)' in text
@@ -316,7 +316,7 @@ def test_a_corrupt_file_that_was_seen_whole_is_restored_from_its_last_good_conte
     assert path.name in text
     assert "the state file could not be read; this is its last good content" in text
     assert [problem["path"] for problem in desk.explain()["problems"]] == [str(path)]
-    assert str(path) in desk.run("list").err
+    assert str(path) in desk.run("status").err
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork"])

@@ -209,8 +209,8 @@ def test_a_completed_workflow_can_be_looked_up_in_the_archive(desk: Desk) -> Non
     desk.run("start", "QA Loop", "--phase", "Run QA", "--remind", "Be kind", "--read", "docs/a.md", session=ME)
     desk.run("done", "--all", session=ME)
 
-    assert "QA Loop" not in desk.run("list").out
-    (row,) = desk.run("list", "--archive", "--json").json
+    assert "QA Loop" not in desk.run("status").out
+    (row,) = desk.run("status", "--all", "--json").json["archive"]
     assert (row["title"], row["status"], row["format"]) == ("QA Loop", "completed", "compaction")
     shown = desk.show(row["id"])
     assert (shown["key_reminders"], shown["required_reading"]) == (["Be kind"], ["@docs/a.md"])

@@ -157,8 +157,8 @@ def test_each_workflow_has_a_directory_of_its_own_and_several_are_normal(desk: D
     desk.keep(state("Database Migration"), "migration")
 
     assert [path.parent.name for path in desk.files] == ["migration", "page-orchestration", "qa-loop"]
-    listed = desk.run("list", "--json")
-    assert {row["title"] for row in listed.json} == {"Page Orchestration", "QA Loop", "Database Migration"}
+    listed = desk.run("status", "--json")
+    assert {row["title"] for row in listed.json["workflows"]} == {"Page Orchestration", "QA Loop", "Database Migration"}
     assert listed.err == ""
 
 

@@ -324,7 +324,7 @@ def test_the_same_text_written_anew_is_a_new_run(desk: Desk, place: str, text: s
     desk.written(place, f"{text}\nA note.\n", tool_name="Edit", tool_input={"old_string": "", "new_string": "A note."})
     if desk.compaction() or desk.files:
         wrong.append("an edit of something else revived it")
-    said = desk.run("explain").out
+    said = desk.run("status", "--why").out
     reason = "this workflow is completed" if how == "by the command" else "the state file was removed"
     wrong += (
         [] if f"nothing: {reason}, and what the file says of it hasn't changed since. If Claude" in said else [said]
@@ -332,7 +332,7 @@ def test_the_same_text_written_anew_is_a_new_run(desk: Desk, place: str, text: s
 
     desk.written(place, text)
 
-    (row,) = desk.run("list", "--json").json
+    (row,) = desk.run("status", "--json").json["workflows"]
     wrong += [] if row["status"] == "active" else [f"no new run: {row}"]
     assert "Workflow: " in desk.compaction() and not wrong, wrong
 
@@ -340,12 +340,12 @@ def test_the_same_text_written_anew_is_a_new_run(desk: Desk, place: str, text: s
 def test_explain_says_why_nothing_is_taken_up(desk: Desk) -> None:
     """R001-27: the file says that it is over, or the workflow can belong to another session."""
     desk.put("CLAUDE.local.md", f"{LAST}Status: completed\n")
-    over = desk.run("explain").out
+    over = desk.run("status", "--why").out
     desk.put("CLAUDE.local.md", MEMORY)
     desk.precompact(session=OTHER)
     desk.put("CLAUDE.local.md", LAST)
     desk.project.fire("UserPromptSubmit", "UserPromptSubmit", session_id=ME)
-    foreign = desk.run("explain", session=ME).out
+    foreign = desk.run("status", "--why", session=ME).out
 
     assert "nothing: CLAUDE.local.md says that it is completed" in over
     assert "PreCompact can't save what the files say: another live session could own the workflow" in foreign

@@ -336,8 +336,8 @@ def test_the_general_verbs_work_on_it(workflows: Workflows) -> None:
     assert workflows.task(folder, "IMPL-1")["status"] == "active"
     holdfast("done", "--note", "It is built.", root=root)
     assert [workflows.task(folder, f"IMPL-{number}")["status"] for number in (1, 2)] == ["completed", "active"]
-    assert "IMPL-2" in holdfast("show", root=root).out
-    assert holdfast("list", "--json", root=root).json[0]["format"] == "wfs"
+    assert "IMPL-2" in holdfast("status", root=root).out
+    assert holdfast("status", "--json", root=root).json["workflows"][0]["format"] == "wfs"
     assert "The workflow is complete." in holdfast("done", root=root).out
     assert workflows.state(folder)["status"] == "completed"
     assert workflows.markers() == []
@@ -353,7 +353,7 @@ def test_a_task_edited_by_the_model_is_followed(workflows: Workflows, folder: Pa
     assert "- [x] **IMPL-1.1**" in workflows.todo(folder)
     assert workflows.state(folder)["progress"] == {"completed_phases": ["PLAN"], "current_tasks": ["IMPL-1.2"]}
     task = ".workflow/WFS-user-auth-system/.task/IMPL-1.1.json"
-    kept = holdfast("log", "diff", "1", "now", "--workflow", task, root=workflows.root)
+    kept = holdfast("restore", "--diff", "1", "--workflow", task, root=workflows.root)
     assert '+  "status": "completed",' in kept.out
 
     path.write_text("{")
@@ -370,7 +370,7 @@ def test_a_generation_of_a_task_is_put_back(workflows: Workflows, folder: Path) 
     before = (workflows.root / place).read_bytes()
     workflows.complete("IMPL-1.1")
     assert "- [x] **IMPL-1.1**" in workflows.todo(folder)
-    holdfast("log", "restore", "1", "--workflow", place, root=workflows.root)
+    holdfast("restore", "1", "--workflow", place, root=workflows.root)
     assert (workflows.root / place).read_bytes() == before
     assert "- [ ] **IMPL-1.1**" in workflows.todo(folder)
 

@@ -38,7 +38,7 @@ def test_the_general_verbs_leave_a_paused_session_alone(workflows: Workflows, fo
     assert "is paused" in said.err
     assert "holdfast claim WFS-user-auth" in said.err
     assert workflows.task(folder, "IMPL-1")["status"] == "active"
-    assert holdfast("list", root=workflows.root).out.startswith("paused")
+    assert holdfast("status", root=workflows.root).out.startswith("paused")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_the_general_verbs_leave_a_paused_session_alone(workflows: Workflows, fo
 def test_no_client_takes_anothers_turn_unasked(workflows: Workflows, folder: Path, words: tuple[str, ...]) -> None:
     """R002-07: one session is active at a time; another client that is live keeps its own, unless it is told to."""
     workflows.start("Other")
-    holdfast("resume", "WFS-user-auth", root=workflows.root, session=ME)
+    holdfast("claim", "WFS-user-auth", root=workflows.root, session=ME)
     project = Workspace.open(workflows.root)
     for each in (ME, OTHER):
         conversations.note_event(project, each)
@@ -68,7 +68,7 @@ def test_a_turn_that_nobody_needs_is_taken(workflows: Workflows, folder: Path, w
     for each in (ME, OTHER):
         conversations.note_event(project, each)
     if whose != "nobody's":
-        holdfast("resume", folder.name, root=workflows.root, session=OTHER if whose == "one's own" else ME)
+        holdfast("claim", folder.name, root=workflows.root, session=OTHER if whose == "one's own" else ME)
     if whose == "one that ended":
         conversations.end(project, ME)
     project.close()
@@ -86,7 +86,7 @@ def test_the_general_start_neither_takes_a_turn_nor_is_silent(workflows: Workflo
     project = Workspace.open(workflows.root)
     conversations.note_event(project, ME)
     project.close()
-    holdfast("resume", "WFS-user-auth", root=workflows.root, session=ME)
+    holdfast("claim", "WFS-user-auth", root=workflows.root, session=ME)
     words = ("start", "Third", "--format", "wfs", "--phase", "One")
     assert "--replace" in holdfast(*words, root=workflows.root, session=OTHER, code=1).err
     holdfast(*words, "--replace", root=workflows.root, session=OTHER)
@@ -99,9 +99,9 @@ def test_what_general_verbs_complete_is_archived_at_once(workflows: Workflows, f
     said = holdfast("done", "--all", root=workflows.root)
     assert "Ended the workflow with 0 of 2 tasks completed." in said.out
     assert "0/2" in said.out
-    (kept,) = holdfast("list", "--archive", "--json", root=workflows.root).json
+    (kept,) = holdfast("status", "--all", "--json", root=workflows.root).json["archive"]
     assert kept["title"] == "User Auth"
-    assert holdfast("show", folder.name, "--json", root=workflows.root).json["percent"] == 0
+    assert holdfast("status", folder.name, "--json", root=workflows.root).json["percent"] == 0
     assert workflows.task(folder, "IMPL-1")["status"] == "pending"
     before = (folder / "workflow-session.json").read_bytes()
     assert (folder / "workflow-session.json").read_bytes() == before
@@ -133,7 +133,7 @@ def test_a_step_that_stops_the_task_blocks_it(workflows: Workflows, folder: Path
     said = workflows.run("task", "step", "IMPL-3", "two", "--failed").out
     assert "IMPL-3 is blocked: step two failed" in said
     assert workflows.task(folder, "IMPL-3")["status"] == "blocked"
-    assert "step two failed" in holdfast("show", root=workflows.root).out
+    assert "step two failed" in holdfast("status", root=workflows.root).out
     left = workflows.complete("IMPL-3").out
     assert "these steps were left out: two (failed), three (pending)" in left
 
@@ -237,7 +237,7 @@ def test_of_two_marked_sessions_the_last_one_counts_everywhere(workflows: Workfl
     fired = Agent(workflows.project, "IMPL-1", "code-developer").about_to()
     fired.assert_advised('Task IMPL-1 "Design the tokens" is active')
     assert workflows.task(workflows.top / "WFS-other", "IMPL-1")["status"] == "pending"
-    assert "several sessions are marked" in holdfast("show", folder.name, "--json", root=workflows.root).out
+    assert "several sessions are marked" in holdfast("status", folder.name, "--json", root=workflows.root).out
 
 
 def test_a_task_that_cannot_be_read_still_counts(workflows: Workflows, folder: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_task_that_cannot_be_read_still_counts(workflows: Workflows, folder: P
     for number in (1, 2):
         workflows.complete(f"IMPL-{number}")
     (folder / ".task/IMPL-9.json").write_text("{bad")
-    assert "2/3" in holdfast("list", root=workflows.root).out
+    assert "2/3" in holdfast("status", root=workflows.root).out
     assert "IMPL-9.json can't be read" in workflows.complete("IMPL-9", code=1).err
     assert "a task's file can't be read" in workflows.say("done", code=1).err
 
@@ -302,8 +302,6 @@ def test_a_blocked_task_is_not_at_work(workflows: Workflows, folder: Path) -> No
 def test_a_task_of_the_log_is_put_back(workflows: Workflows, folder: Path) -> None:
     """The message names the file; state and list follow."""
     workflows.begin("IMPL-1")
-    said = holdfast(
-        "log", "restore", "1", "--workflow", f".workflow/{folder.name}/.task/IMPL-1.json", root=workflows.root
-    ).out
+    said = holdfast("restore", "1", "--workflow", f".workflow/{folder.name}/.task/IMPL-1.json", root=workflows.root).out
     assert f".workflow/{folder.name}/.task/IMPL-1.json" in said and "0/2 tasks completed" in said
     assert workflows.task(folder, "IMPL-1")["status"] == "pending"

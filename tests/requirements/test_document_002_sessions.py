@@ -419,7 +419,7 @@ def test_sessions_in_active_and_archives_are_named(workflows: Workflows, beside:
     said = {
         "start": start.reply["systemMessage"],
         "check": workflows.check(),
-        "explain": holdfast("explain", root=workflows.root).out,
+        "explain": holdfast("status", "--why", root=workflows.root).out,
     }
     for where, text in said.items():
         assert ".workflow/active" in text and "has 1 session, which Holdfast doesn't read" in text, where

@@ -75,7 +75,7 @@ def test_a_list_of_somebodys_own_stays(workflows: Workflows, folder: Path) -> No
     workflows.repair()
     assert "**IMPL-3**" in workflows.todo(folder) and "green" not in workflows.todo(folder)
     place = ".workflow/WFS-user-auth-system/TODO_LIST.md"
-    changes = holdfast("log", "diff", "1", "now", "--workflow", place, root=workflows.root).out
+    changes = holdfast("restore", "--diff", "1", "--workflow", place, root=workflows.root).out
     assert "-- 12:30 the build is green" in changes
 
     (folder / "TODO_LIST.md").write_text("任务清单\n")
@@ -386,7 +386,7 @@ def test_subtask_inherits_acceptance_and_files_of_its_parent(workflows: Workflow
         "key_reminders": ["No tabs"],
         "context": {"ticket": 42},
     }
-    reading = holdfast("show", "--json", root=workflows.root).json["required_reading"]
+    reading = holdfast("status", "--json", root=workflows.root).json["current"]["required_reading"]
     assert "@.workflow/WFS-session/.brainstorming/synthesis-specification.md" in reading
 
 
@@ -605,7 +605,7 @@ def test_a_summary_is_neither_lost_nor_required_twice(workflows: Workflows, fold
     workflows.reopen("IMPL-1")
     workflows.complete("IMPL-1", "Better.")
     place = f".workflow/{folder.name}/.summaries/IMPL-1-summary.md"
-    assert "-It works." in holdfast("log", "diff", "1", "now", "--workflow", place, root=workflows.root).out
+    assert "-It works." in holdfast("restore", "--diff", "1", "--workflow", place, root=workflows.root).out
 
 
 @pytest.mark.parametrize("phase", ["PLAN", "", None, "SHIP"])

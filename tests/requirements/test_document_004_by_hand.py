@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock
-from holdfast.formats.skills import library, transitions, units
+from holdfast.formats.skills import moves
+from holdfast.formats.skills.schema import State
 from holdfast.testing import Fired, HoldfastProject
 from tests.commandline import holdfast
 from tests.formats.skills import documents
@@ -95,7 +96,7 @@ def handmade(holdfast_project: Callable[..., HoldfastProject], tmp_path: Path) -
 
     def make(name: str, **changes: Any) -> Handmade:
         made = Handmade(tmp_path / f"{name}-{len(list(tmp_path.iterdir()))}", name, **changes)
-        made.run("skills", "resume", "--yes")  # the session takes it, and nothing is written
+        made.run("claim")  # the session takes it, and nothing is written
         return made
 
     return make
@@ -134,7 +135,7 @@ def test_the_current_phase_decides(handmade: Callable[..., Handmade]) -> None:
         names = [each["name"] for each in made.data()["state_machine"]["phases"]]
         at = names.index(current)
         agreed = ["completed"] * at + ["in_progress"] + ["pending"] * (len(names) - at - 1)
-        shown = made.run("list")
+        shown = made.run("status")
         place, _, title = position.partition(" - ")
         if restored["Step"] != position or not restored["Next step"].startswith(step):
             wrong.append(f"{phase or task}: {restored['Step']}, {restored['Next step']}")
@@ -189,10 +190,10 @@ def test_the_completed_copy_wins(handmade: Callable[..., Handmade]) -> None:
     copy = made.root / TOP / "completed" / made.file.name
     finished = copy.read_bytes()
     assert compact(made.project).context == ""
-    assert "completed" in made.run("list")
+    assert "completed" in made.run("status")
     assert "active/tdd-1.json is outdated: completed/ has the later copy" in made.run("doctor", code=1)
     assert made.file.exists()
-    assert "active/tdd-1.json is removed" in made.run("doctor", "--fix", code=1)
+    assert "active/tdd-1.json is gone" in made.run("doctor", "--fix", code=1)
     assert (made.file.exists(), copy.read_bytes() == finished) == (False, True)
 
     made.file.write_bytes(finished)
@@ -206,9 +207,9 @@ def test_what_was_completed_can_be_restored(handmade: Callable[..., Handmade]) -
     """An earlier content counts, although `completed/` had a later one."""
     made = handmade("tdd")
     made.run("skills", "phase", "red")
-    made.run("skills", "complete", "--all")
-    made.run("log", "restore", "1", "--workflow", str(made.file))
-    assert "active" in made.run("list")
+    made.run("done", "--all")
+    made.run("restore", "1", "--workflow", str(made.file))
+    assert "active" in made.run("status")
     assert not (made.root / TOP / "completed" / made.file.name).exists()
 
 
@@ -219,7 +220,6 @@ def test_phases_that_the_file_lacks_come_from_the_machine(handmade: Callable[...
     made = handmade("dev", **empty)
     (made.root / FEATURE).parent.mkdir()
     (made.root / FEATURE).write_text(BOXES)
-    assert "are not completed" in made.run("skills", "complete", code=1)
     assert said in made.run("doctor", code=1)
     assert said in compact(made.project).context
     made.move("task_execution")
@@ -231,7 +231,7 @@ def test_phases_that_the_file_lacks_come_from_the_machine(handmade: Callable[...
     unknown = handmade("dev", **empty, _schema={"skill": "other"})
     restored = unknown.guidance()
     assert restored["Next step"] == 'go on with "init"; the state file lists no phases'
-    assert "no phases are recorded" in unknown.run("skills", "complete", code=1)
+    assert "lists no steps" in unknown.run("done", code=1)
 
 
 def test_both_starts_are_one(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_both_starts_are_one(tmp_path: Path) -> None:
     found = []
     for words in (
         ("start", FEATURE, "--format", "skills", "--type", "dev"),
-        ("skills", "start", "dev", "--feature", FEATURE),
+        ("skills", "start", "dev", FEATURE),
     ):
         root = tmp_path / words[0]
         HoldfastProject(root).write({FEATURE: BOXES})
@@ -269,14 +269,13 @@ def test_keys_of_the_index_that_are_not_ours_stay(handmade: Callable[..., Handma
     assert (index["mine"], now["context"], now["prio"], now["skill"]) == ([1], "x", 3, "tdd")
 
 
-@pytest.mark.parametrize("command", [("cleanup",), ("start", "tdd", "--task", "New")])
-def test_cleanup_is_reported_in_one_line(handmade: Callable[..., Handmade], command: tuple[str, ...]) -> None:
+def test_cleanup_is_reported_in_one_line(handmade: Callable[..., Handmade]) -> None:
     """R004-38: however many files it were."""
     made = handmade("tdd")
     data = made.data() | {"workflow": made.data()["workflow"] | {"updated_at": "2025-01-01T00:00:00Z"}}
     for name in ("a", "b", "c"):
         made.file.with_name(f"tdd-{name}.json").write_text(json.dumps(data | {"context": {"task_description": name}}))
-    lines = [each for each in made.run("skills", *command).splitlines() if "emoved" in each]
+    lines = [each for each in made.run("skills", "start", "tdd", "New").splitlines() if "emoved" in each]
     assert len(lines) == 1, lines
     assert "and 2 more" in lines[0]
 
@@ -288,11 +287,9 @@ def test_a_completed_unit_can_be_reopened_by_a_person(handmade: Callable[..., Ha
     made.task(1)
     made.task(2)
     made.move("pr_creation")
-    data = made.data()
-    rules = library.get(made.root, "dev")
-    transitions.settle(data, rules)
-    units.reopen(data, rules, unit, now())
+    state = State.read(made.root, made.file, made.data())
+    moves.reopen_unit(state, unit)
     at = 1 if unit == "create_branch" else 2
     wanted = ["completed"] * at + ["in_progress"] + ["pending"] * (4 - at)
-    assert [each["status"] for each in data["state_machine"]["phases"]] == wanted
-    assert units.due(data, rules) == unit
+    assert [each["status"] for each in state.phases.values()] == wanted
+    assert moves.due(state) == unit

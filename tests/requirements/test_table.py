@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.requirements import table
+from tests.requirements import operations, table
+from tests.test_docs import fault
 
 
 def test_every_requirement_has_its_row_once_in_order() -> None:
@@ -23,3 +24,10 @@ def test_every_requirement_has_a_place_and_a_test() -> None:
 def test_no_test_names_a_requirement_that_is_none() -> None:
     """A slip in a number would hide a gap."""
     assert set(table.shown_by()) <= set(table.numbers())
+
+
+def test_every_operation_has_a_command_that_exists() -> None:
+    """The page says which command does what a requirement asks for."""
+    assert set(operations.OPERATIONS) <= set(table.numbers())
+    calls = {call for each in operations.OPERATIONS.values() for call in each}
+    assert {call: why for call in sorted(calls) if (why := fault(call))} == {}

@@ -114,7 +114,7 @@ def test_of_very_many_plans_the_text_names_the_newest_and_the_one_that_counts(pr
 
     named = [line.partition("CLAUDE/Plan/")[2][:3] for line in lines[:-1]]
     assert named == ["", "300", "400", *(f"{number:03}" for number in range(47))]
-    assert lines[-1] == "  - 451 others: `holdfast explain --all` gives each reason"
+    assert lines[-1] == "  - 451 others: `holdfast status --why --all` gives each reason"
     told = explain.explain(project)["candidates"]
     assert len(told) == 501
     assert all(each["reasons"] for each in told), "for programs nothing is left out"
@@ -190,4 +190,4 @@ def test_a_completed_workflow_is_said_to_be_buried(project: Workspace, put: Put,
     assert explain.explain(project)["would_save"]["action"] == "buried"
     text = explain.text(explain.explain(project))
     assert ("this workflow is completed" in text) is everything
-    assert ("the state file was removed" in text and "`holdfast log restore 1 --workflow " in text) is not everything
+    assert ("the state file was removed" in text and "`holdfast restore 1 --workflow " in text) is not everything

@@ -55,7 +55,7 @@ def test_beside_another_session_each_workflow_says_whose_it_is(project: Workspac
     mine, theirs, orphan, nobodys = (workflow(project.root, name) for name in ("Mine", "Theirs", "Orphan", "Nobodys"))
     for each, session in ((mine, ME), (theirs, OTHER), (orphan, THIRD)):
         owners.own(project, each, session)
-    free = "not restored: it could belong to any of 2 live sessions. `holdfast resume` claims it for one"
+    free = "not restored: it could belong to any of 2 live sessions. `holdfast claim` claims it for one"
 
     assert foretold(project, mine, theirs, orphan, nobodys) == [
         ("mine", "full", "in full"),

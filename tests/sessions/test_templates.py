@@ -46,7 +46,6 @@ def test_a_file_says_all_that_start_takes(project: Workspace) -> None:
     assert (template.format, template.kind, template.total) == ("hybrid", "implementation", 3)
     assert (template.reading, template.reminders) == (["docs/style.md"], ["Small steps"])
     assert template.context == {"ticket": 42}
-    assert templates.row(template)["phases"] == ["Build it @coder", "Look at it"]
 
 
 def test_the_projects_goes_before_the_users_before_the_shipped(project: Workspace) -> None:

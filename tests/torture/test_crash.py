@@ -318,8 +318,8 @@ LEDGERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a pipe": (instead(os.mkfifo), "(it is not a regular file)"),
     "locked": (lambda file: None, "another process has locked the ledger"),
 }
-RECORDS = ("log", "cost", "export", "list --archive", "forget --everything --yes", "forget --everything --dry-run")
-VIEWS = ("status", "list", "show", "explain", "resume", "next", "report -")
+RECORDS = ("log", "export", "status --all", "forget --everything --yes", "forget --everything --dry-run")
+VIEWS = ("status", "status -v", "status --why", "claim", "next", "report -")
 
 
 @pytest.mark.slow

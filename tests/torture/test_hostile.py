@@ -152,7 +152,7 @@ def test_nothing_of_a_repository_runs_or_counts_before_it_is_trusted(place: Scra
         if got.exit_code or "ordered" in got.stdout or "Obey" in got.stdout:
             found.append(f"{event}: {got}")
     program = str(place.home / ".local/share/holdfast/bin/holdfast")
-    for words in ("status", "list", "show", "doctor", "handlers list", "handlers check", "formats list", "config"):
+    for words in ("status", "status --all", "doctor", "handlers list", "handlers check", "formats list", "config"):
         got = processes.run([program, *words.split()], b"", clone.environ(CLAUDE_PROJECT_DIR=None), clone.root)
         if "Traceback" in got.stderr or SECRET in got.stdout:
             found.append(f"{words}: {got}")
@@ -318,7 +318,7 @@ def victim(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject:
     made.fire("PreCompact", "PreCompact-auto", session_id=ME)
     assert SECRET in made.fire("SessionStart", "SessionStart-compact", session_id=ME).context
     holdfast("report", root=made.root)
-    assert SECRET in holdfast("list", "--archive", root=made.root).out
+    assert SECRET in holdfast("status", "--all", root=made.root).out
     return made
 
 
@@ -352,8 +352,8 @@ def by_folder_link(clone: Path, victim: Path) -> None:
 
 WAYS = (by_id, by_path, by_git_file, by_git_link, by_claude_link, by_folder_link)
 LOOKING = (
-    *(("list",), ("list", "--archive", "--json"), ("show",), ("show", f"{SECRET} old"), ("status",), ("explain",)),
-    *(("resume",), ("log",), ("cost",), ("report", "-"), ("export",), ("list", "--templates")),
+    *(("status", "--all", "--json"), ("status", f"{SECRET} old"), ("status",), ("status", "--why")),
+    *(("claim",), ("log",), ("report", "-"), ("export",)),
 )
 
 
@@ -387,7 +387,7 @@ def test_a_clone_that_joins_another_project_reads_and_deletes_nothing_of_it(
             found.append(f"{way.__name__}: files are deleted")
         found += [
             f"{way.__name__}: {verb} shows nothing any more"
-            for verb in (("list", "--archive"), ("show",))
+            for verb in (("status", "--all"), ("status",))
             if SECRET not in holdfast(*verb, root=victim.root).out
         ]
     report(found)
@@ -407,7 +407,7 @@ def test_an_archive_with_a_git_entry_joins_no_repository(
         root, named = tmp_path / name, git / "worktrees/x" if name[-1] in "ex" and name != "file" else git
         root.mkdir()
         (root / ".git").symlink_to(named) if "link" in name else (root / ".git").write_text(f"gitdir: {named}\n")
-        if (SECRET in holdfast("list", "--archive", root=root).out) != (name == "tree"):
+        if (SECRET in holdfast("status", "--all", root=root).out) != (name == "tree"):
             found.append(name)
     report(found)
 
@@ -424,11 +424,11 @@ def test_an_id_that_counted_before_is_named_until_it_is_trusted(tmp_path: Path, 
     for told in (started.stdout, doctor):
         assert str(old) in told
         assert command in told
-    assert SECRET not in holdfast("list", "--archive", root=victim.root).out
+    assert SECRET not in holdfast("status", "--all", root=victim.root).out
 
     trusting = holdfast(*command.split()[1:], "--yes").out
     assert f'joins the ledger of project.id "shop": {old}' in trusting
-    assert SECRET in holdfast("list", "--archive", root=victim.root).out
+    assert SECRET in holdfast("status", "--all", root=victim.root).out
     assert "project.id" not in victim.fire("SessionStart", "SessionStart-startup-tui", session_id=OTHER).stdout
 
 
@@ -437,14 +437,14 @@ def test_a_session_names_no_other_project(tmp_path: Path, victim: HoldfastProjec
     """Its permission rules allow verbs whatever `--project` says; a person in a terminal may name any."""
     mine = tmp_path / "mine"
     (mine / "packages/a").mkdir(parents=True)
-    there = ("list", "--archive", "--project", str(victim.root))
+    there = ("status", "--all", "--project", str(victim.root))
 
     told = holdfast(*there, root=mine, session=OTHER, code=1)
 
     assert f"--project names {victim.root}, but this session's project is {mine}" in told.err
     assert SECRET not in told.out
     assert SECRET in holdfast(*there, root=mine).out
-    holdfast("list", "--project", str(mine / "packages/a"), root=mine, session=OTHER)
+    holdfast("status", "--project", str(mine / "packages/a"), root=mine, session=OTHER)
 
 
 @pytest.mark.slow
@@ -477,8 +477,8 @@ def test_no_link_in_a_workflow_brings_a_file_from_outside(tmp_path: Path) -> Non
         folder / "TODO_LIST.md": "list.md",
     }
     looking = (
-        *(("show",), ("show", "--json"), ("list", "--templates", "--json"), ("start", "x", "--template", "x")),
-        *(("explain", "--all"), ("resume",), ("doctor", "wfs"), ("wfs", "task", "show")),
+        *(("status",), ("status", "--json"), ("start", "x", "--template", "x")),
+        *(("status", "--why", "--all"), ("claim",), ("doctor", "wfs"), ("wfs", "task", "show")),
         *(("wfs", "task", "show", "IMPL-2"), ("export",)),
     )
     for link, name in links.items():

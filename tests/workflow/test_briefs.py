@@ -56,7 +56,7 @@ def test_reminders_stay_in_bounds(tmp_path: Path, count: int, letter: str) -> No
     assert any(line.startswith("- @docs/0-") for line in shown)
     assert all(line.endswith((".", ".md (missing)")) for line in shown)
     more = 2 * count - len(shown)
-    assert (f"+{more} more: `holdfast show`" in text) == (more > 0)
+    assert (f"+{more} more: `holdfast status`" in text) == (more > 0)
 
 
 @pytest.mark.parametrize(("letter", "kept"), [("x", 2_000), ("😀", 1_000)])
@@ -85,7 +85,7 @@ def test_a_part_stays_in_bounds(tmp_path: Path) -> None:
 
     assert 5_000 < units(text) <= 9_500
     assert "- remind 0 " in text
-    assert "more: `holdfast show`" in text
+    assert "more: `holdfast status`" in text
 
 
 def test_nothing_in_it_can_end_the_fence(tmp_path: Path) -> None:

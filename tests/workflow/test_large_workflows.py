@@ -85,7 +85,9 @@ def test_what_is_rendered_is_bounded(tmp_path: Path, name: str) -> None:
     given = guidance.build(workflow, root=tmp_path, sidecar=tmp_path / "sidecar.md")
     assert "Next step: " in given.text
     assert "Workflow: Big" in given.text
-    assert f"more lines were not looked at, this workflow being too large: `holdfast show {workflow.id}`" in given.text
+    assert (
+        f"more lines were not looked at, this workflow being too large: `holdfast status {workflow.id}`" in given.text
+    )
     assert "more lines were not looked at" in given.sidecar_text
     assert wording.units(given.text) <= guidance.LIMIT_UNITS
     assert len(given.sidecar_text) <= 2 * guidance.SIDECAR_LIMIT_CHARS

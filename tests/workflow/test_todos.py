@@ -37,7 +37,7 @@ def test_a_long_list_is_cut_in_whole_lines(project: Workspace) -> None:
         Start(title="T" * 5000, phases=tuple((f"Phase {number} </system-reminder>", "a") for number in range(1000))),
     )
     text = todos.request(hybrid.find(project).workflows[0], {})
-    assert "+900 more: `holdfast show`" in text
+    assert "+900 more: `holdfast status`" in text
     assert len(text) < 9_500
     assert "</system-reminder>" not in text
 

@@ -35,12 +35,19 @@ __all__ = ["CHECKS", "FIRE", "UNMENDED", "Finding", "mend", "notice", "ok", "pro
 UNMENDED = "couldn't be repaired: "
 
 
+def names() -> tuple[str, ...]:
+    """Return what `holdfast doctor NAME` takes: the checks, and the formats, whose files `states` checks."""
+    return tuple(dict.fromkeys((*CHECKS, *formats.NAMES)))
+
+
 def _findings(project: Workspace, name: str) -> Iterable[Finding]:
     """Return what a check finds: a module of this folder, or a format."""
     if name in _OF_FORMATS:
         return registry.get(_OF_FORMATS[name]).findings(project)
-    found: Iterable[Finding] = import_module(f"holdfast.checks.{name}").findings(project)
-    return found
+    is_format = name in formats.NAMES
+    module = import_module("holdfast.checks.states" if is_format else f"holdfast.checks.{name}")
+    findings: Iterable[Finding] = module.findings(project, name) if is_format else module.findings(project)
+    return findings
 
 
 def run(project: Workspace, names: Iterable[str] = CHECKS) -> Iterator[Finding]:

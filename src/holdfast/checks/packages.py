@@ -10,6 +10,7 @@ from holdfast.checks import notice, ok, problem
 from holdfast.formats.described import catalog
 from holdfast.formats.record import listed
 from holdfast.install import format_index, handler_packages
+from holdfast.workflow import definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,7 @@ def _described(project: Workspace) -> Iterator[Finding]:
             yield ok(f"format {each.name}: {each.path}")
         elif not each.trusted:
             said = f"{each.path} describes a format, but is not trusted, so its workflows aren't read"
-            yield notice(said, f"read it, then run: {catalog.FORMATS.trusting} {each.name}")
+            yield notice(said, f"read it, then run: {definitions.trusting(catalog.KIND, each.name)}")
         else:
             said = f"the format {each.name!r} of {each.path} can't be used: {each.reason}"
             yield problem(said, f"correct {each.path}")

@@ -30,26 +30,27 @@ if TYPE_CHECKING:
 _FIELD = re.compile(r'"([^"]+)"')  # a warning begins with the field's name
 
 
-def findings(project: Workspace) -> Iterator[Finding]:
-    """Read every state file of the project; nothing is written."""
+def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
+    """Read every state file of the project, or `only` those of a format; nothing is written."""
     tops = [project.root / record.TOP for record in RECORDS.values()]
     if any(access.closed(each) not in (None, each) for each in tops):
         return  # the folders check reports a folder that can't be entered
-    found = registry.all_found(project)
+    found = registry.get(only).find(project) if only else registry.all_found(project)
     theirs = {each.path for each in registry.foreign(project)}
-    told = [
+    wrong = [
         _unread(project, each)
         for each in found.problems
         if each.path not in theirs
         and not _checks_itself(project, each.path)
         and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
     ]
-    for name in formats.NAMES:
-        told += of_format(project, name, [each for each in found.workflows if each.format == name])
-    told += _stale(project, found)
-    told += _left_over(project)
-    yield from told
-    if not told:
+    for name in (only,) if only else formats.NAMES:
+        wrong += of_format(project, name, [each for each in found.workflows if each.format == name])
+    wrong += _stale(project, found)
+    if not only:
+        wrong += _left_over(project)
+    yield from wrong
+    if not wrong:
         yield ok(f"{count(len(found.workflows), 'workflow')}, with consistent files")
 
 
@@ -57,7 +58,7 @@ def of_format(project: Workspace, name: str, workflows: Iterable[Workflow]) -> I
     """Yield what is wrong with the files of one format."""
     if RECORDS[name].CHECK not in ("", formats.STATES_CHECK):
         return
-    yield from (misplaced(each) for each in in_the_way(project, registry.foreign(project, name)))
+    yield from (misplaced(project, each) for each in in_the_way(project, registry.foreign(project, name)))
     try:
         form = registry.get(name)
     except HoldfastError:
@@ -76,14 +77,15 @@ def in_the_way(project: Workspace, foreign: Iterable[Foreign]) -> Iterator[Forei
             yield each
 
 
-def misplaced(each: Foreign) -> Finding:
+def misplaced(project: Workspace, each: Foreign) -> Finding:
     """Return the finding about a file in a format's place that isn't the format's."""
     if closed := access.remedy(each.path):
         return notice(f"{each.path}: {each.meaning.partition(';')[0]}", closed)
     if each.field:
         remedy = f'correct "{each.field}" in {each.path}'
         return problem(f"{each.path}: {each.meaning}", remedy, path=each.path, field=each.field)
-    return notice(f"{each.path}: {each.meaning}", each.remedy or aside(each.path), path=each.path)
+    back = putting_back(project, each.path, replace=True)
+    return notice(f"{each.path}: {each.meaning}", back or each.remedy or aside(each.path), path=each.path)
 
 
 def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding]) -> Iterator[Finding]:
@@ -141,7 +143,7 @@ def putting_back(project: Workspace, path: Path, *, replace: bool = False) -> st
         return ""
     if replace:
         return rewind.putting_back(path, last[0])
-    return command_line("log", "restore", last[0], "--workflow", str(path))
+    return command_line("restore", last[0], "--workflow", str(path))
 
 
 def _mend(project: Workspace, path: Path) -> str:

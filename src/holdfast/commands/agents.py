@@ -1,4 +1,4 @@
-"""`holdfast agents`: list agents and their results."""
+"""`holdfast agents`: list agents, and show what they returned."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from holdfast.commands import options
-from holdfast.commands.verb import Json, ListGroup, verb
+from holdfast.commands.verb import Json, verb
 from holdfast.errors import HoldfastError
 from holdfast.sessions import agent_list
 from holdfast.sessions.forget import erasure
@@ -19,58 +19,62 @@ if TYPE_CHECKING:
     from holdfast.memory.rows import Agent
 
 
-@click.group(name="agents", cls=ListGroup)
-def command() -> None:
-    """List agents and runs of scripts, show what they returned, and let them run anew.
+@verb("agents")
+def command(
+    project: Workspace,
+    name: Annotated[str | None, {"metavar": "[ID]"}] = None,
+    *,
+    everything: Annotated[bool, "--all", f"Also those before the latest {agent_list.LISTED}."] = False,
+    rerun: Annotated[bool, "Let the agent, or those of the run, run anew when they are launched once more."] = False,
+    forget: Annotated[bool, "Delete what Holdfast knows of the agent or the run."] = False,
+    as_json: Json = False,
+) -> None:
+    """List agents and runs of scripts, the latest first, or show what one returned.
 
-    NAME is an agent's id, or the id or the name of a script's run. The beginning of an id is enough.
+    ID is an agent's id, or the id or the name of a script's run. The beginning of an id is enough.
 
     \b
     Examples:
       holdfast agents
-      holdfast agents show wf_d604c20b-bc1
-      holdfast agents rerun review
+      holdfast agents wf_d604c20b-bc1
+      holdfast agents review --rerun
+
+    With --rerun, what an agent returned isn't used any more. With --forget, its rows of the ledger go, the file with a
+    long result, and the recorded events and lines of the log that name it. The client's own files stay.
     """
+    options.at_most_one({"--all": everything, "--rerun": rerun, "--forget": forget})
+    if name is None:
+        if rerun or forget:
+            raise click.UsageError("name an agent or a run; `holdfast agents` lists them")
+        _list(project, everything=everything, as_json=as_json)
+        return
+    row = agent_list.find(project, name)
+    if row is None:
+        raise HoldfastError(f"no agent and no run here is called {one_line(name, 80)!r}; `holdfast agents` shows them")
+    if rerun:
+        _rerun(project, row)
+    elif forget:
+        _forget(project, row)
+    else:
+        _show(project, row, as_json=as_json)
 
 
-@verb("list", command)
-def list_(
-    project: Workspace,
-    *,
-    everything: Annotated[bool, "--all", f"Also those before the latest {agent_list.LISTED}."] = False,
-    as_json: Json = False,
-) -> None:
-    """Print agents and runs of scripts, the latest first.
-
-    \b
-    Examples:
-      holdfast agents list
-      holdfast agents list --json
-    """
+def _list(project: Workspace, *, everything: bool, as_json: bool) -> None:
     rows = agent_list.list_latest(project, -1 if everything else agent_list.LISTED)
-    found = agent_list.describe(project, rows)
-    left_out = agent_list.count(project) - len(found)
-    if left_out:
+    listed = agent_list.describe(project, rows)
+    if left_out := agent_list.count(project) - len(listed):
         click.echo(f"note: {count(left_out, 'earlier one')} left out; `--all` lists them, too.", err=True)
     if as_json:
-        options.print_json([each._asdict() for each in found])
+        options.print_json([each._asdict() for each in listed])
         return
-    for each in found:
+    for each in listed:
         options.say(f"{each.name:<24}  {each.status:<11}  {one_line(each.about, 80)}")
-    if not found:
+    if not listed:
         options.say("No agents are known here.")
 
 
-@verb("show", command)
-def show(project: Workspace, name: str, *, as_json: Json = False) -> None:
-    """Print what an agent returned, or each agent of a run.
-
-    \b
-    Examples:
-      holdfast agents show wf_d604c20b-bc1
-      holdfast agents show a5f934ab1770c0194 --json
-    """
-    row = _found(project, name)
+def _show(project: Workspace, row: Agent, *, as_json: bool) -> None:
+    """Print what an agent returned, or each agent of a run."""
     (entry,), results = agent_list.describe(project, [row]), agent_list.results(project, row)
     if as_json:
         options.print_json(entry._asdict() | {"results": [each._asdict() for each in results]})
@@ -82,45 +86,14 @@ def show(project: Workspace, name: str, *, as_json: Json = False) -> None:
         options.say(f"\nTo use these results in a session, name {entry.name} in your prompt, and ask to resume it.")
 
 
-@verb("rerun", command)
-def rerun(project: Workspace, name: str) -> None:
-    """Let an agent, or the agents of a run, run anew.
-
-    What they returned isn't used when they are launched once more.
-
-    \b
-    Examples:
-      holdfast agents rerun wf_d604c20b-bc1
-      holdfast agents rerun review
-    """
-    row = _found(project, name)
+def _rerun(project: Workspace, row: Agent) -> None:
     agent_list.discard(project, row)
     anew = "all of its agents run" if row.kind == "script" else "it runs"
     options.say(f"{row.run or row.call} won't be used again: launched once more, {anew}.")
 
 
-@verb("forget", command)
-def forget(project: Workspace, name: str) -> None:
-    """Forget an agent or a run.
-
-    What Holdfast knows of it is deleted: rows of the ledger, the file with a long result, and the recorded events and
-    lines of the log that name it. The client's own files stay.
-
-    \b
-    Examples:
-      holdfast agents forget a5f934ab1770c0194
-    """
-    row = _found(project, name)
+def _forget(project: Workspace, row: Agent) -> None:
     done = erasure.forget(project, Scope(agents=agent_list.ids(project, row)))
     if not done.clean:
         raise erasure.unclean(project, "the next `holdfast forget` cleans it")
     options.say(f"{row.run or row.call} is forgotten: {count(sum(done.rows.values()), 'row')} deleted.")
-
-
-def _found(project: Workspace, name: str) -> Agent:
-    row = agent_list.find(project, name)
-    if row is None:
-        raise HoldfastError(
-            f"no agent and no run here is called {one_line(name, 80)!r}; `holdfast agents list` shows them"
-        )
-    return row

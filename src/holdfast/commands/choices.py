@@ -28,7 +28,7 @@ def lines(error: ChoiceError, program: click.Command, given: Sequence[str]) -> I
     for name, label in error.choices:
         yield f"  {label:<{width}}  {command_line(*_named(program, given, name, error.wanted))}"
     if error.more:
-        yield f"  and {error.more} more: holdfast list"
+        yield f"  and {error.more} more: holdfast status"
 
 
 def _named(program: click.Command, given: Sequence[str], name: str, wanted: str | None) -> list[str]:

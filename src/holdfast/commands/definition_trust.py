@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from holdfast import formats
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
 from holdfast.files import trust
@@ -17,19 +18,20 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 
-def grant(project: Workspace, kind: str, name: str, *, yes: bool, as_json: bool = False) -> None:
+def grant(project: Workspace, name: str, *, yes: bool, as_json: bool = False) -> None:
     """Show a project's definition, ask, and trust exactly the content that was shown.
 
     Args:
         project: the project.
-        kind: the definition's kind, such as `machines`.
-        name: its name.
+        name: a format's name, or that of another definition after its kind: `machines/release`.
         yes: don't ask.
         as_json: print what was trusted as JSON, and show the definition on stderr.
 
     Raises:
         HoldfastError: there is no such file, it can't be read, or nobody agreed.
     """
+    kind, slash, last = name.partition("/")
+    kind, name = (kind, last) if slash and kind in formats.definition_kinds() else (formats.DESCRIPTIONS, name)
     folder = definitions.project_folder(project.root, kind)
     path = folder / f"{name}.toml"
     if path.parent != folder or not path.is_file():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from click.shell_completion import CompletionItem
 from rich.text import Text
 
 from holdfast import checks, paths
@@ -20,18 +20,21 @@ if TYPE_CHECKING:
 
     from holdfast.checks import Finding
 
-_FIX = "holdfast doctor --fix"
+    Mended = tuple[Finding, str, bool]  # a finding, what was done, and whether that succeeded
+
 _SYMBOLS = {"ok": "✓", "notice": "!", "problem": "✗"}
 _WORDS = {"ok": "ok:", "notice": "warning:", "problem": "problem:"}
 _STYLES = {"ok": "green", "notice": "yellow", "problem": "bold red"}
 
 
-_names = click.argument("names", metavar="[CHECK]...", nargs=-1, type=click.Choice(checks.CHECKS))
+def _complete(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names that begin with a text."""
+    return [CompletionItem(name) for name in checks.names() if name.startswith(incomplete)]
 
 
 @verb("doctor")
 def command(
-    *names: Annotated[str, _names],
+    *names: Annotated[str, {"metavar": "[NAME]...", "shell_complete": _complete}],
     fix: Annotated[bool, "Repair what can be repaired safely, and say what was done."] = False,
     fire: Annotated[bool, "Also run every registered command, in a throw-away home and project."] = False,
     verbose: Annotated[bool, "-v", "List what is all right, too."] = False,
@@ -40,29 +43,29 @@ def command(
 ) -> None:
     """Look for what stops Holdfast from working, and name the command that repairs it.
 
-    It runs every CHECK, or only those that you name. The exit code is 1 if there is a problem; a warning may be what
-    you want. --fix never changes a project's settings, because they belong to its team.
+    It runs every check, or only those that you NAME: checks, or formats, whose files it checks. The exit code is 1 if
+    there is a problem; a warning may be what you want. --fix never changes a project's settings, because they belong to
+    its team.
 
     \b
     Examples:
       holdfast doctor
       holdfast doctor --fix
       holdfast doctor --fire -v
-      holdfast doctor ledger --fix
+      holdfast doctor compaction --fix
     """
     _say_where(project_dir)
-    chosen = [name for name in checks.CHECKS if not names or name in names]
-    found, mended = _look(project_dir, chosen, fix=fix)
+    chosen = names or checks.CHECKS
+    findings, mended = _look(project_dir, chosen, fix=fix)
     if mended:  # show what is still wrong
-        found = _told_why(_look(project_dir, chosen)[0], mended)
+        findings = _look(project_dir, chosen)[0]
     if fire:
-        found += _look(project_dir, (checks.FIRE,))[0]
-    problems = sum(each.level == "problem" for each in found)
+        findings += _look(project_dir, (checks.FIRE,))[0]
     if as_json:
-        options.print_json(_json(found, mended))
+        options.print_json(_json(findings, mended))
     else:
-        _print(found, mended, verbose=verbose)
-    sys.exit(1 if problems else 0)
+        _print(findings, mended, verbose=verbose)
+    sys.exit(any(each.level == "problem" for each in findings))
 
 
 def _say_where(project_dir: str | None) -> None:
@@ -78,44 +81,19 @@ def _say_where(project_dir: str | None) -> None:
     project.close()
 
 
-def _look(
-    project_dir: str | None, names: Sequence[str], *, fix: bool = False
-) -> tuple[list[Finding], list[tuple[Finding, str, bool]]]:
-    """Open the project afresh, run the checks and, with `fix`, repair what they find.
-
-    Returns:
-        The findings, and for each repair: its finding, what was done, and whether it succeeded.
-    """
+def _look(project_dir: str | None, names: Sequence[str], *, fix: bool = False) -> tuple[list[Finding], list[Mended]]:
+    """Open the project afresh, run the checks and, with `fix`, repair what they find."""
     project = options.open_project(project_dir, tell=False)
     try:
-        found = list(checks.run(project, names))
-        return found, list(checks.mend(found)) if fix else []
+        if unknown := [each for each in names if each not in (*checks.names(), checks.FIRE)]:
+            raise click.UsageError(f"there is no check {unknown[0]!r}; there are {', '.join(checks.names())}")
+        findings = list(checks.run(project, names))
+        return findings, list(checks.mend(findings)) if fix else []
     finally:
         project.close()
 
 
-def _told_why(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]]) -> list[Finding]:
-    """Replace the remedy `--fix` with the reason why it has just failed, so that nobody runs it again in vain.
-
-    A finding that had no failure of its own waits for another check's repair, so it gets the first failure's reason.
-    """
-    reasons = {
-        (each.check, each.text): done.removeprefix(checks.UNMENDED)
-        for each, done, succeeded in mended
-        if not succeeded and each.remedy == _FIX
-    }
-    if not reasons:
-        return list(found)
-    first = next(iter(reasons.values()))
-    return [
-        replace(each, remedy=f"remove what stopped it ({reasons.get((each.check, each.text), first)}), then: {_FIX}")
-        if each.remedy == _FIX
-        else each
-        for each in found
-    ]
-
-
-def _json(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]]) -> dict[str, Any]:
+def _json(found: Sequence[Finding], mended: Sequence[Mended]) -> dict[str, Any]:
     return {
         "findings": [_row(each) for each in found],
         "mended": [_row(each) | {"done": done, "succeeded": succeeded} for each, done, succeeded in mended],
@@ -128,13 +106,16 @@ def _row(found: Finding) -> dict[str, Any]:
     return {
         "check": found.check,
         "level": found.level,
+        "code": found.code or None,
+        "path": str(found.path) if found.path else None,
+        "field": found.field or None,
         "text": found.text,
         "remedy": found.remedy or None,
         "fixable": found.fix is not None,
     }
 
 
-def _print(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]], *, verbose: bool) -> None:
+def _print(found: Sequence[Finding], mended: Sequence[Mended], *, verbose: bool) -> None:
     """Print problems and warnings with their remedies, with `verbose` everything, then a line that sums it up."""
     console = terminal.console()
     marks, arrow = (_SYMBOLS, "→") if console.is_terminal else (_WORDS, "fix:")

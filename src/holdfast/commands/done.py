@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from holdfast.commands import workflow_commands
-from holdfast.commands.verb import Json, verb
+from holdfast.commands.verb import Deliverables, Json, Other, verb
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import verbs
+from holdfast.workflow import registry, verbs
 from holdfast.workflow.wording import count, plural, quoted
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ def command(
     project: Workspace,
     name: workflow_commands.PhaseName = None,
     *,
-    workflow_id: workflow_commands.Other = None,
+    workflow_id: Other = None,
     note: Annotated[str, {"metavar": "TEXT"}, "Tell the next phase what it needs to know."] = "",
+    deliverables: Deliverables = (),
     again: Annotated[bool, "Complete the current phase even if the last one got the same note."] = False,
     everything: Annotated[bool, "--all", "End the workflow. Phases that never began stay as they are."] = False,
     as_json: Json = False,
@@ -40,13 +41,14 @@ def command(
     if not everything:
         phase = verbs.to_complete(workflow, phase, note="" if again else note)
     due = phase or verbs.due(workflow)
-    after = verbs.done(project, workflow, phase=phase, note=note, everything=everything)
+    after = verbs.done(project, workflow, phase=phase, note=note, deliverables=deliverables, everything=everything)
     workflow_commands.tell(after, as_json, _news(workflow, due, after))
 
 
 def _news(before: Workflow, due: Phase | None, after: Workflow) -> str:
     if after.finished:
-        return f"{_end(before, after)}{workflow_commands.kept(after)}"
+        signal = registry.get(after.format).signal(after)
+        return "\n".join(filter(None, [f"{_end(before, after)}{workflow_commands.kept(after)}", signal]))
     if due is None:
         return ""
     if next((each.status for each in after.phases if each.id == due.id), "completed") == "active":

@@ -16,7 +16,7 @@ from holdfast.formats.described import catalog, view
 from holdfast.formats.described.description import NAME
 from holdfast.formats.described.format import DescribedFormat
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import definitions, statefile, wording
+from holdfast.workflow import definitions, registry, statefile, wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,16 +76,16 @@ def command() -> None:
 
 @verb("list", command)
 def list_(project: Workspace, *, as_json: Json = False) -> None:
-    """List the formats, also those without code.
+    """List formats, those without code, and machines of skills.
 
-    What isn't used has the reason. A project's format counts once you trusted it.
+    What isn't used has the reason. A project's own ones count once you trusted them.
 
     \b
     Examples:
       holdfast formats list
       holdfast formats list --json
     """
-    rows = [*_known(), *map(_row, catalog.listed(project.root))]
+    rows = [*_known(), *map(_row, catalog.listed(project.root)), *_definitions(project)]
     if as_json:
         options.print_json(rows)
         return
@@ -160,15 +160,16 @@ def new(project: Workspace, name: str, *, in_project: InProject = False) -> None
 
 @verb("trust", command)
 def trust_(project: Workspace, name: str, *, yes: Yes = False, as_json: Json = False) -> None:
-    """Trust a format of the project.
+    """Trust a format of the project, or a machine.
 
     Trust holds for exactly the content that the file has now. It is for people, not for a model.
 
     \b
     Examples:
       holdfast formats trust checklist
+      holdfast formats trust machines/release
     """
-    definition_trust.grant(project, catalog.KIND, name, yes=yes, as_json=as_json)
+    definition_trust.grant(project, name, yes=yes, as_json=as_json)
 
 
 def _known() -> Iterator[dict[str, Any]]:
@@ -176,6 +177,15 @@ def _known() -> Iterator[dict[str, Any]]:
         if name not in formats.DESCRIBED:
             source = "Holdfast" if name in formats.OURS else formats.package(name)
             yield {"name": name, "used": True, "reason": "", "from": source, "files": list(record.STATES)}
+
+
+def _definitions(project: Workspace) -> Iterator[dict[str, Any]]:
+    """Yield the definitions that the workflows of formats follow, such as machines of skills."""
+    libraries = (registry.get(name).definitions for name in formats.NAMES)
+    for library in filter(None, libraries):
+        for each in library.listed(project.root):
+            name, used = f"{library.kind}/{each.name}", each.value is not None
+            yield {"name": name, "used": used, "reason": each.reason, "from": str(each.path), "files": []}
 
 
 def _row(each: Listed[Description]) -> dict[str, Any]:

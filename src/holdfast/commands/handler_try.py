@@ -41,7 +41,6 @@ _CODES = {"neutral": 0, "refused": 1, "broken": 2}
 _AUDIENCES = {"model": "The model gets", "user": "You get", "client": "Claude Code gets"}
 _TEXT_CHARS = 60  # of an event's text in a list
 _ANSWER_CHARS = 200
-_Words = Annotated[tuple[str, ...], click.argument("words", nargs=-1, metavar="EVENT [TOOL] [TEXT] [FIELD=VALUE]...")]
 _File = Annotated[
     Path | None,
     click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -79,8 +78,7 @@ class _Trial(NamedTuple):
 @verb("try")
 def command(
     project: Workspace,
-    words: _Words,
-    *,
+    *words: Annotated[str, {"metavar": "EVENT [TOOL] [TEXT] [FIELD=VALUE]..."}],
     file: _File = None,
     payload: Annotated[IO[bytes] | None, click.File("rb"), "Read the payload from a JSON file; - is stdin."] = None,
     recorded: Annotated[str | None, "Replay recorded events: last, N (the N-th from the end) or all."] = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import compileall
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
@@ -11,7 +11,7 @@ from holdfast import checks, paths
 from holdfast.checks import fire
 from holdfast.clients.claude import scopes, settings_schema
 from holdfast.commands import options
-from holdfast.commands.targets import target_options
+from holdfast.commands.verb import DryRun, ProjectDir, Scope, SettingsFile, verb
 from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document
 from holdfast.install import format_index, handler_packages, install, register, registrations
@@ -27,14 +27,18 @@ _NEXT = (
 )
 
 
-@click.command("install")
-@target_options
-@click.option("--print", "printing", is_flag=True, help="Print the settings that a team would get, and change nothing.")
-@click.option("--dry-run", is_flag=True, help="Print what would change in the settings file, and change nothing.")
-@click.option("--allow-cli", is_flag=True, help="Let the model run holdfast commands unasked, and give it the skill.")
-@click.option("--statusline", "status_line", is_flag=True, help="Show workflow and phase in the client's status line.")
-@click.option("--all-events", is_flag=True, help="Register events that older clients don't know, too.")
-def command(target: Target, printing: bool, dry_run: bool, **options: bool) -> None:
+@verb("install")
+def command(
+    *,
+    scope: Scope = "user",
+    settings: SettingsFile = None,
+    printing: Annotated[bool, "--print", "Print the settings that a team would get, and change nothing."] = False,
+    dry_run: DryRun = False,
+    allow_cli: Annotated[bool, "Let the model run holdfast commands unasked, and give it the skill."] = False,
+    status_line: Annotated[bool, "--statusline", "Show workflow and phase in the client's status line."] = False,
+    all_events: Annotated[bool, "Register events that older clients don't know, too."] = False,
+    project_dir: ProjectDir = None,
+) -> None:
     """Register Holdfast's handlers in Claude Code's settings.json.
 
     Only Holdfast's own entries change. Every other character of the file stays.
@@ -49,8 +53,9 @@ def command(target: Target, printing: bool, dry_run: bool, **options: bool) -> N
       holdfast install
       holdfast install --scope project --dry-run
     """
+    target = options.target(scope, settings, project_dir)
     _check_place(target)
-    asked = install.Options(**options)
+    asked = install.Options(allow_cli=allow_cli, status_line=status_line, all_events=all_events)
     if printing:
         click.echo(register.printed(target.root), nl=False)
     elif dry_run:

@@ -7,13 +7,13 @@ import os
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 from click.shell_completion import CompletionItem
 
 from holdfast import clock, paths
-from holdfast.clients.claude import claude
+from holdfast.clients.claude import claude, scopes
 from holdfast.errors import HoldfastError
 from holdfast.files import trust
 from holdfast.formats import RECORDS
@@ -21,12 +21,13 @@ from holdfast.memory.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest
 from holdfast.sessions import archive, conversations, status_line
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import facts, names, outside_reading, registry, wording
+from holdfast.workflow import facts, names, outside_reading, registry, values, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
 
+    from holdfast.clients.claude.scopes import Scope, Target
     from holdfast.project import OpenProject
 
 _AGO = re.compile(r"(\d{1,6})\s*(s|min|m|h|d|w)")
@@ -51,7 +52,7 @@ def workflow_names(context: click.Context, param: click.Parameter, incomplete: s
 
     Archived ones are among them if the command can be about these.
     """
-    everything = param.name == "wanted" or context.info_name == "show"
+    everything = context.info_name in ("status", "log", "restore", "forget")
     try:
         project = open_project(context.params.get("project_dir"), tell=False)
         known = [each for each in registry.all_found(project).workflows if everything or not each.finished]
@@ -180,6 +181,15 @@ def note(said: str) -> None:
     click.echo(f"holdfast: {wording.clean(said)}", err=True)
 
 
+def target(scope: str, settings: Path | None, project_dir: str | None) -> Target:
+    """Return the settings file that `--scope`, `--settings` and `--project` name.
+
+    Raises HoldfastError if the project's folder doesn't exist.
+    """
+    root = paths.find_root(project_dir, os.environ, Path.cwd())
+    return scopes.target(cast("Scope", scope), root, settings)
+
+
 def names_project(project_dir: str | None) -> bool:
     """Return whether an option or the environment names the project, so that it isn't searched from here upward."""
     return bool(project_dir or os.environ.get("HOLDFAST_PROJECT_DIR") or os.environ.get("CLAUDE_PROJECT_DIR"))
@@ -237,23 +247,10 @@ def as_context(assignments: Iterable[str], option: str = "--set") -> dict[str, A
     Raises:
         click.BadParameter: a pair without `=` or without a name.
     """
-    context: dict[str, Any] = {}
-    for assignment in assignments:
-        name, sign, value = assignment.partition("=")
-        if not sign or not name.strip():
-            raise click.BadParameter(f"{assignment!r} isn't K=V, such as ticket=42", param_hint=option)
-        context[name.strip()] = _read(value)
-    return context
-
-
-def _read(text: str) -> Any:
-    """Return a text parsed as JSON, or the text itself if it isn't strict JSON (Python alone would accept NaN)."""
     try:
-        value = json.loads(text)
-        json.dumps(value, allow_nan=False, indent=2)
-    except (ValueError, RecursionError):
-        return text
-    return value
+        return values.assigned(assignments)
+    except HoldfastError as error:
+        raise click.BadParameter(str(error), param_hint=option) from error
 
 
 def at_most_one(given: Mapping[str, bool]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.commands import workflow_commands
-from holdfast.commands.verb import Json, verb
+from holdfast.commands.verb import Json, Other, verb
 from holdfast.errors import HoldfastError
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
@@ -15,7 +15,7 @@ def command(
     project: Workspace,
     name: workflow_commands.PhaseName = None,
     *,
-    workflow_id: workflow_commands.Other = None,
+    workflow_id: Other = None,
     as_json: Json = False,
 ) -> None:
     """Make a completed or failed phase active again: the last one, or the one with this title, id or number.
@@ -31,7 +31,7 @@ def command(
     if phase is None and not over:
         raise HoldfastError(f"no {workflow.unit} of {quoted(workflow.title)} is completed; name the one to begin")
     if phase is None and not workflow.in_order and not workflow.finished:
-        raise HoldfastError(f"name the {workflow.unit} to reopen; `holdfast show` lists them")
+        raise HoldfastError(f"name the {workflow.unit} to reopen; `holdfast status` lists them")
     phase = phase or over[-1]
     after = verbs.reopen(project, workflow, phase)
     workflow_commands.tell(after, as_json, f"Reopened {after.named(phase)} {quoted(phase.title)}.")

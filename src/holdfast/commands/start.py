@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from holdfast import formats, paths
-from holdfast.commands import agent_names, options, workflow_commands
+from holdfast.commands import options, workflow_commands
 from holdfast.commands.verb import Assignments, Json, ProjectDir, Reading, Reminders, verb
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
@@ -73,7 +73,7 @@ def command(
         str | None,
         "--template",
         {"metavar": "NAME", "shell_complete": _templates},
-        "Take phases and more from a template. `holdfast list --templates` lists them.",
+        "Take phases and more from a template. A NAME that doesn't exist lists them.",
     ] = None,
     reading: Reading = (),
     reminders: Reminders = (),
@@ -130,7 +130,7 @@ def command(
     workflow_commands.tell(workflow, as_json, "\n".join(filter(None, news)))
     options.tell_reading(project, start.reading)
     agents = [*(agent for _, agent in given), *(each.agent for each in workflow.phases)]  # a format may choose some
-    agent_names.tell_unknown(project, filter(None, agents))
+    workflow_commands.warn_of_unknown(project, filter(None, agents))
     if here := options.inside(project, project_dir):
         click.echo(_where(project.root, here), err=True)
 

@@ -1,27 +1,55 @@
-"""`holdfast status`: show workflows, agents, compactions and problems."""
+"""`holdfast status`: say whether your work is safe, and show it."""
 
 from __future__ import annotations
 
+import signal
+import sys
+import time
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from holdfast import log, paths
+import click
+from rich.live import Live
+from rich.text import Text
+
+from holdfast import clock, log, paths
 from holdfast.clients.claude import claude
-from holdfast.commands import options
-from holdfast.commands.verb import Json, verb
+from holdfast.commands import options, safety, terminal, workflow_commands, workflow_page
+from holdfast.commands.verb import Json, Name, ProjectDir, verb
+from holdfast.errors import ChoiceError, HoldfastError
 from holdfast.files.redact import redact, redact_value
-from holdfast.install import inspection
+from holdfast.install import inspection, skill
 from holdfast.plugins import discovery
-from holdfast.sessions import agents, compactions, conversations, deliveries, owners, saving
-from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry, views
-from holdfast.workflow.wording import count, one_line, quoted
+from holdfast.sessions import (
+    agents,
+    archive,
+    compactions,
+    conversations,
+    deliveries,
+    explain,
+    overview,
+    owners,
+    phase_report,
+    phases,
+    saving,
+    selection,
+)
+from holdfast.workflow import registry, todos, views
+from holdfast.workflow.wording import clean, count, one_line, quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console, RenderableType
+
     from holdfast.memory.rows import Conversation, Delivery
+    from holdfast.sessions.archive import Archived
     from holdfast.sessions.compactions import CompactionReport
+    from holdfast.sessions.overview import Overview
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Found, Phase, Workflow
 
+_PAUSE_S = 1.0  # durations are shown in seconds
 COMPACTIONS = 5
 LOG_LINES = 5
 _AGENT = (  # an agent's fields in `--json`
@@ -40,39 +68,206 @@ _ARRIVED = {
     "unconfirmed": "sent to the client, never confirmed",
     "refused": "not sent, because it could belong to another live session",
 }
+_MARKED = {"completed": "completed", "in_progress": "active", "pending": "pending"}
 
 
 @verb("status")
-def command(project: Workspace, *, as_json: Json = False) -> None:
-    """Show the project's workflows, agents, last compactions and problems.
+def command(
+    name: Name = None,
+    *,
+    watch: Annotated[bool, "Show it every second, until Ctrl-C."] = False,
+    why: Annotated[bool, "Say what a compaction would save and restore here, and why."] = False,
+    todo: Annotated[bool, "--todos", "Print the workflow's to-do list."] = False,
+    everything: Annotated[bool, "--all", "Also completed workflows. With --why, a reason for every plan."] = False,
+    protocol: Annotated[bool, "Print how a model keeps a workflow, as a section for a CLAUDE.md."] = False,
+    verbose: Annotated[bool, "-v", "Also the ledger, the last compactions, and what sessions were sent."] = False,
+    as_json: Json = False,
+    project_dir: ProjectDir = None,
+) -> None:
+    """Say whether a compaction can lose work here, and show workflows, agents and problems.
 
-    For each compaction you see what was saved and restored. For each workflow you see which session owns it.
+    The current workflow is shown whole, or WORKFLOW, which may be completed and in the archive.
 
     \b
-    Example:
+    Examples:
       holdfast status
+      holdfast status payments --watch
+      holdfast status --why
     """
-    saving.take_over(project, options.conversation(project) or "")
-    found = registry.all_found(project)
-    status = redact_value(_status(project, found))
-    if as_json:
-        options.print_json(status)
+    options.at_most_one({"--watch": watch, "--why": why, "--todos": todo, "--protocol": protocol})
+    if protocol:
+        click.echo(skill.protocol(), nl=False)
         return
-    shared = "folders with the same identity share the ledger"
-    identity = f"Identity {status['identity']} ({shared})\n" if status["identity"] != status["root"] else ""
-    options.say(paths.shown(f"Project {status['root']}\n{identity}Ledger {status['ledger']}"))
-    if not status["workflows"]:
-        options.say(views.NONE)
-    _section("Workflows", [_workflow(each) for each in status["workflows"]])
+    if watch:
+        _watch(project_dir, name)
+        return
+    project = options.open_project(project_dir)
+    if everything and not why:
+        options.insist_on_ledger(project)  # the archive is in it
+    if why:
+        _explain(project, everything=everything, as_json=as_json)
+    elif todo:
+        _print_todos(project, name, as_json=as_json)
+    elif as_json:
+        options.print_json(_json(project, name, everything=everything))
+    else:
+        console = terminal.console()
+        terminal.put_wrapped(console, *_page(project, name, everything=everything, verbose=verbose))
+
+
+def _explain(project: Workspace, *, everything: bool, as_json: bool) -> None:
+    explanation = explain.explain(project, options.conversation(project))
+    if as_json:
+        options.print_json(explanation)
+    else:
+        options.say(paths.shown(explain.text(explanation, everything=everything)))
+
+
+def _print_todos(project: Workspace, name: str | None, *, as_json: bool) -> None:
+    """Print a workflow's to-do list: for people, as JSON, or as the model is asked to take it over."""
+    session = options.conversation(project)
+    workflow_commands.settle(project)
+    workflow = selection.select(project, name, session)
+    if as_json:
+        options.print_json(todos.todo_list(workflow))
+    elif sys.stdout.isatty() and not session:
+        for each in todos.todo_list(workflow):
+            options.say(f"{views.MARKS[_MARKED[each['status']]]} {one_line(each['content'])}")
+    else:  # not `options.say`, which would break the tags around the data
+        click.echo(todos.request(workflow, phase_report.task_ids(project, session) if session else {}))
+
+
+def _watch(project_dir: str | None, name: str | None) -> None:
+    """Show the page again and again. On the terminal it is a brief one if the whole one doesn't fit."""
+    console = terminal.console()
+    lines = _screen(console, project_dir, name, waits=name is None)
+    if not console.is_terminal or console.is_dumb_terminal:
+        raise HoldfastError("this needs a terminal; `holdfast status` prints it once")
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that the terminal is restored
+    try:
+        with Live(console=console, screen=True, auto_refresh=False) as live:
+            while True:
+                live.update(Text("\n").join(_cropped(lines, console.height)), refresh=True)
+                time.sleep(_PAUSE_S)
+                lines = _screen(console, project_dir, name, waits=True)
+    except KeyboardInterrupt:
+        terminal.put(console, lines)
+
+
+def _screen(console: Console, project_dir: str | None, name: str | None, *, waits: bool) -> list[Text]:
+    """Return the lines of the page. With `waits`, why it can't be shown yet is the page. Else that is raised."""
+    project = options.open_project(project_dir, tell=False)
+    try:
+        lines = terminal.lines(console, *_page(project, name))
+        return lines if len(lines) <= console.height else terminal.lines(console, *_page(project, name, brief=True))
+    except HoldfastError as error:
+        if not waits or isinstance(error, ChoiceError):
+            raise
+        return terminal.lines(console, Text(str(error)))
+    finally:
+        project.close()
+
+
+def _cropped(page: list[Text], height: int) -> list[Text]:
+    """Return the lines that fit; the last one says how many don't."""
+    note = Text(f"{len(page) - height + 1} more lines: `holdfast status` prints all", "dim")
+    return page if len(page) <= height else [*page[: height - 1], note]
+
+
+def _page(
+    project: Workspace, name: str | None, *, everything: bool = False, verbose: bool = False, brief: bool = False
+) -> Iterator[RenderableType]:
+    """Yield the parts of the page: whether all is safe, the workflow, and without a name what else is here."""
+    found, seen, verdict = _look(project, name)
+    yield Text(clean(paths.shown(verdict.text)), {True: "green", False: "bold red", None: "dim"}[verdict.safe])
+    if seen:
+        yield Text()
+        yield from workflow_page.page(seen, clock.now(), brief=brief, verbose=verbose)
+    if name is None:
+        yield from _sections(project, found, seen, verbose=verbose)
+    if everything:
+        kept = archive.entries(project)
+        lines = [f"{clock.minute(each.completed_at)}  {_archived(project, each)}" for each in kept]
+        yield from _section("Archive", lines or ["No workflow of this project has been completed yet."])
+
+
+def _look(project: Workspace, name: str | None) -> tuple[Found, Overview | None, safety.Safety]:
+    """Return what is here, the workflow to show, and whether it is safe. Raises HoldfastError for an unknown name."""
+    session = options.conversation(project)
+    saving.take_over(project, session or "")  # a plan in CLAUDE.local.md is a workflow, too
+    found = registry.all_found(project)
+    workflow = _chosen(project, name, session, found)
+    seen = overview.gather(project, workflow, found) if workflow else None
+    prospects = explain.explain(project, session)["prospects"]
+    return found, seen, safety.judge(project, seen, prospects, clock.now())
+
+
+def _chosen(project: Workspace, name: str | None, session: str | None, found: Found) -> Workflow | None:
+    """Return the named workflow, from the archive too; without a name the current one, or the last that ended."""
+    for each in found.workflows:
+        phases.observe(project, each)  # it may have been changed by hand
+    if name is None and all(each.finished for each in found.workflows):
+        return archive.last(project, found.workflows)
+    try:
+        return selection.select(project, name, session)
+    except HoldfastError:
+        if name is None:  # several could be meant, so all of them are listed
+            return None
+        archived = selection.archived(project, name)
+        if archived is None:
+            raise
+        return archived.workflow
+
+
+def _json(project: Workspace, name: str | None, *, everything: bool) -> dict[str, Any]:
+    """Return the named workflow, or all that is known of the project, as JSON values."""
+    found, seen, verdict = _look(project, name)
+    judged: dict[str, Any] = {"safe": verdict.safe, "summary": verdict.text}
+    current: dict[str, Any] = overview.as_json(seen) if seen else {}
+    if name is not None:
+        return judged | current
+    rows: dict[str, Any] = judged | {"current": current or None} | redact_value(_status(project, found))
+    if everything:
+        kept = archive.entries(project)
+        rows["archive"] = [
+            views.row(each.workflow) | {"completed_at": each.completed_at, "worktree": each.worktree} for each in kept
+        ]
+    return rows
+
+
+def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbose: bool) -> Iterator[RenderableType]:
+    """Yield what the project has besides the workflow that is shown."""
+    status = redact_value(_status(project, found))
+    shown = seen.workflow.key if seen else ""
+    others = [
+        _workflow(row) for row, each in zip(status["workflows"], found.workflows, strict=True) if each.key != shown
+    ]
+    yield from _section("Other workflows" if seen else "Workflows", others)
     units = {
         (workflow.key, phase.id): _unit(workflow, phase) for workflow in found.workflows for phase in workflow.phases
     }
-    _section("Agents", [_agent(each, units) for each in status["agents"]])
-    _section("Last compactions", [_compaction(each) for each in status["compactions"]])
-    _section("Last deliveries", [_delivery(each) for each in status["deliveries"]])
-    _section("Unreadable files", [paths.shown(f"{each['path']}: {each['reason']}") for each in status["problems"]])
-    _section("Failing handlers", [paths.shown(f"{each['file']}: {each['fault']}") for each in status["faults"]])
-    _section("Last warnings and errors", [paths.shown(_trouble(each)) for each in status["log"]])
+    elsewhere = [each for each in status["agents"] if verbose or each["workflow"] != shown]
+    yield from _section("Agents", [_agent(each, units) for each in elsewhere])
+    if verbose:
+        shared = " (folders with the same identity share the ledger)"
+        identity = [f"Identity {status['identity']}{shared}"] if status["identity"] != status["root"] else []
+        yield from _section("Project", [status["root"], *identity, f"Ledger {status['ledger']}"])
+        yield from _section("Last compactions", [_compaction(each) for each in status["compactions"]])
+        yield from _section("Last deliveries", [_delivery(each) for each in status["deliveries"]])
+    unread = status["problems"] if not seen else []  # the workflow's page names them
+    yield from _section("Unreadable files", [f"{each['path']}: {each['reason']}" for each in unread])
+    yield from _section("Failing handlers", [f"{each['file']}: {each['fault']}" for each in status["faults"]])
+    yield from _section("Last warnings and errors", [_trouble(each) for each in status["log"]])
+
+
+def _section(heading: str, lines: list[str]) -> Iterator[RenderableType]:
+    return workflow_page.section(heading, (Text(clean(paths.shown(line))) for line in lines))
+
+
+def _archived(project: Workspace, each: Archived) -> str:
+    workflow, place = each.workflow, "" if each.worktree == project.worktree else f", in {each.worktree}"
+    name = one_line(f"({workflow.format} {workflow.id}{place})", limit=1_000)
+    return f"{workflow.position}  {one_line(workflow.title)}  {name}"
 
 
 def _status(project: Workspace, found: Found) -> dict[str, Any]:
@@ -149,7 +344,7 @@ def _workflow(row: dict[str, Any]) -> str:
     ended = f"; {one_line(row['ended'])}" if row["ended"] else ""
     phase = f" {row['phase']}" if row["phase"] else ""
     status = "paused" if row["paused"] else row["status"]
-    return f"{one_line(row['title'])}: {status}, {row['position']}{phase} ({row['format']}{owner}{ended})"
+    return f"{one_line(row['title'])}: {status}, {row['position']}{phase} ({row['format']} {row['id']}{owner}{ended})"
 
 
 def _agents(project: Workspace) -> list[dict[str, Any]]:
@@ -195,10 +390,3 @@ def _delivery(row: dict[str, Any]) -> str:
 def _time(stamp: str) -> str:
     """Return a UTC stamp to the second."""
     return f"{stamp[:10]} {stamp[11:19]}"
-
-
-def _section(heading: str, lines: list[str]) -> None:
-    if lines:
-        options.say(f"\n{heading}")
-        for line in lines:
-            options.say(f"  {line}")

@@ -27,16 +27,22 @@ def duration(seconds: float) -> str:
 def when(stamp: str, now: datetime) -> str:
     """Return how long ago a time is, and the time itself: `3 min ago (2026-03-01 10:00:00 UTC)`.
 
-    It never counts seconds, so that a page doesn't change every second. A time in the future (another machine's clock)
-    is returned without "ago".
+    A time in the future (another machine's clock) is returned without "ago".
     """
     moment = clock.parse(stamp)
     if moment is None:
         return "at an unknown time"
-    passed, time = (now - moment).total_seconds(), f"{moment:%Y-%m-%d %H:%M:%S} UTC"
-    if passed < -60:
-        return time
+    time = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    return time if (now - moment).total_seconds() < -60 else f"{ago(stamp, now)} ({time})"
+
+
+def ago(stamp: str, now: datetime) -> str:
+    """Return how long ago a time is: `3 min ago`. It never counts seconds, so a page doesn't change every second."""
+    moment = clock.parse(stamp)
+    if moment is None:
+        return "at an unknown time"
+    passed = (now - moment).total_seconds()
     if passed < 60:
-        return f"just now ({time})"
+        return "just now"
     unit, length, _ = next(step for step in _STEPS if passed < step[2])
-    return f"{int(passed // length)} {unit} ago ({time})"
+    return f"{int(passed // length)} {unit} ago"

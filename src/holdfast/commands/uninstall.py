@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 import click
 
 from holdfast import paths
-from holdfast.commands.targets import target_options
+from holdfast.commands import options
+from holdfast.commands.verb import DryRun, ProjectDir, Scope, SettingsFile, Yes, verb
 from holdfast.install import uninstall
 
-if TYPE_CHECKING:
-    from holdfast.clients.claude.scopes import Target
 
-
-@click.command("uninstall")
-@target_options
-@click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing.")
-@click.option(
-    "--purge", is_flag=True, help="Also delete what Holdfast knows of your workflows in all projects. Asks first."
-)
-@click.option("--yes", is_flag=True, help="Don't ask.")
-def command(target: Target, dry_run: bool, purge: bool, yes: bool) -> None:
+@verb("uninstall")
+def command(
+    *,
+    scope: Scope = "user",
+    settings: SettingsFile = None,
+    dry_run: DryRun = False,
+    purge: Annotated[bool, "Also delete what Holdfast knows of your workflows in all projects. Asks first."] = False,
+    yes: Yes = False,
+    project_dir: ProjectDir = None,
+) -> None:
     """Remove Holdfast from Claude Code's settings.json.
 
     Only Holdfast's own entries are removed. A file that nobody else changed since the install becomes what it was
@@ -35,6 +35,7 @@ def command(target: Target, dry_run: bool, purge: bool, yes: bool) -> None:
       holdfast uninstall --dry-run
       holdfast uninstall --purge
     """
+    target = options.target(scope, settings, project_dir)
     if dry_run:
         click.echo(uninstall.preview(target), nl=False)
         for line in uninstall.outlook(target, purging=purge):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from holdfast.commands import options, workflow_commands
-from holdfast.commands.verb import Assignments, Json, Name, Reading, Reminders, verb
+from holdfast.commands.verb import Assignments, Deliverables, Json, Name, Reading, Reminders, verb
 from holdfast.errors import HoldfastError, command_line
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, verbs
@@ -46,9 +46,7 @@ def command(
         {"metavar": "STATUS"},
         "The phase's status: pending, active, completed, failed or blocked.",
     ] = None,
-    deliverables: Annotated[
-        tuple[str, ...], "--deliverable", {"metavar": "D"}, "What the phase delivered. Repeat it."
-    ] = (),
+    deliverables: Deliverables = (),
     handover: Annotated[str | None, "--context", {"metavar": "TEXT"}, "What the phase hands over to the next."] = None,
     note: Annotated[str, {"metavar": "TEXT"}, "A note on the phase. See above for where it goes."] = "",
     error: Annotated[str, {"metavar": "TEXT"}, "Why the phase failed, or what blocks it."] = "",

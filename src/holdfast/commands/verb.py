@@ -12,8 +12,8 @@ The docstring is the command's help. The parameters, in their order:
   repeated. Without a default it is required.
 
 The text in `Annotated` is an option's help. Other notes there are: another name of an option, such as "-v", or a long
-one such as "--read" in place of the parameter's own; a type of click, such as `click.Path(exists=True)`; further
-settings, such as `{"metavar": "N"}`; or an option that commands share, such as `options.json_option`.
+one such as "--read" in place of the parameter's own; a type of click, such as `click.Path(exists=True)`; or further
+settings, such as `{"metavar": "N"}`. The names below are what commands share.
 """
 
 from __future__ import annotations
@@ -31,16 +31,31 @@ from holdfast.sessions.workspace import Workspace
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-Json = Annotated[bool, options.json_option]
-Yes = Annotated[bool, options.yes_option]
-InProject = Annotated[bool, options.in_project_option]
-ProjectDir = Annotated[str | None, options.project_option]
-SessionId = Annotated[str | None, options.session_option]
-Name = Annotated[str | None, options.workflow_argument]
-Output = Annotated[Path | None, options.output_argument]
+_WORKFLOW: dict[str, Any] = {"metavar": "WORKFLOW", "shell_complete": options.workflow_names}
+Json = Annotated[bool, "--json", "Print JSON."]
+Yes = Annotated[bool, "Don't ask."]
+InProject = Annotated[bool, "Write it into the project, trusted, not into your own folder."]
+ProjectDir = Annotated[
+    str | None, "--project", {"metavar": "DIR"}, "The project's folder. Default: the nearest one from here upward."
+]
+SessionId = Annotated[str | None, "--session", {"metavar": "ID"}, "Only this session. The beginning of its id will do."]
+Name = Annotated[str | None, _WORKFLOW | {"metavar": "[WORKFLOW]"}]
+Other = Annotated[str | None, "--workflow", _WORKFLOW, "This workflow instead of the current one."]
+Scope = Annotated[
+    str,
+    click.Choice(["user", "project", "local"]),
+    {"show_default": True},
+    "Whose settings: yours everywhere, the team's here, or yours here.",
+]
+SettingsFile = Annotated[
+    Path | None, "--settings", {"metavar": "PATH"}, "Another settings file than the usual one of the scope."
+]
+DryRun = Annotated[bool, "Print what would change, and change nothing."]
+Output = Annotated[Path | None, {"metavar": "[FILE]"}, click.Path(path_type=Path, dir_okay=False, allow_dash=True)]
 Since = Annotated[datetime | None, options.Moment(), {"metavar": "TIME"}, "Not before this time or age: 30m, 2h, 3d."]
 Reading = Annotated[tuple[str, ...], "--read", {"metavar": "PATH"}, "A file that the model has to read. Repeat it."]
 Reminders = Annotated[tuple[str, ...], "--remind", {"metavar": "TEXT"}, "What the model has to keep in mind."]
+Deliverables = Annotated[tuple[str, ...], "--deliverable", {"metavar": "D"}, "What the phase delivered. Repeat it."]
 Assignments = Annotated[tuple[str, ...], "--set", {"metavar": "K=V"}, "A context value. V may be JSON."]
 
 
@@ -88,10 +103,9 @@ def _parameter(parameter: inspect.Parameter, hint: Any) -> Decorator:
     kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     types = [each for each in notes if isinstance(each, click.ParamType)]
     texts = [each for each in notes if isinstance(each, str)]
-    shared: list[Decorator] = [each for each in notes if callable(each) and each not in types]
-    if shared:
-        return shared[0]
-    settings: dict[str, Any] = {"type": types[0] if types else click.Path(path_type=Path) if kind is Path else None}
+    settings: dict[str, Any] = {
+        "type": types[0] if types else click.Path(path_type=Path) if kind in (Path, Path | None) else None
+    }
     for each in notes:
         settings |= each if isinstance(each, dict) else {}
     if parameter.kind is inspect.Parameter.VAR_POSITIONAL:

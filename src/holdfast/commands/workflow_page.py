@@ -1,4 +1,4 @@
-"""The page of a workflow, which `holdfast show` prints once and `holdfast watch` repeats."""
+"""The page of a workflow, which `holdfast status` prints."""
 
 from __future__ import annotations
 
@@ -31,28 +31,30 @@ _STYLES = {"completed": "green", "active": "bold cyan", "failed": "bold red", "b
 _BOXES = {"completed": "completed", "in_progress": "active", "pending": "pending"}
 
 
-def page(overview: Overview, now: datetime, *, brief: bool = False) -> Iterator[RenderableType]:
+def page(overview: Overview, now: datetime, *, brief: bool = False, verbose: bool = False) -> Iterator[RenderableType]:
     """Yield the parts of a workflow's page.
 
     Args:
         overview: the workflow with its agents and history.
         now: the present time.
         brief: count finished and later phases, and leave out required reading, reminders and context.
+        verbose: add the to-do list.
     """
     workflow = overview.workflow
     yield from _head(overview, now)
     yield from _phases(overview, now, brief=brief)
     yield from _agents(overview, now)
     yield from _unused(overview, now)
-    yield from _todos(overview, now)
+    if verbose:
+        yield from _todos(overview, now)
     yield from _saves(overview, now)
     if not brief:
         context = [f"{_line(name)} = {_value(value)}" for name, value in workflow.context.items()]
-        yield from _section("Required reading", [_reading(overview, entry) for entry in workflow.reading])
-        yield from _section("Reminders", map(_cleaned, workflow.reminders), "- ")
-        yield from _section("Context", map(_cleaned, context))
-    yield from _section("Warnings", map(_cleaned, (*workflow.warnings, *workflow.remarks)), "- ")
-    yield from _section("Not read", _problem_lines(workflow.root, overview.problems))
+        yield from section("Required reading", [_reading(overview, entry) for entry in workflow.reading])
+        yield from section("Reminders", map(_cleaned, workflow.reminders), "- ")
+        yield from section("Context", map(_cleaned, context))
+    yield from section("Warnings", map(_cleaned, (*workflow.warnings, *workflow.remarks)), "- ")
+    yield from section("Unreadable files", _problem_lines(workflow.root, overview.problems))
 
 
 def _heading(words: str) -> Iterator[RenderableType]:
@@ -60,7 +62,7 @@ def _heading(words: str) -> Iterator[RenderableType]:
     yield Text(words, "bold")
 
 
-def _section(heading: str, texts: Iterable[Text], bullet: str = "") -> Iterator[RenderableType]:
+def section(heading: str, texts: Iterable[Text], bullet: str = "") -> Iterator[RenderableType]:
     """Yield a heading and an indented line for each text; nothing if there are no texts."""
     for number, text in enumerate(texts):
         if number == 0:

@@ -85,10 +85,9 @@ def describe(records: Mapping[str, Record], made: Mapping[str, Any]) -> None:
     WITH_AGENTS = tuple(name for name, record in RECORDS.items() if record.AGENTS)
 
 
-def trusting() -> dict[str, str]:
-    """Return the command that trusts a project's definition, without its name, by the kind of definition."""
-    own = {each.DEFINITIONS: f"holdfast {each.NAME} trust" for each in RECORDS.values() if each.DEFINITIONS}
-    return {DESCRIPTIONS: "holdfast formats trust", **own}
+def definition_kinds() -> tuple[str, ...]:
+    """Return the kinds of definitions, which are the names of their folders: formats without code, machines."""
+    return (DESCRIPTIONS, *(each.DEFINITIONS for each in RECORDS.values() if each.DEFINITIONS))
 
 
 def may_be_described(root: Path) -> bool:

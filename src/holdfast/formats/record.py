@@ -66,7 +66,7 @@ class Record(Protocol):
     DEFINITIONS: str
     """The kind of definition that its workflows follow, which is its folder's name in `.claude/`; empty without one.
 
-    `holdfast NAME trust` trusts a project's (`workflow.definitions`).
+    `holdfast formats trust` trusts a project's (`workflow.definitions`).
     """
     COMMANDS: str
     """The line of help for `holdfast NAME`, the `command` of `formats/NAME/commands`; empty without one."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.discovery import HandlerFile
 
 MODEL_VERBS = (
-    *("start", "next", "done", "update", "resume", "list", "show", "explain", "status"),
+    *("start", "next", "done", "update", "claim", "status"),
     *(verb for name in OURS for verb in RECORDS[name].MODEL_VERBS),
 )
 """The commands a model needs to keep a workflow; trusting, installing and reopening are for people."""

@@ -48,7 +48,7 @@ def roster(event: Event, context: Context) -> list[Message]:
     shown = list[str]()
     for line in lines:
         if wording.size([*shown, line]) > LIMIT_CHARS:
-            shown.append(f"{len(lines) - len(shown)} more: `holdfast agents list`")
+            shown.append(f"{len(lines) - len(shown)} more: `holdfast agents`")
             break
         shown.append(line)
     context.log(f"named {len(lines)} agents and runs that are left", session=event.session_id)

@@ -61,7 +61,7 @@ def claim(
     if workflow.finished:
         raise HoldfastError(
             f"{quoted(workflow.title)} is completed, so there is nothing to resume; "
-            f"`{command_line('show', workflow.id)}` shows it. To open it again: {registry.reopening(workflow)}"
+            f"`{command_line('status', workflow.id)}` shows it. To open it again: {registry.reopening(workflow)}"
         )
     before = owners.owner(project, workflow)
     live = before in conversations.live_others(project, session or "")

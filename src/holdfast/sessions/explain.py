@@ -90,17 +90,11 @@ def foresee(
     saved: Workflow | None,
     detected: Collection[Path] = (),
 ) -> list[Prospect]:
-    """Return what each unfinished workflow would get if a session were compacted now; nothing is written.
+    """Return what each unfinished workflow would get if a conversation were compacted now; nothing is written.
 
-    Args:
-        project: the project.
-        workflows: all that could be read, of all formats.
-        session: the conversation that is compacted; None means any of those that are live.
-        saved: the workflow that PreCompact would write first, which replaces the one of the same path; None for none.
-        detected: the state files that have what the session's own files say.
-
-    Returns:
-        The prospects: the workflow restored in full first, then the others, the newest first.
+    None means any of those that are live. `saved` is the workflow that PreCompact would write first, which replaces the
+    one of the same path. `detected` are the state files that have what the session's own files say. The workflow that
+    is restored in full comes first, then the others, the newest first.
     """
     live = conversations.live_others(project, "")
     if saved is not None:
@@ -165,7 +159,7 @@ def _looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything
         lines.append(f"{mark} {each['path'].removeprefix(root)}: {'; '.join(each['reasons'])}")
         lines += [f"    warning: {warning}" for warning in each["warnings"]]
     left = len(candidates) - len(shown)
-    return [*lines, f"- {left:,} others: `holdfast explain --all` gives each reason"] if left else lines
+    return [*lines, f"- {left:,} others: `holdfast status --why --all` gives each reason"] if left else lines
 
 
 def _verdict(explanation: Mapping[str, Any]) -> str:
@@ -273,5 +267,5 @@ def _shared(each: Workflow, holder: str | None, verdicts: Mapping[str, Verdict],
             return Prospect(each.ref, "line", f"in one line{where}")
     if holder in names:
         return Prospect(each.ref, "no", f"not restored: it belongs to session {names[str(holder)][:8]}, which is live")
-    why = f"not restored: it could belong to any of {len(names)} live sessions. `holdfast resume` claims it for one"
+    why = f"not restored: it could belong to any of {len(names)} live sessions. `holdfast claim` claims it for one"
     return Prospect(each.ref, "no", why)

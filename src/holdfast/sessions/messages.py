@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import clock, formats, paths
+from holdfast import clock, paths
 from holdfast.errors import HoldfastError, LedgerError, command_line
 from holdfast.files import trust
 from holdfast.memory.rows import Conversation, Told
@@ -40,7 +40,6 @@ TODO_LIST = "to-do list"
 """Topic: the model knows a to-do list of a workflow. The list's digest is the value."""
 UNREAD = "unread"
 """Topic: the file that names a workflow was not read to its end."""
-LIMIT = 2_000  # rows per project; the oldest go
 _NAMED = 5  # definitions that are named at a session's start
 _PRINTED = "printed"  # topic: guidance was printed in a terminal. Its mark is the key, the workflow's key the value
 _UNREADABLE = "unread file"  # topic: a state file could not be read
@@ -75,7 +74,7 @@ def pending_handovers(event: Event, context: Context) -> list[Message]:
             tell(project, conversation, GIVEN, key)
         return []
     listed = wording.fenced("The user gave you this from a terminal.", [guidance.line(each) for each in mine])
-    ways = "Read it with `holdfast show`. Ask the user whether to begin; `holdfast next` then says what to do."
+    ways = "Read it with `holdfast status`. Ask the user whether to begin; `holdfast next` then says what to do."
     return [once(project, conversation, GIVEN, keys, wording.Message(f"{listed}\n{ways}"))]
 
 
@@ -97,7 +96,7 @@ def untrusted(root: Path) -> list[Message]:
 
     The project's handlers that are not trusted are named by `install.upkeep`.
     """
-    found = definitions.untrusted(root, formats.trusting())
+    found = definitions.untrusted(root)
     lines = [
         f"{quoted(path.relative_to(root).as_posix())} is not trusted as it is now, so it is not used. "
         f"Read it, then run in a terminal: {one_line(command)}"
@@ -130,7 +129,7 @@ def omitted(project: OpenProject, conversation: str, found: Found) -> list[Messa
     if found.cut:
         left = wording.count(found.left, "other state file")
         text = f"Holdfast: the search for workflows ended after {manyfiles.SEARCH_TIMEOUT_S:g} s, with {left} left out"
-    text = f"{text}. This session's own workflow is always read. `holdfast list` shows all."
+    text = f"{text}. This session's own workflow is always read. `holdfast status` shows all."
     return [once(project, conversation, _OMITTED, [""], wording.Message(text, to_user=True))]
 
 
@@ -191,7 +190,7 @@ def way_back(project: Workspace, path: Path) -> str:
         return ""
     if not versions:
         return ""
-    return f"`{command_line('log', 'restore', str(versions[0].number), '--workflow', one_line(project.place(path)))}`"
+    return f"`{command_line('restore', str(versions[0].number), '--workflow', one_line(project.place(path)))}`"
 
 
 def was_told(project: OpenProject, conversation: str, topic: str, key: str = "") -> bool:
@@ -205,12 +204,12 @@ def was_told(project: OpenProject, conversation: str, topic: str, key: str = "")
 
 def tell(project: OpenProject, conversation: str, topic: str, key: str = "", value: str = "") -> None:
     """Note that a conversation was told something (`was_told`)."""
-    _put(project, Told(conversation, topic, key, value, due=False, at=clock.stamp()))
+    _table(project).put(Told(conversation, topic, key, value, due=False, at=clock.stamp()))
 
 
 def owe(project: OpenProject, conversation: str, topic: str, key: str = "") -> None:
     """Note that a conversation still has to be told something, even if it was told before (`was_told`)."""
-    _put(project, Told(conversation, topic, key, "", due=True, at=clock.stamp()))
+    _table(project).put(Told(conversation, topic, key, "", due=True, at=clock.stamp()))
 
 
 def owe_once(project: OpenProject, conversation: str, topic: str, *keys: str) -> None:
@@ -275,8 +274,3 @@ def _to_user(text: str) -> Message:
 
 def _table(project: OpenProject) -> Table[Told]:
     return project.ledger.table(Told)
-
-
-def _put(project: OpenProject, row: Told) -> None:
-    _table(project).put(row)
-    _table(project).prune("at", LIMIT)

@@ -25,17 +25,17 @@ _FIRST = "What the user asks comes first."
 _WORDS = {  # by whether they are plans and whether they are several: before and after them
     (False, False): (
         "Unfinished workflow in this project.",
-        f"{_FIRST} `{{show}}` prints all of it, and `{{next}}` continues it in this session.",
+        f"{_FIRST} `{{status}}` prints all of it, and `{{next}}` continues it in this session.",
     ),
     (False, True): (
         "Unfinished workflows in this project.",
-        f"{_FIRST} `holdfast show NAME` prints one, and `holdfast next NAME` continues it in this session.",
+        f"{_FIRST} `holdfast status NAME` prints one, and `holdfast next NAME` continues it in this session.",
     ),
     (True, False): ("Plan in progress in this project.", f"{_FIRST} {wording.TAKE_UP.format('it')}"),
     (True, True): ("Plans in progress in this project.", f"{_FIRST} {wording.TAKE_UP.format('one')}"),
 }
 _LOST = "Another session continues this workflow now."
-_BACK = "Leave it alone unless the user asks. `holdfast resume NAME --anyway` takes it back."
+_BACK = "Leave it alone unless the user asks. `holdfast claim NAME --anyway` takes it back."
 _COMMAND = re.compile(r"\s*/(?:[\w.-]{1,64}:)?([\w.-]{1,64})[ \t]+([^\n]{1,4000})")
 _ASKED = "asked"  # topic: a workflow was given to a session that asked for it
 LISTED = 10  # workflows that are listed
@@ -56,9 +56,9 @@ def announce_unfinished(event: Event, context: Context) -> list[Message]:
     told = messages.withheld(project, conversation, found)
     waiting = _waiting(project, conversation, found.workflows)
     if waiting:
-        more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
-        show = _about("show", waiting[0], found.workflows)
-        line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `{show}` shows it."
+        more = f", and {len(waiting) - 1} more (`holdfast status`)" if len(waiting) > 1 else ""
+        status = _about("status", waiting[0], found.workflows)
+        line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `{status}` shows it."
         told.append(Message(line, to_user=True))
     if not project.client.attended(context.environ):
         return told
@@ -146,7 +146,7 @@ def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message
     lines = [each if isinstance(each, str) else guidance.line(each) for each in work]
     lead, ways = _WORDS[isinstance(first, str), several]
     if not several and not isinstance(first, str):
-        ways = ways.format_map({verb: _about(verb, first, among) for verb in ("show", "next")})
+        ways = ways.format_map({verb: _about(verb, first, among) for verb in ("status", "next")})
         with suppress(HoldfastError):  # another package's format failed
             if step := verbs.step(first):
                 room = LIMIT_CHARS - len(f"{wording.fenced(lead, [*lines, 'Next step: …'])}\n{ways}")
@@ -155,7 +155,7 @@ def _offer(work: Sequence[Workflow | str], among: Sequence[Workflow]) -> Message
     for shown in range(len(lines) - 1, 0, -1):
         if len(text) <= LIMIT_CHARS:
             break
-        more = f"+{len(lines) - shown} more{'' if isinstance(first, str) else ' (`holdfast list`)'}"
+        more = f"+{len(lines) - shown} more{'' if isinstance(first, str) else ' (`holdfast status`)'}"
         text = f"{wording.fenced(lead, [*lines[:shown], more])}\n{ways}"
     return Message(text)
 
@@ -169,7 +169,7 @@ def _restored_here(event: Event, context: Context, conversation: str, workflow: 
     project = context.project
     owner = owners.owner(project, workflow)
     if owner and owner in conversations.live_others(project, conversation):
-        move = command_line("resume", workflow.id, "--session", event.session_id[:8], "--anyway")
+        move = command_line("claim", workflow.id, "--session", event.session_id[:8], "--anyway")
         holder = conversations.session_id(project, owner)[:8]
         whose = f"{quoted(workflow.title)} belongs to session {holder}, which is live"
         return [Message(f"Holdfast: {whose}; `{move}` moves it here.", to_user=True)]

@@ -214,12 +214,12 @@ def _refused(event: Event, context: Context, verdict: Verdict) -> list[Message]:
         Message(
             f"Holdfast restored nothing: {found} here could belong to another live session. "
             f"To continue {'it' if len(refused) == 1 else 'one'}, ask the model to run `holdfast next NAME`; "
-            "`holdfast list` shows the names.",
+            "`holdfast status` shows the names.",
             to_user=True,
         ),
         Message(
             f"Holdfast restored no workflow: {len(refused)} here could belong to another live session. If you worked "
-            "on one, find it with `holdfast list` and claim it with `holdfast next ID`. Otherwise leave it alone."
+            "on one, find it with `holdfast status` and claim it with `holdfast next ID`. Otherwise leave it alone."
         ),
     ]
 
@@ -235,8 +235,8 @@ def _taken(event: Event, context: Context, taken: tuple[Workflow, ...]) -> list[
     belong, them = ("belongs", "it") if len(new) == 1 else ("belong", "them")
     told = Message(
         f"Holdfast restored nothing: {wording.count(len(new), 'workflow')} here {belong} to another live session "
-        f"({', '.join(holders)}). `holdfast list` shows {them}; "
-        f"`holdfast resume NAME --session {event.session_id[:8]} --anyway` moves one here.",
+        f"({', '.join(holders)}). `holdfast status` shows {them}; "
+        f"`holdfast claim NAME --session {event.session_id[:8]} --anyway` moves one here.",
         to_user=True,
     )
     return [messages.once(project, conversation, _TAKEN, [each.key for each in new], told)]

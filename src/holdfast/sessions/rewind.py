@@ -99,7 +99,8 @@ def restore(project: Workspace, path: Path, number: str, *, replace: bool = Fals
     )
     if name is None:
         raise HoldfastError(
-            f"{content.name} isn't a workflow's state, so it can't be put back; `holdfast log show` prints it"
+            f"{content.name} isn't a workflow's state, so it can't be put back; "
+            f"`holdfast restore {number} --show` prints it"
         )
     aside = _clear(project, name, path, number, replace=replace)
     put = registry.get(name).restore(project, path, content.raw, why=f"restore of {number}", replace=replace)
@@ -150,7 +151,7 @@ def _clear(project: Workspace, name: str, path: Path, number: str, *, replace: b
 
 def putting_back(path: Path, number: str) -> str:
     """Return the command that restores a generation over a file that is no workflow's state."""
-    return command_line("log", "restore", number, "--replace", "--workflow", str(path))
+    return command_line("restore", number, "--replace", "--workflow", str(path))
 
 
 def _formerly(project: Workspace, wanted: str | None) -> Path | None:

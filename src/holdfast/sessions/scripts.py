@@ -315,7 +315,7 @@ def _resume(event: Call, context: Context, row: Agent, earlier: ScriptRun, *, sa
         return Relaunch(messages=tell_user(context, event, line, "" if same else f"Holdfast: {line}"))
     note = (
         f"Holdfast set resumeFromRunId to {target!r}: {line} To start all agents from scratch instead, stop the task, "
-        f"run `holdfast agents rerun {target}`, and launch the script again."
+        f"run `holdfast agents {target} --rerun`, and launch the script again."
     )
     resumed = {**event.tool_input, "resumeFromRunId": target}
     return Relaunch(tool_input=resumed, messages=tell_user(context, event, line, note))
@@ -344,7 +344,7 @@ def _twin(context: Context, event: Call, earlier: ScriptRun) -> Relaunch:
     refusal = (
         f"This script is running already: run {run}, task {task}; {earlier.counted}. Its notification "
         f"comes when it ends; don't start it again. After TaskStop {task} it goes on if it is launched again. "
-        f"To start all agents anew instead, stop the task, run `holdfast agents rerun {run}`, and launch it."
+        f"To start all agents anew instead, stop the task, run `holdfast agents {run} --rerun`, and launch it."
     )
     if context.config.agents == "tell":
         return Relaunch(messages=(Message(refusal),))

@@ -138,7 +138,7 @@ def _matching(project: Workspace, workflows: Sequence[Workflow], wanted: str, wh
     if over is not None:
         raise HoldfastError(
             f"{quoted(over.workflow.title)} was {over.workflow.word} at {clock.minute(over.completed_at)}; "
-            f"`{command_line('show', over.workflow.id)}` shows it"
+            f"`{command_line('status', over.workflow.id)}` shows it"
         )
     if whole and found and not (matching(found, wanted, whole=True) or _asked(project, found, wanted)):
         raise _choice(f"no workflow is named {quoted(wanted)}; did you mean", found, wanted, workflows)

@@ -121,7 +121,9 @@ def restore(
     agent_results.catch_up(project, conversation, event.transcript_path)
     notes = list(notes)
     if unread := workflow.key in messages.pending_keys(project, conversation, messages.UNREAD):
-        notes.append("required reading may be missing: CLAUDE.local.md wasn't read to its end (`holdfast explain`)")
+        notes.append(
+            "required reading may be missing: CLAUDE.local.md wasn't read to its end (`holdfast status --why`)"
+        )
     if branch and branch != project.branch:
         notes.append(f"last worked on in branch {branch!r}; this is {project.branch or 'a detached head'!r}")
     holders = owners.holders(project, verdict.others)
@@ -167,7 +169,7 @@ def agent_lines(listed: Iterable[Agent]) -> list[str]:
     told = "is running; don't start it again"
     running = [f"{_name(each)} {told}{task(each)}" for each in given if each.status == "running"]
     ended = sorted((each for each in given if each.unused), key=lambda each: each.ended_at, reverse=True)
-    more = [f"{len(ended) - AGENTS} more have ended: `holdfast show` lists them"] if len(ended) > AGENTS else []
+    more = [f"{len(ended) - AGENTS} more have ended: `holdfast status` lists them"] if len(ended) > AGENTS else []
     return [*running, *(line for each in ended[:AGENTS] for line in _ended(each)), *more]
 
 

@@ -97,13 +97,13 @@ def named(workflow: Workflow, text: str, agent: str) -> Phase | None:
     due, lines = _due(workflow), _head(text)
     ids = [_ids(workflow, line) for line in lines]
     for line in lines:
-        if found := _referenced(workflow, line):
-            phase = likeliest(found, agent, due)
+        if phases := _referenced(workflow, line):
+            phase = likeliest(phases, agent, due)
             return phase if phase and (line is lines[0] or _only(phase, ids[0])) else None
     for line in lines:
         orders = (_referenced(workflow, each) for each in _without_order(line))
-        if found := next(filter(None, orders), []):
-            phase = likeliest([each for each in found if _is_own(each, agent)], agent, due)
+        if phases := next(filter(None, orders), []):
+            phase = likeliest([each for each in phases if _is_own(each, agent)], agent, due)
             return phase if phase and _only(phase, ids[0] | ids[1]) else None
     return None
 
@@ -160,9 +160,9 @@ def _referenced(workflow: Workflow, line: str) -> list[Phase]:
     """Return the phases that a whole line refers to."""
     line = line.strip().lstrip("> ")  # the mark of a quotation; elsewhere `>` may mean something
     plain = _plain(line)
-    found = [name.phase for name in _names(workflow) if plain and _refers(plain, line, name, workflow)]
-    verbatim = [phase for phase in found if line.casefold().endswith(phase.title.strip().casefold())]
-    return verbatim or found or _by_number(workflow, plain)
+    phases = [name.phase for name in _names(workflow) if plain and _refers(plain, line, name, workflow)]
+    verbatim = [phase for phase in phases if line.casefold().endswith(phase.title.strip().casefold())]
+    return verbatim or phases or _by_number(workflow, plain)
 
 
 def _without_order(line: str) -> Iterator[str]:
@@ -188,8 +188,8 @@ def _ids(workflow: Workflow, line: str) -> set[str]:
     """Return the ids in a line, in plain form: those of phases, and those written alike, such as a container's."""
     known = {each.id.casefold() for each in workflow.phases}
     stems = {each.rstrip(_NUMBER) for each in known} - {"", *known}
-    found = _NUMBERED.findall(line.casefold())
-    return {_unpadded(_plain(each)) for each in found if each in known or each.rstrip(_NUMBER) in stems}
+    numbered = _NUMBERED.findall(line.casefold())
+    return {_unpadded(_plain(each)) for each in numbered if each in known or each.rstrip(_NUMBER) in stems}
 
 
 def _only(phase: Phase, ids: Collection[str]) -> bool:
@@ -290,19 +290,19 @@ def _unpadded(plain: str) -> str:
 
 def _blocks(text: str) -> dict[str, list[str]]:
     """Return the lines under each marker, and the rest. A heading ends a block, as does an empty line after text."""
-    found: dict[str, list[str]] = {"deliverables": [], "handover": [], "rest": []}
+    blocks: dict[str, list[str]] = {"deliverables": [], "handover": [], "rest": []}
     block = "rest"
     for line in text.splitlines():
         marker = _marker(line)
         if marker:
             block, first = marker
-            found[block] += [first] if first else []
-        elif block != "rest" and (_is_heading(line) or (not line.strip() and found[block])):
+            blocks[block] += [first] if first else []
+        elif block != "rest" and (_is_heading(line) or (not line.strip() and blocks[block])):
             block = "rest"
-            found[block].append(line)
+            blocks[block].append(line)
         elif line.strip() or block == "rest":
-            found[block].append(line)
-    return found
+            blocks[block].append(line)
+    return blocks
 
 
 def _marker(raw: str) -> tuple[str, str] | None:

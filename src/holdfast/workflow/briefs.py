@@ -39,8 +39,8 @@ def reminders(workflow: Workflow, phase: Phase | None, *, root: Path, brief: Bri
         f"Workflow: {wording.quoted(workflow.title)}",
         *([f"Your part: {_phase(workflow, phase)}"] if phase else []),
     ]
-    kept = _kept(workflow, root, START_LIMIT_UNITS - wording.size([*lead, _FENCE[1]]))
-    return wording.with_mark([*lead, *handed, *kept, *(_task(brief) if brief else []), _FENCE[1]])[0]
+    reminded = _kept(workflow, root, START_LIMIT_UNITS - wording.size([*lead, _FENCE[1]]))
+    return wording.with_mark([*lead, *handed, *reminded, *(_task(brief) if brief else []), _FENCE[1]])[0]
 
 
 def given_back(
@@ -64,7 +64,7 @@ def given_back(
         root: the project's root.
         brief: the format's text about that phase, None for none.
     """
-    told = f": {wording.quoted(description)}" if description.strip() else ""
+    purpose = f": {wording.quoted(description)}" if description.strip() else ""
     text = wording.clean(prompt).strip()
     shown = _first(text, PROMPT_LIMIT_UNITS)
     cut = ["… (the rest is at the start of your transcript)"] if shown != text else []
@@ -72,13 +72,13 @@ def given_back(
         f"Your context was compacted. Go on with what you were launched for, and nothing else. {wording.DATA}",
         _FENCE[0],
         f"Agent: {wording.quoted(agent_type)}",
-        f"Launched for{told or ' this'}",
+        f"Launched for{purpose or ' this'}",
         *(["Your prompt:", shown, *cut] if shown else []),
         *(_part(workflow, phase) if workflow and phase else []),
         *(_task(brief) if brief else []),
     ]
-    kept = _kept(workflow, root, LIMIT_UNITS - wording.size([*lead, _FENCE[1]])) if workflow and phase else []
-    return wording.with_mark([*lead, *kept, _FENCE[1]])[0]
+    reminded = _kept(workflow, root, LIMIT_UNITS - wording.size([*lead, _FENCE[1]])) if workflow and phase else []
+    return wording.with_mark([*lead, *reminded, _FENCE[1]])[0]
 
 
 def _part(workflow: Workflow, phase: Phase) -> list[str]:
@@ -128,7 +128,7 @@ def _kept(workflow: Workflow, root: Path, budget: int) -> list[str]:
     parts = [facts.Part(section, "…") for section in sections]
     shown = facts.fill(parts, parts, budget - _MORE_UNITS, fair=True)
     more = sum(len(part.lines) for part in parts) + sum(section.left for section in sections)
-    return [*shown, *([f"+{more} more: `holdfast show`"] if more else [])]
+    return [*shown, *([f"+{more} more: `holdfast status`"] if more else [])]
 
 
 def _first(text: str, most: int) -> str:

@@ -5,13 +5,12 @@ Machines of skills and formats without code are such files. They execute nothing
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from holdfast import paths
-from holdfast.errors import ConfigError, HoldfastError, MissingError, TransitionError
+from holdfast import formats, paths
+from holdfast.errors import ConfigError, HoldfastError, MissingError, TransitionError, command_line
 from holdfast.files import document, tomlfile, trust
 from holdfast.files.file_memo import Kept
 from holdfast.workflow import lenient
@@ -59,35 +58,6 @@ class Listed(NamedTuple, Generic[Value]):
     trusted: bool = True
 
 
-class Reader:
-    """Reads values of the right type out of a definition's file; each kind of definition adds its own.
-
-    Args:
-        source: the file, for messages.
-    """
-
-    KIND = "definition"
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-
-    def fail(self, reason: str) -> NoReturn:
-        """Raise ConfigError, which names the file."""
-        raise ConfigError(f"{self._source}: {reason}")
-
-    def only(self, data: Mapping[str, Any], known: Iterable[str], where: str) -> None:
-        """Raise ConfigError for a key that a table doesn't have.
-
-        Args:
-            data: the table.
-            known: its keys.
-            where: what comes before a key in the message, such as `units.`.
-        """
-        names = tuple(known)
-        if unknown := [key for key in data if key not in names]:
-            self.fail(f"{where}{unknown[0]} isn't a key of a {self.KIND}; use {', '.join(names)}")
-
-
 def checked(model: type[Model], data: Mapping[str, Any], source: str, kind: str) -> Model:
     """Return the model of a definition's tables.
 
@@ -126,7 +96,7 @@ def _keys(model: Any, way: Iterable[str | int]) -> list[str]:
     for key in way:
         if isinstance(key, str):
             found = model.model_fields[key].annotation
-            model = found if hasattr(found, "model_fields") else get_args(found)[-1]
+            model = next(each for each in (found, *get_args(found)) if hasattr(each, "model_fields"))
     return list(model.model_fields)
 
 
@@ -138,6 +108,11 @@ def user_folder(kind: str) -> Path:
 def project_folder(root: Path, kind: str) -> Path:
     """Return the folder of a project's definitions of a kind."""
     return root / ".claude" / kind
+
+
+def trusting(kind: str, name: str) -> str:
+    """Return the command that trusts a project's definition: formats by their names, others with their kind."""
+    return command_line("formats", "trust", name if kind == formats.DESCRIPTIONS else f"{kind}/{name}")
 
 
 def content(root: Path, path: Path) -> bytes:
@@ -156,7 +131,6 @@ class Library(Generic[Value]):
         kind: str,
         parse: Callable[[str, Mapping[str, Any], str], Value],
         *,
-        trusting: str,
         is_name: Callable[[str], bool],
         shipped: Path | None = None,
     ) -> None:
@@ -165,11 +139,10 @@ class Library(Generic[Value]):
         Args:
             kind: what the folders are called: `machines`, `formats`.
             parse: makes a value of a name, a file's tables and the file's path. Raises ConfigError.
-            trusting: the command that trusts a project's file, without its name.
             is_name: whether a file's name without its ending can name a definition.
             shipped: the folder of those that come with Holdfast.
         """
-        self.kind, self.trusting, self.shipped = kind, trusting, shipped
+        self.kind, self.shipped = kind, shipped
         self._parse, self._is_name = parse, is_name
         self._own = Kept(lambda path: self._parsed(path, tomlfile.load(path)))
         self._theirs: dict[tuple[Path, str], Value] = {}
@@ -193,7 +166,7 @@ class Library(Generic[Value]):
         raw = content(root, path)
         digest = trust.digest(raw)
         if not trust.trusted(root, trust.relative_name(root, path), digest):
-            raise UntrustedError(f"{path} is not trusted; read it, then run `{self.trusting} {path.stem}`")
+            raise UntrustedError(f"{path} is not trusted; read it, then run `{trusting(self.kind, path.stem)}`")
         known = self._theirs.get((path, digest))
         if known is None:
             known = self._parsed(path, tomlfile.parse(path, raw))  # the very bytes that are trusted
@@ -246,17 +219,12 @@ class Library(Generic[Value]):
         return self._parse(path.stem, tables, str(path))
 
 
-def untrusted(root: Path, trusting: Mapping[str, str]) -> list[tuple[Path, str]]:
-    """Return a project's definitions that are not trusted as they are now, each with the command that trusts it.
-
-    Args:
-        root: the project's root.
-        trusting: the command that trusts a definition, without its name, by kind.
-    """
+def untrusted(root: Path) -> list[tuple[Path, str]]:
+    """Return a project's definitions that are not trusted as they are now, each with the command that trusts it."""
     found: list[tuple[Path, str]] = []
-    for kind, command in trusting.items():
+    for kind in formats.definition_kinds():
         there = sorted(project_folder(root, kind).glob("*.toml"))[:MAX_FILES]
-        found += [(each, f"{command} {shlex.quote(each.stem)}") for each in there if not is_trusted(root, each)]
+        found += [(each, trusting(kind, each.stem)) for each in there if not is_trusted(root, each)]
     return found
 
 

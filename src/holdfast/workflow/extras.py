@@ -64,8 +64,8 @@ def merged(project: Records, workflow: Workflow) -> tuple[Workflow, tuple[Proble
 def held(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
     """Return the reading, reminders and context in a state file's extras, as far as they can be read."""
     data = _readable(project, state, workflow_id)
-    said = {name: list(values.texts(data.get(name), name, [])) for name in (READING, REMINDERS)}
-    whole = {**said, CONTEXT: values.mapping(data.get(CONTEXT), CONTEXT, [])}
+    listed = {name: list(values.texts(data.get(name), name, [])) for name in (READING, REMINDERS)}
+    whole = {**listed, CONTEXT: values.mapping(data.get(CONTEXT), CONTEXT, [])}
     return {name: value for name, value in whole.items() if value}
 
 
@@ -100,7 +100,7 @@ def begun(project: Records, state: Path, workflow_id: str, start: Start) -> Iter
     StateError.
     """
     path = places.extras(project.root, state)
-    given = {
+    content = {
         TYPE: start.kind,
         READING: list(dict.fromkeys(map(values.at, start.reading))),
         REMINDERS: list(dict.fromkeys(start.reminders)),
@@ -108,11 +108,11 @@ def begun(project: Records, state: Path, workflow_id: str, start: Start) -> Iter
     }
     before = _replaceable(project, path)
     with atomic.undone_on_failure(path):
-        if any(given.values()):
-            data = {"id": workflow_id, **{key: value for key, value in given.items() if value}}
+        if any(content.values()):
+            data = {"id": workflow_id, **{key: value for key, value in content.items() if value}}
             statefile.write(project, path, data, before, why="start")
         yield
-    if before is not None and not any(given.values()):
+    if before is not None and not any(content.values()):
         with suppress(StateError):  # it names another workflow, so it is never used
             statefile.discard(project, path, why="start of another workflow")
 
@@ -151,8 +151,8 @@ def _change(project: Records, state: Path, workflow_id: str, edit: Callable[[dic
 
 def _readable(project: Records, state: Path, workflow_id: str) -> Mapping[str, Any]:
     """Return what a state file's extras hold of the workflow with this id; nothing if they can't be read."""
-    found = _whole(project, state)
-    return found if values.text(found.get("id")) == workflow_id else {}
+    data = _whole(project, state)
+    return data if values.text(data.get("id")) == workflow_id else {}
 
 
 def _whole(project: Records, state: Path) -> Mapping[str, Any]:

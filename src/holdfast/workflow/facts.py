@@ -157,24 +157,24 @@ def own_todos(todos: Sequence[Todo]) -> Section:
 
 def finished_phases(workflow: Workflow) -> Section:
     """Return the deliverables and hand-overs of finished phases, the last phase first."""
-    found: list[Fact] = []
-    said = [
+    finished: list[Fact] = []
+    worked_on = [
         each for each in reversed(workflow.phases) if each.status == "completed" or each.deliverables or each.handover
     ]
-    for phase in said[:FACTS]:
+    for phase in worked_on[:FACTS]:
         place = f"{workflow.named(phase)} "
         if phase.status == "completed":
-            found.append(Fact(phase.name, f"[x] {place.rstrip()}"))
+            finished.append(Fact(phase.name, f"[x] {place.rstrip()}"))
             place = ""  # its title stands right above
-        found += [Fact(item, f"{place}delivered:") for item in phase.deliverables]
-        found += [Fact(phase.handover, f"{place}handed over:", phase=phase.number)] if phase.handover else []
-    return Section("Finished:", tuple(found[:FACTS]), max(len(found) - FACTS, 0) + max(len(said) - FACTS, 0))
+        finished += [Fact(item, f"{place}delivered:") for item in phase.deliverables]
+        finished += [Fact(phase.handover, f"{place}handed over:", phase=phase.number)] if phase.handover else []
+    return Section("Finished:", tuple(finished[:FACTS]), max(len(finished) - FACTS, 0) + max(len(worked_on) - FACTS, 0))
 
 
 def context(workflow: Workflow) -> Section:
     """Return the context variables. A large list or object gives a fact for each of its values."""
-    found = list(islice(_flat(workflow.context), FACTS + 1))
-    return Section("Context:", tuple(found[:FACTS]), max(len(workflow.context) - FACTS, len(found) - FACTS, 0))
+    flat = list(islice(_flat(workflow.context), FACTS + 1))
+    return Section("Context:", tuple(flat[:FACTS]), max(len(workflow.context) - FACTS, len(flat) - FACTS, 0))
 
 
 def is_inline(section: Section) -> bool:
@@ -184,27 +184,27 @@ def is_inline(section: Section) -> bool:
 
 def shorter(section: Section, recap: str) -> Section:
     """Return a section whose long values are shortened if a summary has them word for word (line breaks aside)."""
-    said = " ".join(recap.split())
-    if not said:
+    summary = " ".join(recap.split())
+    if not summary:
         return section
     return section._replace(
         facts=tuple(
             fact._replace(limit=min(fact.limit, REPEATED_UNITS))
-            if len(fact.value) <= wording.LOOKED_AT_CHARS and " ".join(fact.value.split()) in said
+            if len(fact.value) <= wording.LOOKED_AT_CHARS and " ".join(fact.value.split()) in summary
             else fact
             for fact in section.facts
         ),
     )
 
 
-def lines(heading: str, given: Iterable[str]) -> Section:
+def lines(heading: str, items: Iterable[str]) -> Section:
     """Return Holdfast's own lines as a section."""
-    return _section(heading, tuple(given), lambda text: Fact(text, limit=2 * wording.VALUE_LIMIT_CHARS))
+    return _section(heading, tuple(items), lambda text: Fact(text, limit=2 * wording.VALUE_LIMIT_CHARS))
 
 
-def _section(heading: str, given: Sequence[T], fact: Callable[[T], Fact]) -> Section:
-    """Return a section with a fact for each given item, up to `FACTS`."""
-    return Section(heading, tuple(map(fact, given[:FACTS])), max(len(given) - FACTS, 0))
+def _section(heading: str, items: Sequence[T], fact: Callable[[T], Fact]) -> Section:
+    """Return a section with a fact for each items item, up to `FACTS`."""
+    return Section(heading, tuple(map(fact, items[:FACTS])), max(len(items) - FACTS, 0))
 
 
 def presence(root: Path) -> Callable[[str], str | None]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.clients.client import Work
+    from holdfast.workflow.definitions import Library
     from holdfast.workflow.draft import Draft
     from holdfast.workflow.findings import Finding, Level
     from holdfast.workflow.model import (
@@ -63,6 +64,7 @@ class Format:
         takes_evidence: whether it has `record_evidence`, which costs a look at the transcript.
         locks_files: whether it has `lock` and `unlock`, which cost a look at each edit of an agent.
         holds_launches: whether it has `hold`, which costs a look at each launch.
+        definitions: the TOML files that its workflows follow, if its record has DEFINITIONS.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Format:
     takes_evidence = False
     locks_files = False
     holds_launches = False
+    definitions: Library[Any] | None = None
 
     # Find and read.
 
@@ -166,6 +169,10 @@ class Format:
     def step(self, workflow: Workflow) -> Step | None:
         """Return the next step in the format's own words, None to leave it to `verbs.step`."""
         return None
+
+    def signal(self, workflow: Workflow) -> str:
+        """Return a line that tells programs that a workflow was completed; empty for none."""
+        return ""
 
     def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
         """Return changes with a note on the current phase; without a place of its own it is a context value."""

@@ -80,9 +80,9 @@ def compile(workflow: Workflow, *, root: Path, beside: bool = True, **facts: Any
     There is no sidecar if it can't be written, or if `beside` is False because the user excludes the file from capture.
     `facts` are further arguments of `build`.
     """
-    made = partial(build, workflow, root=root, **facts)
-    guidance = made(sidecar=holdfast_folder.sidecar_place(root, workflow) if beside else None)
-    return guidance if not beside or write_sidecar(root, workflow, guidance.sidecar_text) else made(sidecar=None)
+    built = partial(build, workflow, root=root, **facts)
+    guidance = built(sidecar=holdfast_folder.sidecar_place(root, workflow) if beside else None)
+    return guidance if not beside or write_sidecar(root, workflow, guidance.sidecar_text) else built(sidecar=None)
 
 
 def build(
@@ -160,9 +160,9 @@ def build(
     elif not left and not any(pointer in each for each in lead) and all(map(facts.is_inline, sections.values())):
         more = []
     room = LIMIT_UNITS - wording.size([*lead, *more, *head, *body, *tail, _PARTLY]) + 2  # less line breaks
-    given, inlined = _contents(contents, room) if not omitted else ([], ())
+    included, inlined = _contents(contents, room) if not omitted else ([], ())
     tail = [*tail[:2], *_action(workflow, required, inlined)]
-    text, mark = wording.with_mark([*lead, *more, *head, *body, *left, *given, *tail])
+    text, mark = wording.with_mark([*lead, *more, *head, *body, *left, *included, *tail])
     return Guidance(text, whole, omitted, mark, inlined)
 
 
@@ -204,15 +204,15 @@ def summary(workflows: Iterable[Workflow]) -> str:
 
 def _contents(contents: Sequence[tuple[str, str]], room: int) -> tuple[list[str], tuple[str, ...]]:
     """Return the files' texts that fit whole, each fenced, and their entries."""
-    given, inlined = [_CONTENTS], []
+    included, inlined = [_CONTENTS], []
     for entry, text in contents:
         shown = wording.clean(text).removesuffix("\n")
         fence = "`" * max(3, 1 + max(map(len, re.findall("`+", shown)), default=0))
         lines = [f"{wording.one_line(entry)}:", fence, *shown.split("\n"), fence]
-        if wording.size([*given, *lines]) <= room:
-            given += lines
+        if wording.size([*included, *lines]) <= room:
+            included += lines
             inlined.append(entry)
-    return (given, tuple(inlined)) if inlined else ([], ())
+    return (included, tuple(inlined)) if inlined else ([], ())
 
 
 def _lead(workflow: Workflow, step: str, before: Sequence[Phase], pointer: str) -> list[str]:
@@ -239,8 +239,8 @@ def _next(workflow: Workflow) -> _Next:
     name = f'{workflow.named(due) if due else workflow.progress_text} "{step.title}"'
     current = step.number == workflow.current and step.title == workflow.phase
     short = step.text.replace(name, "it", 1).replace("go on with it", "go on") if current else ""
-    said = current or (name in step.text and due is not None and due.status == "pending")
-    known = due.number if due and said and (not due.agent or due.agent in step.text) else None
+    is_named = current or (name in step.text and due is not None and due.status == "pending")
+    known = due.number if due and is_named and (not due.agent or due.agent in step.text) else None
     done = _done(workflow, due)
     return _Next(f"{step.text}{done}", f"{short}{done}" if short else "", known, before)
 
@@ -280,7 +280,7 @@ def _left_out(workflow: Workflow, sections: Iterable[Section]) -> list[str]:
     if not left:
         return []
     name = wording.one_line(workflow.id, 80)
-    return [f"{left} more lines were not looked at, this workflow being too large: `{command_line('show', name)}`"]
+    return [f"{left} more lines were not looked at, this workflow being too large: `{command_line('status', name)}`"]
 
 
 def _whole(workflow: Workflow, step: _Next, sections: Iterable[Section]) -> str:

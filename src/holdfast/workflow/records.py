@@ -64,6 +64,10 @@ class Records(Protocol):
         """The branch that is checked out, or None outside git and on a detached head."""
 
     @property
+    def in_git(self) -> bool:
+        """Whether the project is in a git repository."""
+
+    @property
     def config(self) -> Config:
         """The configuration in force."""
 

@@ -106,6 +106,10 @@ class FileFormat(Format):
         """Return the content of a new file, with another id than the workflow that it replaces has."""
         raise NotImplementedError
 
+    def beside(self, start: Start) -> Start:
+        """Return what of a new workflow is kept beside its state file, if the format has extras."""
+        return start
+
     def folder(self, project: Records) -> Path:
         """Return the folder whose lock is held while a file changes."""
         return project.root / self.top
@@ -315,7 +319,7 @@ class FileFormat(Format):
         data = self.fresh(project, path, start, last)
         beside: AbstractContextManager[None] = nullcontext()
         if self.has_extras:
-            beside = extras.begun(project, path, self.identity(data, path), start)
+            beside = extras.begun(project, path, self.identity(data, path), self.beside(start))
         with beside:
             file = statefile.write(project, path, data, before, why="start")
         if last is not None:

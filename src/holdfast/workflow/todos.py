@@ -82,7 +82,7 @@ def request(workflow: Workflow, ids: Mapping[str, str]) -> str:
     lines = [f"Workflow: {one_line(workflow.title, 80)}"]
     lines += [_line(todo, ids) for todo in todo_list(workflow, _MOST)]
     if len(phases) > _MOST:
-        lines.append(f"+{len(phases) - _MOST} more: `holdfast show` has all of them")
+        lines.append(f"+{len(phases) - _MOST} more: `holdfast status` has all of them")
     known = [phase.title for phase in phases if phase.title in ids]
     given = fenced("Put these items in your to-do list unchanged and keep the others.", lines)
     if not known:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from holdfast.errors import HoldfastError
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 def text(value: Any) -> str:
@@ -91,6 +93,30 @@ def added(existing: Any, new: tuple[str, ...]) -> Any:
     known = {item.strip().removeprefix("@") for item in before if isinstance(item, str)}
     fresh = [item for item in dict.fromkeys(new) if item.strip().removeprefix("@") not in known]
     return [*before, *fresh] if fresh else existing
+
+
+def assigned(assignments: Iterable[str]) -> dict[str, Any]:
+    """Return `K=V` pairs as an object; a value that is JSON is parsed, any other is text.
+
+    Raises HoldfastError for a pair without `=` or without a name.
+    """
+    found: dict[str, Any] = {}
+    for assignment in assignments:
+        name, sign, value = assignment.partition("=")
+        if not sign or not name.strip():
+            raise HoldfastError(f"{assignment!r} isn't K=V, such as ticket=42")
+        found[name.strip()] = _parsed(value)
+    return found
+
+
+def _parsed(text: str) -> Any:
+    """Return a text parsed as JSON, or the text itself if it isn't strict JSON (Python alone would accept NaN)."""
+    try:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False, indent=2)
+    except (ValueError, RecursionError):
+        return text
+    return value
 
 
 def member(key: str, value: Any) -> str:

@@ -14,6 +14,8 @@ from holdfast.workflow.model import Phase, Step
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.workflow.draft import Draft
     from holdfast.workflow.model import Changes, Start, Status, Workflow
     from holdfast.workflow.records import Records
@@ -169,7 +171,13 @@ def begin(project: Records, workflow: Workflow) -> Workflow:
 
 
 def done(
-    project: Records, workflow: Workflow, *, phase: Phase | None = None, note: str = "", everything: bool = False
+    project: Records,
+    workflow: Workflow,
+    *,
+    phase: Phase | None = None,
+    note: str = "",
+    deliverables: Sequence[str] = (),
+    everything: bool = False,
 ) -> Workflow:
     """Complete a phase and begin the next; the last one completes the workflow (R000-34, R001-12).
 
@@ -181,6 +189,7 @@ def done(
         workflow: the workflow.
         phase: the phase; by default the one that is due.
         note: what it hands over to the next.
+        deliverables: what it delivered.
         everything: end the workflow. What is active is completed; what never began stays as it is, so that nothing
             claims to be done that isn't.
 
@@ -212,6 +221,8 @@ def done(
         if draft.unit(target.id).status == "completed":
             return
         draft.move(target.id, "completed", note=note)
+        if deliverables:
+            draft.hand_over(target.id, None, deliverables)
         if draft.all_completed():
             draft.end(early=False)
         else:

@@ -17,7 +17,7 @@ MARKS = {"completed": "[x]", "active": "[>]", "failed": "[!]", "blocked": "[-]",
 
 
 def row(workflow: Workflow) -> dict[str, Any]:
-    """Return a workflow's row for `holdfast list --json`, with the same keys for every format."""
+    """Return a workflow's row for `holdfast status --json`, with the same keys for every format."""
     return {
         "format": workflow.format,
         "id": workflow.id,
@@ -34,7 +34,7 @@ def row(workflow: Workflow) -> dict[str, Any]:
 
 
 def whole(workflow: Workflow) -> dict[str, Any]:
-    """Return everything the neutral view knows of a workflow, for `holdfast show --json`."""
+    """Return everything the neutral view knows of a workflow, for `holdfast status --json`."""
     return row(workflow) | {
         "type": workflow.kind,
         "phase_status": workflow.phase_status,

@@ -115,9 +115,10 @@ def test_a_projects_format_counts_once_trusted_as_it_is(holdfast_project: Callab
     path = theirs(project.root, "mine")
 
     def used() -> bool:
-        return holdfast("formats", "list", "--json", root=project.root).json[-1]["used"] is True
+        rows = holdfast("formats", "list", "--json", root=project.root).json
+        return [each["used"] for each in rows if each["name"] == "mine"] == [True]
 
-    assert TITLE not in holdfast("list", root=project.root).out
+    assert TITLE not in holdfast("status", root=project.root).out
     said = holdfast("formats", "list", root=project.root)
     assert "not used: it is not trusted" in said.out
     assert f"run `holdfast formats trust mine`" in said.err  # noqa: F541
@@ -128,7 +129,7 @@ def test_a_projects_format_counts_once_trusted_as_it_is(holdfast_project: Callab
 
     assert "no terminal" in holdfast("formats", "trust", "mine", root=project.root, code=1).err
     assert MINE.strip() in holdfast("formats", "trust", "mine", "--yes", root=project.root).out
-    assert TITLE in holdfast("list", root=project.root).out
+    assert TITLE in holdfast("status", root=project.root).out
     assert used()
 
     path.write_text(MINE.replace("work/", "docs/"))
@@ -141,7 +142,7 @@ def test_a_projects_format_counts_once_trusted_as_it_is(holdfast_project: Callab
 
 def test_a_projects_file_never_replaces_anothers(tmp_path: Path) -> None:
     """Neither the user's, nor one of Holdfast's, nor a command's, however trusted it is."""
-    for name in ("mine", "hybrid", "list", "theirs"):
+    for name in ("mine", "hybrid", "status", "theirs"):
         path = theirs(tmp_path, name, MINE.replace("work/", "theirs/"))
         trust.grant(tmp_path, {trust.relative_name(tmp_path, path): trust.digest(path.read_bytes())})
     users("mine")
@@ -153,7 +154,7 @@ def test_a_projects_file_never_replaces_anothers(tmp_path: Path) -> None:
     assert RECORDS["hybrid"].STATES[0] == ".claude/state/workflow.json"
     reasons = {each.name: each.reason for each in catalog.listed(tmp_path) if each.value is None}
     assert "another one of this name comes first" in reasons["mine"]
-    assert all("already" in reasons[name] for name in ("hybrid", "list", "compaction"))
+    assert all("already" in reasons[name] for name in ("hybrid", "status", "compaction"))
 
 
 PLACES = [
@@ -262,9 +263,9 @@ def test_a_description_is_read_up_to_its_limit(tmp_path: Path, kind: str) -> Non
         folder = definitions.user_folder("machines")
         folder.mkdir(parents=True)
         path = path.rename(folder / "mine.toml")
-    from holdfast.formats.skills import library
+    from holdfast.formats.skills.machine import MACHINES
 
-    found = (catalog.FORMATS if kind == "formats" else library.MACHINES).listed(tmp_path)
+    found = (catalog.FORMATS if kind == "formats" else MACHINES).listed(tmp_path)
 
     assert [(each.value, "larger" in each.reason) for each in found if each.path == path] == [(None, True)]
 

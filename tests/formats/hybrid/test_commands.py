@@ -15,7 +15,6 @@ from holdfast.memory.rows import Task
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME
-from tests.tables import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,15 +39,15 @@ def statuses(root: Path) -> list[str]:
 def test_a_failed_workflow_gives_way_as_what_it_is(root: Path) -> None:
     """R000-14, I000-17: nothing makes a success of a failed phase; asked to, a start lets it go to the archive."""
     holdfast("next", root=root)
-    holdfast("hybrid", "phase", "1", "--status", "failed", "--error", "no luck", root=root)
+    holdfast("update", "--phase", "1", "--status", "failed", "--error", "no luck", root=root)
     assert 'phase 1 "Build it" failed, so the workflow can\'t end' in holdfast("done", "--all", root=root, code=1).err
     refused = holdfast("start", "Other", "--format", "hybrid", "--phase", "A", root=root, code=1).err
     assert "--replace" in refused and "done --all" not in refused
 
     holdfast("start", "Other", "--format", "hybrid", "--phase", "A", "--replace", root=root)
-    (row,) = holdfast("list", "--archive", "--json", root=root).json
+    (row,) = holdfast("status", "--all", "--json", root=root).json["archive"]
     assert (row["title"], row["status"]) == ("Tool", "failed")
-    said = holdfast("show", "Tool", root=root).out
+    said = holdfast("status", "Tool", root=root).out
     assert "no luck" in said and "failed" in said and "[ ] 2. Test it" in said
 
 
@@ -56,15 +55,15 @@ def test_an_error_needs_a_phase_that_failed(root: Path) -> None:
     """What is given is kept or refused, never dropped."""
     holdfast("next", root=root)
     before = (root / ".claude" / "state" / "workflow.json").read_bytes()
-    for verb in (("hybrid", "phase", "1"), ("hybrid", "phase", "1", "--status", "completed"), ("update",)):
+    for verb in (("update", "--phase", "1"), ("update",)):
         assert "failed" in holdfast(*verb, "--error", "no disk", root=root, code=1).err
     assert (root / ".claude" / "state" / "workflow.json").read_bytes() == before
     with pytest.raises(TransitionError, match="--status failed"):
         functions.update_phase_status(json.loads(before)["id"], "phase_0", "active", error="no disk", root=root)
 
-    holdfast("hybrid", "phase", "1", "--status", "failed", root=root)
-    holdfast("hybrid", "phase", "1", "--error", "no disk", root=root)
-    assert "no disk" in holdfast("show", root=root).out
+    holdfast("update", "--phase", "1", "--status", "failed", root=root)
+    holdfast("update", "--error", "no disk", root=root)
+    assert "no disk" in holdfast("status", root=root).out
 
 
 def test_a_workflow_without_phases_is_not_done(root: Path) -> None:
@@ -95,32 +94,39 @@ def test_without_a_ledger_the_completed_workflow_stays_under_another_name(root: 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("phase", "nope", "--status", "active"), 'there is no phase "nope"; there are 1 "Build it", 2'),
-        (("phase", "1"), "nothing to change"),
-        (("phase", "0", "--status", "active"), "phases count from 1"),
-        (("reopen", "1"), "only a completed or failed phase reopens"),
-        (("reopen", "nope"), 'there is no phase "nope"'),
+        (("update", "--phase", "nope", "--status", "active"), 'has no phase "nope"; there are "Build it", "Test it"'),
+        (("update", "--phase", "0", "--status", "active"), "there is no phase 0"),
+        (("reopen", "1"), "hasn't begun"),
+        (("reopen", "nope"), 'no phase "nope"'),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(root: Path, arguments: tuple[str, ...], words: str) -> None:
     """Exit 1, what is wrong and what there is."""
-    assert words in holdfast("hybrid", *arguments, root=root, code=1).err
+    assert words in holdfast(*arguments, root=root, code=1).err
 
     assert statuses(root) == ["pending"] * 3
 
 
+def test_done_takes_what_the_phase_delivered(root: Path) -> None:
+    """R000-11: with what it hands over."""
+    holdfast("done", "--deliverable", "a.py", "--deliverable", "12 pass", "--note", "Mind the gap", root=root)
+
+    (phase, *_) = json.loads((root / ".claude" / "state" / "workflow.json").read_bytes())["phases"]
+    assert (phase["deliverables"], phase["context_for_next"]) == (["a.py", "12 pass"], "Mind the gap")
+
+
 def test_the_todo_list_is_printed(root: Path) -> None:
     """R000-31: content, activeForm and status of each phase, in order; with the session's task ids."""
-    holdfast("hybrid", "phase", "1", "--status", "completed", root=root)
+    holdfast("update", "--phase", "1", "--status", "completed", root=root)
 
-    assert holdfast("hybrid", "todos", "--json", root=root).json == [
+    assert holdfast("status", "--todos", "--json", root=root).json == [
         {"content": "Build it", "status": "completed", "activeForm": "Working on Build it"},
         {"content": "Test it", "status": "in_progress", "activeForm": "Working on Test it"},
         {"content": "2", "status": "pending", "activeForm": "Working on 2"},
     ]
     Workspace.open(root).ledger.table(Task).put(Task(ME, "41", "Test it", ""))
-    assert "Test it: in_progress (task #41)" in holdfast("hybrid", "todos", root=root, session=ME).out
-    said = holdfast("hybrid", "todos", root=root).out
+    assert "Test it: in_progress (task #41)" in holdfast("status", "--todos", root=root, session=ME).out
+    said = holdfast("status", "--todos", root=root).out
     assert "#41" not in said
     assert re.search(r"^<workflow-data-(\w+)>$.*^</workflow-data-\1>$", said, re.MULTILINE | re.DOTALL)
 
@@ -129,17 +135,9 @@ def test_todos_on_a_terminal_is_a_plain_list(tmp_path: Path, monkeypatch: pytest
     """The instructions for a model's to-do list are only for a pipe or a session."""
     holdfast("start", "Tool", "--format", "hybrid", "--phase", "Build @a", "--phase", "Test @b", root=tmp_path)
     terminal = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr("holdfast.formats.hybrid.commands.phases.sys", terminal)
+    monkeypatch.setattr("holdfast.commands.status.sys", terminal)
 
-    lines = holdfast("hybrid", "todos", root=tmp_path).out.splitlines()
+    lines = holdfast("status", "--todos", root=tmp_path).out.splitlines()
 
     assert len(lines) == 2
     assert lines[0].startswith("[ ] ")
-
-
-@each_row("arguments", [("phase", "1", "--status", "active"), ("reopen", "1"), ("todos",)])
-def test_without_a_hybrid_workflow_the_way_to_one_is_named(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    """An error says what to do."""
-    said = holdfast("hybrid", *arguments, root=tmp_path, code=1)
-
-    assert "there is no workflow in the hybrid format here; `holdfast start TITLE --format hybrid" in said.err

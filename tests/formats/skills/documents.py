@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.formats.skills import places
+from holdfast.formats.skills import paths
 
 if TYPE_CHECKING:
     from holdfast.workflow.records import Records
@@ -24,7 +24,7 @@ def state(name: str) -> dict[str, Any]:
 
 def put(project: Records, name: str, raw: bytes) -> Path:
     """Write an unfinished workflow's file and return its path."""
-    path = places.active(project) / f"{name}.json"
+    path = paths.active(project.root) / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(raw)
     return path

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.files import atomic
-from holdfast.formats.skills import adapter as skills
-from holdfast.formats.skills import index, inspection, lookup, places, record, store
+from holdfast.formats.skills import paths
+from holdfast.formats.skills.format import FORMAT as skills
 from holdfast.workflow import places as kept_at
 from holdfast.workflow import verbs
 from holdfast.workflow.model import Changes, Start
@@ -20,12 +20,9 @@ from tests.formats.skills.documents import TDD
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.formats.record import Record
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-# mypy holds them to what a format has to offer.
-RECORD: Record = record
 KEY = "features/auth/user-login.md"
 
 
@@ -42,7 +39,7 @@ def document(project: Workspace, name: str, **workflow: Any) -> Workflow:
 
 
 def put(project: Workspace, name: str, data: dict[str, Any]) -> Workflow:
-    path = documents.put(project, f"{name}-{places.hashed(KEY)}", json.dumps(data, indent=2).encode())
+    path = documents.put(project, f"{name}-{paths.key_hash(KEY)}", json.dumps(data, indent=2).encode())
     (found,) = [each for each in skills.find(project).workflows if each.path == path]
     return found
 
@@ -53,7 +50,8 @@ def data(path: Path) -> dict[str, Any]:
 
 
 def listed(project: Workspace) -> list[str]:
-    return [each.id for each in index.entries(project)]
+    listed: list[dict[str, Any]] = json.loads(paths.index(project.root).read_bytes())["active_workflows"]
+    return [each["id"] for each in listed]
 
 
 def test_an_end_takes_the_extras_along_and_keeps_what_was_saved_at_that_moment(
@@ -69,18 +67,7 @@ def test_an_end_takes_the_extras_along_and_keeps_what_was_saved_at_that_moment(
     verbs.done(project, made, everything=True)
 
     assert not kept_at.extras(project.root, made.path).exists()
-    assert [path.read_bytes() for path in places.completed(project).glob("*.kept-*")] == [b"their save"]
-
-
-def test_a_run_that_goes_on_meanwhile_is_not_moved(project: Workspace) -> None:
-    """Somebody opened it again between the reading and the lock."""
-    ended = document(project, "dev", status="completed")
-    again = ended.raw.replace(b'"completed"', b'"in_progress"', 1)
-    ended.path.write_bytes(again)
-
-    store.tidy(project, [ended])
-
-    assert ended.path.read_bytes() == again
+    assert [path.read_bytes() for path in paths.completed(project.root).glob("*.kept-*")] == [b"their save"]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +102,7 @@ def test_a_hook_never_ends_a_workflow(project: Workspace) -> None:
     assert not judged.workflow.finished
     step = skills.step(judged.workflow)
     assert step is not None
-    assert "holdfast skills complete" in step.text
+    assert "holdfast done" in step.text
     assert verbs.done(project, judged.workflow).finished
 
 
@@ -142,36 +129,36 @@ def test_a_phase_of_ones_own_is_renamed_with_its_position(project: Workspace) ->
 
 def test_other_files_are_left_alone(project: Workspace) -> None:
     """`feature-order.json` beside the index, another program's index, and a state of nobody's."""
-    order = places.top(project) / "feature-order.json"
+    order = paths.top(project.root) / "feature-order.json"
     order.parent.mkdir(parents=True)
     order.write_text('{"order": []}')
-    places.index(project).write_text('{"mine": 1}')
+    paths.index(project.root).write_text('{"mine": 1}')
     odd = documents.put(project, "dev-x", b'{"order": []}')
 
     made = start(project, "Add model")
     verbs.done(project, made, everything=True)
 
     assert order.read_text() == '{"order": []}'
-    assert places.index(project).read_text() == '{"mine": 1}'
+    assert paths.index(project.root).read_text() == '{"mine": 1}'
     assert odd.read_bytes() == b'{"order": []}'
 
 
 def test_a_broken_index_is_made_anew_from_the_files(project: Workspace) -> None:
     """And the broken one is kept."""
     made, other = start(project, "Add model"), documents.put(project, "tdd-a1b2c3d4", TDD)
-    places.index(project).write_text("{")
+    paths.index(project.root).write_text("{")
 
     verbs.begin(project, made)
 
     assert sorted(listed(project)) == sorted([made.path.stem, other.stem])
-    assert len(list(places.top(project).glob("index.json.corrupt-*"))) == 1
+    assert len(list(paths.top(project.root).glob("index.json.corrupt-*"))) == 1
 
 
 @pytest.mark.parametrize("planted", ["pipe", "link", "sparse file"])
 def test_an_index_that_cannot_be_read_stops_no_workflow(project: Workspace, planted: str) -> None:
     """It is never the only source (R004-07): the state moves, nothing is written there, and `check` names it."""
     workflow = start(project, "One", "Two")
-    place = places.index(project)
+    place = paths.index(project.root)
     place.unlink()
     if planted == "pipe":
         os.mkfifo(place)
@@ -184,11 +171,11 @@ def test_an_index_that_cannot_be_read_stops_no_workflow(project: Workspace, plan
 
     begun = verbs.begin(project, workflow)
     assert begun.phase_status == "active"
-    assert [each.id for each in lookup.named(project, "./" + KEY)] == [workflow.id]
+    assert [each.id for each in skills.asked(project, "", "./" + KEY)] == [workflow.id]
     assert verbs.done(project, begun, everything=True).finished
 
     assert place.lstat().st_mtime_ns == before.st_mtime_ns
     assert not (project.root.parent / "elsewhere.json").exists()
-    (finding,) = inspection.findings(project)
-    assert finding.text.startswith("index.json ") and str(place) in finding.remedy
-    assert inspection.repair(project) == []
+    (finding,) = skills.findings(project)
+    assert (finding.text.startswith("index.json "), finding.fix) == (True, None)
+    assert str(place) in finding.remedy

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import HoldfastError
-from holdfast.formats.skills import places, store
+from holdfast.formats.skills import record, upkeep
 from tests.commandline import holdfast
 from tests.permissions import counting
 
@@ -26,24 +26,26 @@ FEATURE = "features/login.md"
 def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject:
     """A project with a run of /dev at its first task."""
     made = holdfast_project({FEATURE: "# Login\n\n- [ ] Add model\n- [ ] Add login\n"})
-    skills(made, "start", "dev", "--feature", FEATURE)
+    skills(made, "start", "dev", FEATURE)
     skills(made, "phase", "create_branch")
     skills(made, "task", "1", "--start")
     return made
 
 
 def skills(project: HoldfastProject, *words: str, code: int = 0) -> str:
-    said = holdfast("skills", *words, root=project.root, code=code)
+    """Run a command of the group, or a general one."""
+    group = () if words[0] in ("update", "done", "cancel") else ("skills",)
+    said = holdfast(*group, *words, root=project.root, code=code)
     return said.out + said.err
 
 
 def file(project: HoldfastProject) -> Path:
-    (path,) = (project.root / places.TOP / "active").glob("*.json")
+    (path,) = (project.root / record.TOP / "active").glob("*.json")
     return path
 
 
 def listed(root: Path) -> list[str]:
-    index: dict[str, Any] = json.loads((root / places.TOP / "index.json").read_bytes())
+    index: dict[str, Any] = json.loads((root / record.TOP / "index.json").read_bytes())
     return [each["id"] for each in index["active_workflows"]]
 
 
@@ -65,10 +67,10 @@ def read_only(root: Path) -> Iterator[None]:
         ("phase", "verification"),
         ("task", "1", "--done"),
         ("checkpoint", "lint", "--passed"),
-        ("block", "No key"),
-        ("complete", "--all"),
-        ("abandon",),
-        ("start", "tdd", "--task", "Another"),
+        ("update", "--status", "blocked", "--error", "No key"),
+        ("done", "--all"),
+        ("cancel",),
+        ("start", "tdd", "Another"),
     ],
 )
 def test_a_read_only_folder_is_named_and_nothing_changes(project: HoldfastProject, words: tuple[str, ...]) -> None:
@@ -76,12 +78,12 @@ def test_a_read_only_folder_is_named_and_nothing_changes(project: HoldfastProjec
     if words[0] == "phase":
         skills(project, "task", "1", "--done")
         skills(project, "task", "2", "--done")
-    before = {path: path.read_bytes() for path in (project.root / places.TOP).rglob("*.json")}
+    before = {path: path.read_bytes() for path in (project.root / record.TOP).rglob("*.json")}
     with read_only(project.root):
         said = skills(project, *words, code=1)
         assert "ermission" in said and "workflow-state" in said, said
-        assert "Task execution" in skills(project, "resume")
-    assert {path: path.read_bytes() for path in (project.root / places.TOP).rglob("*.json")} == before
+        assert "Task execution" in skills(project, "start", "dev", FEATURE)
+    assert {path: path.read_bytes() for path in (project.root / record.TOP).rglob("*.json")} == before
     assert skills(project, *words)
 
 
@@ -99,14 +101,14 @@ def test_a_completed_folder_behind_a_link_is_not_followed(project: HoldfastProje
     """The run stays where it is, and is moved away once the link is gone."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    link = project.root / places.TOP / "completed"
+    link = project.root / record.TOP / "completed"
     link.symlink_to(elsewhere)
     stem = file(project).stem
-    assert "symbolic link" in skills(project, "complete", "--all", code=1)
+    assert "symbolic link" in skills(project, "done", "--all", code=1)
     assert list(elsewhere.iterdir()) == []
     assert file(project).stem == stem
     link.unlink()
-    assert "no workflow of a skill is unfinished" in skills(project, "pending", code=1)
+    skills(project, "done", "--all", "login")
     assert [path.stem for path in link.glob("*.json")] == [stem]
     assert listed(project.root) == []
 
@@ -117,7 +119,7 @@ def test_a_state_behind_a_link_is_neither_read_nor_replaced(project: HoldfastPro
     target = path.rename(tmp_path / "elsewhere.json")
     raw = target.read_bytes()
     path.symlink_to(target)
-    for words in (("start", "dev", "--feature", FEATURE), ("phase", "verification"), ("check",)):
+    for words in (("start", "dev", FEATURE), ("phase", "verification")):
         assert "symbolic link" in skills(project, *words, code=1), words
     assert (target.read_bytes(), path.is_symlink()) == (raw, True)
 
@@ -128,12 +130,11 @@ def test_a_broken_file_that_was_finished_stays_where_it_is(
     """Its content is an earlier one: a person may want what was written into it since."""
     path = file(project)
     with monkeypatch.context() as killed:
-        killed.setattr(store, "move_away", lambda *_: (_ for _ in ()).throw(HoldfastError("killed")))
-        skills(project, "abandon", code=1)
+        killed.setattr(upkeep, "move_away", lambda *_: (_ for _ in ()).throw(HoldfastError("killed")))
+        skills(project, "cancel", code=1)
     path.write_text("{ what a person wrote")
 
-    skills(project, "start", "tdd", "--task", "Another")
-    skills(project, "cleanup")
+    skills(project, "start", "tdd", "Another")
 
     assert path.read_text() == "{ what a person wrote"
-    assert not list((project.root / places.TOP / "completed").glob("*"))
+    assert not list((project.root / record.TOP / "completed").glob("*"))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast.errors import TransitionError
-from holdfast.formats.skills import file as files
-from holdfast.formats.skills import places, transitions, view
+from holdfast.formats.skills import machine, paths, schema
+from holdfast.formats.skills.format import FORMAT
+from holdfast.formats.skills.schema import State
 from tests.formats.skills import documents
 from tests.tables import each_row
 
@@ -21,16 +23,16 @@ if TYPE_CHECKING:
 def test_a_skill_that_is_no_file_name_is_refused(skill: str) -> None:
     """So that no file leaves its folder."""
     with pytest.raises(TransitionError, match="isn't a valid skill name"):
-        places.stem(skill, "x")
+        paths.stem(skill, "x")
 
 
 def test_of_several_begun_the_current_phase_names_the_one(project: Workspace) -> None:
     """Else the first of them is worked on."""
     state = documents.state("dev")
     state["state_machine"]["phases"][3]["status"] = "in_progress"
-    first = view.workflow(project, view.read(project, documents.put(project, "dev-1", json.dumps(state).encode())))
+    first = FORMAT.view(project, FORMAT.load(project, documents.put(project, "dev-1", json.dumps(state).encode())))
     state["state_machine"]["current_phase"] = "verification"
-    named = view.workflow(project, view.read(project, documents.put(project, "dev-1", json.dumps(state).encode())))
+    named = FORMAT.view(project, FORMAT.load(project, documents.put(project, "dev-1", json.dumps(state).encode())))
 
     assert (first.phase, named.phase) == ("Implement OutboxPublisher", "Verification")
 
@@ -77,7 +79,7 @@ def test_odd_values_are_told_and_never_fail(project: Workspace, changes: dict[st
     """I004-6, I004-18: whatever is missing or has another type."""
     path = documents.put(project, "dev-172c0b01", edited("dev", **changes))
 
-    now = view.workflow(project, view.read(project, path))
+    now = FORMAT.view(project, FORMAT.load(project, path))
 
     assert said in "; ".join(now.warnings)
     assert now.total == len(now.phases)
@@ -87,8 +89,8 @@ def test_the_original_checkpoints_are_understood() -> None:
     """I004-8: `passed` and `failed` as statuses, and booleans as texts."""
     points = {"a": {"status": "failed"}, "b": {"status": "completed", "passed": "false"}, "c": {"status": "passed"}}
 
-    assert [files.failed(each) for each in points.values()] == [True, True, False]
-    assert [files.ran(each) for each in points.values()] == [True, True, True]
-    assert not files.ran({"status": "running"})
-    assert [files.passed(each) for each in points.values()] == [False, False, True]
-    assert transitions.unmet({"checkpoints": points}, ("a", "c", "d")) == ["a failed"]
+    assert [schema.has_failed(each) for each in points.values()] == [True, True, False]
+    assert [schema.was_run(each) for each in points.values()] == [True, True, True]
+    assert not schema.was_run({"status": "running"})
+    state = State({"checkpoints": points}, Path("dev-1.json"), machine.of_phases("dev"))
+    assert state.open_checkpoints(("a", "c", "d")) == {"failed": ["a"]}

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.files import trust
-from holdfast.formats.skills import library, machine
+from holdfast.formats.skills import machine
 from holdfast.workflow import definitions
 from tests.commandline import holdfast
 from tests.tables import each_row
@@ -50,30 +50,25 @@ def grant(root: Path, path: Path) -> None:
 
 
 def names(found: Machine) -> list[str]:
-    return [each.name for each in found.stages]
+    return [each.name for each in found.phases]
 
 
 @each_row(
     "text, said",
     [
-        ("", "needs [[phases]]"),
-        ("phases = []", "needs [[phases]]"),
-        ('phases = ["read"]', "needs [[phases]]"),
-        ("[[phases]]\nlabel = 'Read'", "phases[1].name is missing"),
-        ("[[phases]]\nname = 7", "phases[1].name must be a text"),
-        ("[[phases]]\nname = 'a'\nrun = 'rm'", "phases[1].run isn't a key of a machine"),
+        ("", "phases is missing"),
+        ("phases = []", "phases: "),
+        ('phases = ["read"]', "phases[0] must be a table"),
+        ("[[phases]]\nlabel = 'Read'", "phases[0].name is missing"),
+        ("[[phases]]\nname = ' '", "a phase has no name"),
+        ("[[phases]]\nname = 7", "phases[0].name must be a text"),
+        ("[[phases]]\nname = 'a'\nrun = 'rm'", "phases[0].run isn't a key of a machine"),
         ("[[phases]]\nname = 'a'\nnext = ['b']", "'a' can't lead to 'b': there is no such phase; there is only a"),
         ("[[phases]]\nname = 'a'\n[[phases]]\nname = 'a'", "two phases have the name 'a'"),
-        ("[[phases]]\nname = 'a'\nsteps = 'b'", "phases[1].steps must be a list"),
-        (f"{REVIEW}[tasks]\ncycle = 'red'", "tasks.cycle must be a list"),
-        (f"{REVIEW}[tasks]\nrun = 'a'", "tasks.run isn't a key of a machine; use phase, cycle"),
+        ("[[phases]]\nname = 'a'\nsteps = 'b'", "phases[0].steps must be a list"),
+        (f"{REVIEW}[tasks]\nrun = 'a'", "tasks.run isn't a key of a machine"),
         (f"{REVIEW}[checkpoints]\nlint = 1", "checkpoints.lint must be a table"),
-        (
-            f"{REVIEW}[commands]\nlint = ['ok', '{'[a-' * 101}']",
-            "a pattern in commands.lint has more than 300 characters",
-        ),
         (f"kind = 'x'\n{REVIEW}", "kind isn't a key of a machine"),
-        (f"context = 7\n{REVIEW}", "context must be a table, the fields of a new workflow's context"),
     ],
 )
 def test_what_is_wrong_with_a_machine_is_named(text: str, said: str) -> None:
@@ -91,8 +86,8 @@ def test_a_projects_machine_never_replaces_a_users(tmp_path: Path) -> None:
         grant(tmp_path, theirs(tmp_path, name, '[[phases]]\nname = "theirs"\n'))
     users("tdd")
 
-    assert names(library.get(tmp_path, "tdd")) == ["read", "judge"]
-    assert names(library.get(tmp_path, "dev")) == ["theirs"]
+    assert names(machine.get(tmp_path, "tdd")) == ["read", "judge"]
+    assert names(machine.get(tmp_path, "dev")) == ["theirs"]
 
 
 def test_a_broken_machine_is_a_problem_of_its_own(tmp_path: Path) -> None:
@@ -100,11 +95,11 @@ def test_a_broken_machine_is_a_problem_of_its_own(tmp_path: Path) -> None:
     users("review", "[[phases]")
 
     with pytest.raises(HoldfastError):
-        library.get(tmp_path, "review")
-    found, said = library.known(tmp_path, "review")
+        machine.get(tmp_path, "review")
+    found, said = machine.known(tmp_path, "review")
     assert found is None
     assert "is not TOML" in said
-    assert library.known(tmp_path, "release") == (None, "")
+    assert machine.known(tmp_path, "release") == (None, "")
 
 
 def test_what_nobody_trusts_is_told_at_a_sessions_start(holdfast_project: Callable[..., HoldfastProject]) -> None:
@@ -114,12 +109,12 @@ def test_what_nobody_trusts_is_told_at_a_sessions_start(holdfast_project: Callab
     said = project.fire("SessionStart", "SessionStart-startup").reply.get("systemMessage", "")
     assert '".claude/formats/mine.toml" is not trusted as it is now, so it is not used.' in said
     assert "run in a terminal: holdfast formats trust mine" in said
-    assert "run in a terminal: holdfast skills trust own3" in said
+    assert "run in a terminal: holdfast formats trust machines/own3" in said
     assert "own4" not in said
     assert "The next start names 1 more, once these are trusted." in said
     (project.root / ".claude/formats/mine.toml").unlink()
     for number in range(5):
-        holdfast("skills", "trust", f"own{number}", "--yes", root=project.root)
+        holdfast("formats", "trust", f"machines/own{number}", "--yes", root=project.root)
     assert "trusted" not in project.fire("SessionStart", "SessionStart-startup", session_id="another").reply.get(
         "systemMessage", ""
     )
@@ -127,3 +122,22 @@ def test_what_nobody_trusts_is_told_at_a_sessions_start(holdfast_project: Callab
     assert "own0" in project.fire("SessionStart", "SessionStart-startup", session_id="a-third").reply.get(
         "systemMessage", ""
     )
+
+
+def test_a_projects_machine_is_trusted_by_a_person(tmp_path: Path) -> None:
+    """It is shown first; without a terminal, --yes says that it was read. The list says which are used."""
+    text = '[[phases]]\nname = "tag"\n'
+    theirs(tmp_path, "release", text)
+    name = "machines/release"
+    assert "is not trusted" in holdfast("skills", "start", "release", "2.0", root=tmp_path, code=1).err
+    assert "not used: it is not trusted" in holdfast("formats", "list", root=tmp_path).out
+    assert "--yes" in holdfast("formats", "trust", name, root=tmp_path, code=1).err
+
+    assert text in holdfast("formats", "trust", name, "--yes", root=tmp_path).out
+
+    holdfast("skills", "start", "release", "2.0", root=tmp_path)
+    rows = holdfast("formats", "list", "--json", root=tmp_path).json
+    assert {each["name"]: each["used"] for each in rows if "/" in each["name"]} == dict.fromkeys(
+        (name, "machines/dev", "machines/tdd"), True
+    )
+    assert "has no machine '../x'" in holdfast("formats", "trust", "machines/../x", "--yes", root=tmp_path, code=1).err

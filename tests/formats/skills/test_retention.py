@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.formats.skills import adapter as skills
-from holdfast.formats.skills import retention
+from holdfast.formats.skills import upkeep
+from holdfast.formats.skills.format import FORMAT as skills
 from holdfast.workflow import places as kept_at
 from holdfast.workflow import verbs
 from holdfast.workflow.model import Changes, Start
@@ -28,7 +28,9 @@ def later(monkeypatch: pytest.MonkeyPatch, **age: float) -> None:
 
 
 def clean(project: Workspace) -> list[str]:
-    return [each.place for each in retention.remove(project, retention.due(project).old)]
+    old = upkeep.old_ones(skills, project)
+    upkeep.remove(skills, project, old)
+    return [each.path.name for each in old]
 
 
 def test_what_is_kept_beside_a_run_goes_with_it(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,7 +38,7 @@ def test_what_is_kept_beside_a_run_goes_with_it(project: Workspace, monkeypatch:
     made = verbs.update(project, started(project), Changes(reminders=("Small commits",)))
     later(monkeypatch, days=8)
 
-    assert clean(project) == [f"active/{made.path.name}"]
+    assert clean(project) == [made.path.name]
 
     assert not kept_at.extras(project.root, made.path).exists()
     assert started(project).reminders == ()
@@ -49,5 +51,5 @@ def test_links_and_folders_are_no_runs(project: Workspace, monkeypatch: pytest.M
     (made.path.parent / "dev-00000001.json").mkdir()
     later(monkeypatch, days=8)
 
-    assert clean(project) == [f"active/{made.path.name}"]
+    assert clean(project) == [made.path.name]
     assert sorted(each.name for each in made.path.parent.iterdir()) == ["dev-00000000.json", "dev-00000001.json"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import log
-from holdfast.formats.skills import index, places
+from holdfast.formats.skills import paths
 from holdfast.sessions.workspace import Workspace
 from tests import planted
 from tests.commandline import holdfast
@@ -31,14 +31,14 @@ def test_no_secret_in_a_state_or_in_the_index_is_readable(holdfast_project: Call
     def skills(*arguments: str, code: int = 0) -> None:
         holdfast("skills", *arguments, root=made.root, session=ME, code=code)
 
-    skills("start", "dev", "--task", next(texts), "--item", next(texts), "--item", next(texts))
+    skills("start", "dev", next(texts), "--phase", next(texts), "--phase", next(texts))
     skills("phase", "create_branch")
     skills("task", "1", "--start")
     skills("tdd", "red", "--test-name", next(texts), "--reason", next(texts))
-    skills("block", next(texts))
-    skills("unblock")
+    holdfast("update", "--status", "blocked", "--error", next(texts), root=made.root, session=ME)
+    holdfast("update", "--status", "active", root=made.root, session=ME)
     project = Workspace.open(made.root)
-    (state,) = places.active(project).glob("*.json")
+    (state,) = paths.active(project.root).glob("*.json")
     data = json.loads(state.read_bytes())
     data["context"] = _filled(data["context"], texts)
     data["checkpoints"] = _filled(data["checkpoints"], texts)
@@ -47,10 +47,10 @@ def test_no_secret_in_a_state_or_in_the_index_is_readable(holdfast_project: Call
     for phase in data["state_machine"]["phases"]:
         phase |= {"agent": next(texts), "note": next(texts), "steps": [next(texts)]}
     state.write_text(json.dumps(data))
-    listed = json.loads(places.index(project).read_bytes())
-    listed[index.LISTED] += [{"id": next(texts), "skill": next(texts), "feature": next(texts)} for _ in range(9)]
-    places.index(project).write_text(json.dumps(listed))
-    (places.active(project) / "dev-99999999.json").write_text(json.dumps({next(texts): next(texts)})[:-1])
+    listed = json.loads(paths.index(project.root).read_bytes())
+    listed["active_workflows"] += [{"id": next(texts), "skill": next(texts), "feature": next(texts)} for _ in range(9)]
+    paths.index(project.root).write_text(json.dumps(listed))
+    (paths.active(project.root) / "dev-99999999.json").write_text(json.dumps({next(texts): next(texts)})[:-1])
     project.close()
     made.fire("PreCompact", "PreCompact-auto", session_id=ME)
     made.fire("SessionStart", "SessionStart-compact", session_id=ME)

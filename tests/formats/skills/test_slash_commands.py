@@ -29,7 +29,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
     """A project with a run of /dev at its first task."""
     made = holdfast_project({})
     write(made.root)
-    holdfast("skills", "start", "dev", "--feature", FEATURE, root=made.root)
+    holdfast("skills", "start", "dev", FEATURE, root=made.root)
     holdfast("skills", "phase", "create_branch", root=made.root)
     holdfast("skills", "task", "1", "--start", root=made.root)
     holdfast("skills", "tdd", "red", root=made.root)
@@ -42,7 +42,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
     [f"/dev {FEATURE}", "/dev features/auth/", f"/dev ./{FEATURE}", f'/dev "{FEATURE}"', f"/team:dev {FEATURE}"],
 )
 def test_a_slash_command_resumes_its_workflow_once(project: HoldfastProject, command: str) -> None:
-    """R004-30, I004-17: by the exact key, else by the index; the second time the session knows it."""
+    """R004-30, I004-17: by the exact key, else by the feature; the second time the session knows it."""
     answer = project.fire("UserPromptSubmit", prompt=f"{command}\nplease")
 
     answer.assert_advised("Resuming task 1/2, currently in RED phase")
@@ -65,7 +65,7 @@ def test_several_workflows_of_a_folder_are_listed(project: HoldfastProject) -> N
     """The user says which one; each is a short line, whatever its title, and those beyond ten are counted."""
     for number in range(10):
         write(project.root, f"features/auth/more-{number}.md", f"# Log out {number} {'x' * 300}\n")
-        holdfast("skills", "start", "dev", "--feature", f"features/auth/more-{number}.md", root=project.root)
+        holdfast("skills", "start", "dev", f"features/auth/more-{number}.md", root=project.root)
 
     answer = project.fire("UserPromptSubmit", prompt="/dev features/auth")
 
@@ -90,7 +90,7 @@ def test_an_agent_is_told_its_task_with_its_part(project: HoldfastProject) -> No
     call = {"tool_use_id": "toolu_1", "tool_name": "Agent"}
     given = {"subagent_type": "general-purpose", "description": "Task 1/2", "prompt": "Task 1/2\n\nDo it."}
     project.fire("SessionStart", "SessionStart-startup")
-    holdfast("resume", root=project.root, session=project.session)
+    holdfast("claim", root=project.root, session=project.session)
     project.fire("PreToolUse", "PreToolUse-Agent", tool_input=given, **call)
 
     answer = project.fire("SubagentStart", agent_type="general-purpose")

@@ -57,7 +57,7 @@ def test_what_a_repair_can_do_is_done(root: Path, session: Path) -> None:
         assert named in found.text
         obey(found, root)
         healthy("wfs", root)
-        holdfast("resume", "WFS-user-auth", root=root)
+        holdfast("claim", "WFS-user-auth", root=root)
 
 
 def test_a_task_that_cannot_be_read_gets_its_last_content(root: Path, session: Path) -> None:

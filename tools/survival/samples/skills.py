@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast.formats.skills import file as files
-from holdfast.formats.skills import places, record
+from holdfast.formats.skills import paths, record, schema
 
 if TYPE_CHECKING:
     from tools.survival.samples import Planned, Unit
 
-KIND = files.OTHER
+KIND = paths.OTHER
 BEGINS = False
 DELIVERS = False
 _STARTED = "2025-01-02T03:04:05Z"
@@ -21,9 +20,9 @@ def state(planned: Planned, *, finished: bool = False) -> tuple[str, str]:
     """Return the state file's path and text."""
     current = len(planned.phases) + 1 if finished else planned.current
     phases = [_phase(phase, number, current) for number, phase in enumerate(planned.phases, 1)]
-    name = places.stem(KIND, planned.title)
+    name = paths.stem(KIND, planned.title)
     data = {
-        "_schema": {"version": files.VERSION, "skill": KIND},
+        "_schema": {"version": schema.VERSION, "skill": KIND},
         "workflow": {
             "id": name,
             "status": "completed" if finished else "in_progress",
@@ -31,7 +30,7 @@ def state(planned: Planned, *, finished: bool = False) -> tuple[str, str]:
             "updated_at": _STARTED,
             "branch": None,
         },
-        "context": {files.TASK: planned.title, **planned.variables},
+        "context": {schema.TASK: planned.title, **planned.variables},
         "state_machine": {
             "current_phase": phases[min(current, len(phases)) - 1]["name"],
             "phases": phases,

@@ -8,25 +8,32 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, paths
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, command_line
 from holdfast.files.document import Document
 from holdfast.formats.compaction import merge, schema
 from holdfast.formats.compaction.detection import memory_file, plan_file
-from holdfast.formats.compaction.detection.detect import detect
+from holdfast.formats.compaction.detection.detect import detect, fresh_since
+from holdfast.formats.compaction.detection.extract import Candidate
 from holdfast.formats.compaction.format import FORMAT
-from holdfast.workflow import manyfiles
 from holdfast.workflow.model import Detected, DetectionReport
 from holdfast.workflow.statefile import StateFile
-from holdfast.workflow.wording import clean
+from holdfast.workflow.wording import clean, count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from holdfast.formats.compaction.detection.extract import Candidate, Extract
+    from holdfast.formats.compaction.detection.extract import Extract
     from holdfast.formats.compaction.merge import Intent
     from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
+
+
+_ELSEWHERE = (  # plans of other tools and places; the same file may match twice
+    *("[Pp][Ll][Aa][Nn].md", "*_[Pp][Ll][Aa][Nn].md", "docs/[Pp][Ll][Aa][Nn].md", "CLAUDE/PLAN.md", "CLAUDE/Plan/*.md"),
+    *(".planning/STATE.md", ".claude/PLAN.md", "plans/*.md", "docs/plans/*.md", "specs/*/plan.md"),
+)
+_MOST_ELSEWHERE = 10
 
 
 def save(
@@ -38,13 +45,13 @@ def save(
     """
     if starting and not any(each.exists() for each in (project.root / memory_file.FILE, paths.plans_dir(project.root))):
         return Detected()  # as nearly everywhere
-    found = detect(project, session, written=written, owns=partial(_owns, project, session))
-    idle: Iterable[Extract] = () if written else found.waiting
+    detection = detect(project, session, written=written, owns=partial(_owns, project, session))
+    idle: Iterable[Extract] = () if written else detection.waiting
     if starting:
-        since = clock.now().timestamp() - project.config.freshness_days * 24 * 3600
-        idle = (each for each in found.extracts if each.origin == "plan" and each.mtime >= since)
+        since = fresh_since(project)
+        idle = (each for each in detection.extracts if each.origin == "plan" and each.mtime >= since)
     waiting = tuple(filter(None, (_left_alone(project, plan) for plan in idle)))
-    extract = found.extract
+    extract = detection.extract
     if extract is None or (starting and extract.origin == "plan" and _left_alone(project, extract)):
         return Detected(waiting=waiting)
     new = written == extract.source and (not text or extract.name in text or plan_file.may_be_active(text))
@@ -53,13 +60,11 @@ def save(
 
 def skipped(project: Records) -> list[str]:
     """Say how many plans were not looked at; see `workflow.format.Detector`."""
-    left = manyfiles.omitted_count(paths.plans_dir(project.root))
-    if not left:
+    unread = plan_file.unread_count(project.root, fresh_since(project))
+    if not unread:
         return []
-    return [
-        f"{left} older plans in CLAUDE/Plan were not looked at: move those that are finished into a folder of it,"
-        " or edit the one that is worked on."
-    ]
+    what_to_do = "move those that are finished into a folder of it, or edit the one that is worked on"
+    return [f"{count(unread, 'more plan')} in {plan_file.FOLDER} changed lately than an event reads: {what_to_do}."]
 
 
 def waiting(project: Records, places: Sequence[str]) -> list[str]:
@@ -72,7 +77,7 @@ def report(project: Records, session: str) -> DetectionReport:
     detection = detect(project, session, everything=True, owns=partial(_owns, project, session))
     candidates = sorted(detection.candidates[1:], key=lambda each: each.extract is None)  # of many, few are shown
     seen = DetectionReport(
-        candidates=tuple(_candidate(candidate) for candidate in (detection.candidates[0], *candidates)),
+        candidates=tuple(map(_candidate, (detection.candidates[0], *_elsewhere(project), *candidates))),
         detected=_extract(detection.extract) if detection.extract else None,
         files=tuple(FORMAT.each_file(project)),
     )
@@ -123,6 +128,19 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
 
 def _extract(extract: Extract) -> dict[str, Any]:
     return {**extract.content, "origin": extract.origin, "source": clean(str(extract.source))}
+
+
+def _elsewhere(project: Records) -> Iterator[Candidate]:
+    """Yield the files that look like a plan at a place that isn't read, unless a workflow requires reading them."""
+    required = {entry for each in FORMAT.find(project).workflows for entry in each.reading}
+    matching = {path for pattern in _ELSEWHERE for path in project.root.glob(pattern) if path.is_file()}
+    places = {path.relative_to(project.root).as_posix(): path for path in sorted(matching)}
+    for place in [each for each in places if f"@{each}" not in required][:_MOST_ELSEWHERE]:
+        with suppress(OSError):  # as for a link out of the project
+            command = command_line("start", plan_file.title(places[place], project.root), "--read", place)
+            only = f"Holdfast reads plans only in {plan_file.FOLDER}/NAME/{plan_file.FILE}"
+            take_up = f"To take it up where it is: `{command}`, with --phase for each phase"
+            yield Candidate(places[place], f"{only}. {take_up}")
 
 
 def _next_save(project: Records, extract: Extract | None, session: str) -> Intent | str:

@@ -142,15 +142,11 @@ class CompactionFormat(FileFormat):
             raise
 
     def location(self, project: Records, start: Start) -> Path:
-        """Return the file that a new workflow gets."""
-        return self.new_path(project, start.title)
-
-    def new_path(self, project: Records, title: str) -> Path:
-        """Return the path for a new state file: R001-01 with the present second, or the next free one.
+        """Return the file that a new workflow gets: R001-01 with the present second, or the next free one.
 
         It is in a folder of the workflow's own (R001-04), as in the document's examples (R001-26).
         """
-        slug, moment = names.slug(title), clock.now()
+        slug, moment = names.slug(start.title), clock.now()
         while _was_used(project, path := self.folder(project) / slug / f"state-{slug}-{clock.file_stamp(moment)}.json"):
             moment += timedelta(seconds=1)
         return path

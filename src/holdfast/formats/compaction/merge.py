@@ -12,7 +12,7 @@ from holdfast.formats.compaction import schema, source
 from holdfast.formats.compaction.format import FORMAT
 from holdfast.formats.compaction.schema import Position, read_position
 from holdfast.workflow import names, statefile, values
-from holdfast.workflow.model import UNKNOWN
+from holdfast.workflow.model import UNKNOWN, Start
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _intend_new(project: Records, extract: Extract) -> Intent:
     data = schema.fresh(extract.name, extract.kind or "custom", where, extract.content)
     if extract.origin == "plan":
         data["context"][schema.DERIVED] = extract.source.relative_to(project.root).as_posix()
-    return Intent("created", FORMAT.new_path(project, extract.name), None, data)
+    return Intent("created", FORMAT.location(project, Start(extract.name)), None, data)
 
 
 def _carry_out(project: Records, extract: Extract) -> Intent:

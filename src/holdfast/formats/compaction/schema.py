@@ -175,9 +175,9 @@ def view(project: Records, file: StateFile) -> Workflow:
     titles, notes = _titles(context), _notes(context)
     status, ended = "completed" if context.get(ENDED_EARLY) is True else _status(where), ""
     if status != "completed":
-        made = source.of(project, file)
-        ended = source.ended(project.root, made, title, file.document.mtime)
-        status = "completed" if ended and made.derived else status
+        basis = source.of(project, file)
+        ended = source.ended(project.root, basis, title, file.document.mtime)
+        status = "completed" if ended and basis.derived else status
     shown_elsewhere = {*([PHASES] if titles else []), *([NOTES] if notes else [])}
     return Workflow(
         format=NAME,
@@ -288,12 +288,12 @@ def _unnamed(where: Position, number: int) -> Phase:
 
 def _phases(where: Position, titles: Sequence[tuple[str, str]], notes: Mapping[int, str]) -> tuple[Phase, ...]:
     known = dict(enumerate(titles, start=1))
-    found = []
+    phases = []
     for number in sorted({*known, *notes, where.current}):
         title, agent = known.get(number, ("", ""))
         unnamed = _unnamed(where, number)
         phase = unnamed._replace(title=title or unnamed.title, agent=agent, handover=notes.get(number, ""))
         if number == where.current:
             phase = phase._replace(title=where.name or phase.title, status=STATUS[where.word])
-        found.append(phase)
-    return tuple(phase for phase in found if phase.number <= where.total)
+        phases.append(phase)
+    return tuple(phase for phase in phases if phase.number <= where.total)

@@ -68,16 +68,16 @@ def ended(root: Path, source: Source, title: str, since: float) -> str:
         return ""
     path, place = root / source.place, source.place
     try:
-        found = text_file.read(path, root) if path.stat().st_mtime >= since else None
+        written = text_file.read(path, root) if path.stat().st_mtime >= since else None
     except (FileNotFoundError, NotADirectoryError):
         return f"{place} is gone" if source.seen else ""
     except (OSError, ValueError):
         return ""
-    if found is None or not found.whole:
+    if written is None or not written.whole:
         return ""
     if place == _MEMORY:
-        return "" if _names(found.text, title) else f"{place} no longer names it as unfinished"
-    ending = plan_file.ending(found.text)
+        return "" if _names(written.text, title) else f"{place} no longer names it as unfinished"
+    ending = plan_file.ending(written.text)
     return f"in {place} {ending}" if ending else ""
 
 

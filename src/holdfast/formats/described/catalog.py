@@ -20,7 +20,6 @@ KIND = formats.DESCRIPTIONS
 FORMATS = definitions.Library(
     KIND,
     description.parse,
-    trusting=formats.trusting()[KIND],
     is_name=lambda name: bool(description.NAME.fullmatch(name)),
 )
 

@@ -20,7 +20,12 @@ SOURCES: tuple[str, ...] = ()
 SHARED = ".claude/workflow_state_system.md"
 REOPENING = "`holdfast reopen`"
 DEFINITIONS = ""
-COMMANDS = "Set and reopen phases, and print the to-do list."
-FORMER: tuple[str, ...] = ()
-MODEL_VERBS: tuple[str, ...] = ("hybrid phase", "hybrid todos")
+COMMANDS = ""
+FORMER: tuple[str, ...] = (
+    "hybrid phase = `holdfast done` and `holdfast update --phase N --status STATUS` move a phase",
+    "hybrid reopen = use `holdfast reopen PHASE`",
+    "hybrid todos = use `holdfast status --todos`",
+    "hybrid = use `holdfast done`, `update`, `reopen` and `status --todos`",
+)
+MODEL_VERBS: tuple[str, ...] = ()
 CHECK = "states"

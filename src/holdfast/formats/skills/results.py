@@ -1,25 +1,57 @@
-"""Record what came of checkpoints, steps and tests in a skill's state (R004-20 to R004-23, R004-27)."""
+"""Record what came of checkpoints, steps and tests in a skill's state (R004-20 to R004-23, R004-27).
+
+Tests are told by commands, or read from the output of test runs in a session's transcript.
+"""
 
 from __future__ import annotations
 
+import re
+import shlex
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import TransitionError
-from holdfast.formats.skills import file as files
-from holdfast.formats.skills import transitions, view
+from holdfast.formats.skills import moves
 from holdfast.workflow import values
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from holdfast.formats.skills.machine import Machine
+    from holdfast.clients.client import Work
+    from holdfast.formats.skills.schema import State
 
 NEVER_RED = "no failing test was recorded in RED; write a test that fails first"
+_LIMIT_CHARS = 50_000  # of an output's end
+_COMMAND_LIMIT_CHARS = 20_000
+_MOST = 50  # tests that are named
+_FAILED = (
+    re.compile(r"^(?:FAILED|ERROR) (?:\S*::)?(\S+)", re.MULTILINE),  # pytest
+    re.compile(r"^test (?:\S*::)?(\S+) \.\.\. FAILED$", re.MULTILINE),  # cargo
+    re.compile(r"^\s*--- FAIL: (\S+)", re.MULTILINE),  # go
+    re.compile(r"^\s*[✕×] (.{1,200}?)(?: \(\d+ m?s\))?$", re.MULTILINE),  # jest, vitest
+)
+_PASSED = (
+    re.compile(r"^(?:\S*::)?(test\S*) PASSED", re.MULTILINE),
+    re.compile(r"^test (?:\S*::)?(\S+) \.\.\. ok$", re.MULTILINE),
+    re.compile(r"^\s*--- PASS: (\S+)", re.MULTILINE),
+    re.compile(r"^\s*[✓✔] (.{1,200}?)(?: \(\d+ m?s\))?$", re.MULTILINE),
+)
+_COUNT_FAILED = re.compile(r"\b[1-9]\d{0,6} (?:failed|errors?)\b")
+_COUNT_PASSED = re.compile(r"\b[1-9]\d{0,6} passed\b")
+_REASONS = (
+    re.compile(r"^E\s+(\S.*)$", re.MULTILINE),
+    re.compile(r"^error(?:\[\w+\])?: (.+)$", re.MULTILINE),
+    re.compile(r"^(?:\w+)?(?:Error|Exception): (.+)$", re.MULTILINE),
+)
+_REASON_LIMIT_CHARS = 300
+_REDIRECTION = re.compile(r"(?:\d|&)?>{1,2}(?:&\d|\s*[^\s;&|()]+)?")
+_SEPARATORS = ";&|()\n"
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 class Tests(NamedTuple):
-    """What is known of a part of a test-driven task.
+    """What is known of a test run, or of a part of a test-driven task.
 
     Attributes:
         file: the test's file, or in GREEN the implementation's.
@@ -28,6 +60,7 @@ class Tests(NamedTuple):
         command: the command that ran the tests.
         failing: the tests that fail.
         passing: the tests that pass.
+        passed: whether they passed; None if that follows from the other values.
     """
 
     file: str = ""
@@ -36,63 +69,48 @@ class Tests(NamedTuple):
     command: str = ""
     failing: Sequence[str] = ()
     passing: Sequence[str] = ()
+    passed: bool | None = None
+
+    @property
+    def result(self) -> str:
+        """What came of them: `passed` or `failed`."""
+        return "failed" if self.failing or self.reason or self.passed is False else "passed"
 
 
-def checkpoint(
-    data: dict[str, Any], name: str, at: str, *, passed: bool, more: Mapping[str, Any], marked: Mapping[str, Any] = {}
-) -> None:
+def checkpoint(state: State, name: str, *, passed: bool, fields: Mapping[str, Any]) -> None:
     """Record that a checkpoint was run and whether it passed; nothing changes if that was recorded last.
 
-    `marked` are further words for the history. Raises TransitionError for an unknown checkpoint, and if the workflow is
-    blocked or over.
+    Its name may be the short one (I004-7). A checkpoint that has fields of its own, but neither `last_run` nor
+    `passed`, gets no such fields: a pull request exists, or doesn't.
+
+    Raises TransitionError for an unknown checkpoint, and if the workflow is blocked or over.
     """
-    transitions.must_go_on(data)
-    point = _point(data, name)
-    wanted = {"status": "completed", "passed": passed, **more}
+    moves.ensure_unblocked(state)
+    points = state.checkpoints
+    name = next((each for each in points if name in (each, state.rules.word(each))), name)
+    if name not in points:
+        raise TransitionError(missing(f"checkpoint {name!r}", list(points), "the workflow has no checkpoints"))
+    point = points[name]
+    is_test = set(point) <= {"status"} or bool({"last_run", "passed"} & set(point)) or not passed
+    wanted = {"status": "completed", **({"passed": passed} if is_test else {}), **fields}
     if all(key in point and point[key] == value for key, value in wanted.items()):
         return
-    for key in ("status", "last_run", "passed", *more):
-        point[key] = {**wanted, "last_run": at}[key]
-    transitions.note(data, at, "checkpoint", checkpoint=name, passed=passed, **marked)
+    point |= {"status": "completed", **({"last_run": state.at} if is_test else {}), **wanted}
+    state.note("checkpoint", checkpoint=name, passed=passed)
 
 
-def pull_request(data: dict[str, Any], number: int | None, url: str, at: str) -> None:
-    """Record the pull request; nothing changes if it is recorded. Raises TransitionError as `checkpoint` does."""
-    transitions.must_go_on(data)
-    point = _point(data, transitions.PULL_REQUEST)
-    wanted = {"status": "completed", "pr_number": number, "pr_url": url or None}
-    if any(point.get(key) != value for key, value in wanted.items()):
-        point |= wanted
-        transitions.note(data, at, "pr_created", pr_number=number, pr_url=url or None)
-
-
-def step(data: dict[str, Any], name: str, at: str) -> None:
+def step(state: State, name: str) -> None:
     """Make a step of the current phase the current one. Raises TransitionError for an unknown one, with those known."""
-    transitions.must_go_on(data)
-    phase = transitions.phase(data, transitions.current(data))
-    steps = values.texts(phase.get("steps"), "steps", [])
+    moves.ensure_unblocked(state)
+    steps = values.texts(state.phase(state.current).get("steps"), "steps", [])
     if name not in steps:
-        known = f"it has {', '.join(steps)}" if steps else "it has no steps"
-        raise TransitionError(f"{transitions.current(data)} has no step {name!r}; {known}")
-    if data["state_machine"].get("current_step") != name:
-        data["state_machine"]["current_step"] = name
-        transitions.note(data, at, "step_started", step=name)
+        raise TransitionError(missing(f"step {name!r}", steps, "it has no steps", where=f"{state.current} has"))
+    if state.machine_state.get("current_step") != name:
+        state.machine_state["current_step"] = name
+        state.note("step_started", step=name)
 
 
-def fields(data: dict[str, Any], rules: Machine, given: Mapping[str, Any], at: str) -> None:
-    """Set fields of the current phase. Raises TransitionError for one that the machine doesn't know."""
-    name = transitions.current(data)
-    phase, known = transitions.phase(data, name), rules.stage(name).fields
-    for key in given:
-        if key not in known:
-            ways = f"it has {', '.join(known)}" if known else "it has none of its own"
-            raise TransitionError(f"{name} has no field {key!r}; {ways}")
-    if any(phase.get(key) != value for key, value in given.items()):
-        phase |= given
-        transitions.note(data, at, "phase_updated", phase=name, fields=sorted(given))
-
-
-def part(data: dict[str, Any], rules: Machine, name: str, tests: Tests, at: str) -> str:
+def part(state: State, name: str, tests: Tests) -> str:
     """Go to a part of a test-driven task (red, green, refactor, commit), and record its tests.
 
     In a machine that has these as phases, the phase begins. Else it is a part of the task that is worked on.
@@ -103,65 +121,65 @@ def part(data: dict[str, Any], rules: Machine, name: str, tests: Tests, at: str)
     Raises:
         TransitionError: the workflow has no such part, no task is in progress, or the transition isn't allowed.
     """
-    phases = name in {each.name for each in rules.stages}
-    number = None if phases else view.current_task(data)
-    doubt = NEVER_RED if name == "green" and not was_red(data, number) else ""
-    if phases:
-        transitions.enter(data, rules, name, at)
-        write_phase(data, rules, name, tests, at)
+    is_phase = name in state.rules.order
+    doubt = NEVER_RED if name == "green" and not _was_red(state, None if is_phase else state.current_task) else ""
+    if is_phase:
+        moves.enter(state, name)
+        _write_phase(state, name, tests)
     else:
-        _go_to(data, rules, name, at)
-    if tests.failing or tests.passing or tests.command or (name == "red" and tests.reason):
-        run(data, tests, at, task=number)
-    if doubt and not any(each.get("event") == "never_red" for each in last_events(data)):
-        transitions.note(data, at, "never_red", note=doubt)
+        _go_to_part(state, name)
+    if tests.command or tests.failing or tests.passing or (name == "red" and tests.reason):
+        _record_run(state, tests, None if is_phase else state.current_task)
+    if doubt and not is_never_red(state):
+        state.note("never_red", note=doubt)
     return doubt
 
 
-def run(data: dict[str, Any], tests: Tests, at: str, *, task: int | None = None, **more: Any) -> None:
-    """Record a test run in `test_state`, with the task it is for if a workflow has several.
+def record_seen(state: State, tests: Tests) -> None:
+    """Record a test run that the transcript shows. In GREEN, a pass that no failure came before is noted as such.
 
-    Nothing changes if it came out like the last one. `more` are further words for the history.
+    Outside a task, only a workflow that keeps its test runs records one. What was inferred is marked so in the history.
     """
-    failing = list(tests.failing) or ([tests.name] if tests.name and tests.reason else [])
-    before = values.members(data.get("test_state"))
-    result = "failed" if failing or tests.reason else "passed"
+    current = state.current
+    number = state.current_task if current == state.rules.tasks.phase else None
+    is_phase = "red" in state.rules.order
+    part = current if is_phase else state.part(state.task(number)) if number else ""
+    if "test_state" not in state.data and number is None:
+        return
+    if tests.passed and part == "green" and not is_never_red(state) and not _was_red(state, number):
+        state.note("never_red", note=NEVER_RED, inferred=True)
+    _record_run(state, tests, number, inferred=True)
+    if is_phase and part in state.phases:
+        _write_phase(state, part, tests, inferred=True)
+
+
+def is_never_red(state: State) -> bool:
+    """Return whether the history says since the last RED that no test failed in it."""
+    return any(each.get("event") == "never_red" for each in _since_red(state))
+
+
+def _record_run(state: State, tests: Tests, task: int | None, **marks: Any) -> None:
+    """Record a test run in `test_state`, with the task it is for; nothing changes if it came out like the last one."""
+    before = state.test_state
     wanted = {
         "test_command": tests.command or before.get("test_command"),
-        "last_result": result,
-        "failing_tests": failing,
+        "last_result": tests.result,
+        "failing_tests": list(tests.failing) or ([tests.name] if tests.name and tests.reason else []),
         "passing_tests": list(tests.passing),
         **({} if task is None else {"task": task}),
     }
     if before.get("last_run") and all(before.get(key) == value for key, value in wanted.items()):
         return
-    ordered = {"test_command": None, "last_run": at, "last_result": None}
-    data["test_state"] = {**ordered, **before, **wanted, "last_run": at}
-    transitions.note(data, at, "tests_run", result=result, **more)
+    order = dict.fromkeys(("test_command", "last_run", "last_result"))
+    state.data["test_state"] = {**order, **before, **wanted, "last_run": state.at}
+    state.note("tests_run", result=tests.result, **marks)
 
 
-def _point(data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    points = files.checkpoints(data)
-    if name not in points:
-        raise TransitionError(missing(f"checkpoint {name!r}", list(points), "the workflow has no checkpoints"))
-    return points[name]
-
-
-def write_phase(
-    data: dict[str, Any],
-    rules: Machine,
-    name: str,
-    tests: Tests,
-    at: str,
-    *,
-    passing: bool | None = None,
-    marked: Mapping[str, Any] = {},
-) -> None:
-    """Write what is known of the tests into the phase's own fields, and the history's events for it, with `marked`."""
-    phase, known = transitions.phase(data, name), rules.stage(name).fields
-    if passing is None and (tests.failing or tests.passing):
-        passing = not tests.failing
-    found = {
+def _write_phase(state: State, name: str, tests: Tests, **marks: Any) -> None:
+    """Write what is known of the tests into the phase's own fields, and the history's events for it, with `marks`."""
+    phase, known = state.phase(name), state.rules.stage(name).fields
+    passing = not tests.failing if tests.failing or tests.passing else tests.passed
+    values_ = {
         "test_file": tests.file,
         "test_name": tests.name,
         "failure_confirmed": True if tests.reason or tests.failing else None,
@@ -170,46 +188,48 @@ def write_phase(
         "tests_passing": passing,
         "last_error": tests.reason,
     }
-    given = {key: found[key] for key in known if found.get(key) not in (None, "")}
-    changed = {key: value for key, value in given.items() if phase.get(key) != value}
+    changed = {
+        key: value
+        for key, value in values_.items()
+        if key in known and value not in (None, "") and phase.get(key) != value
+    }
     phase |= changed
     if "test_file" in changed:
-        transitions.note(data, at, "test_written", file=tests.file, **marked)
+        state.note("test_written", file=tests.file, **marks)
     if "failure_confirmed" in changed or "failure_reason" in changed:
-        transitions.note(data, at, "failure_confirmed", reason=tests.reason or None, **marked)
+        state.note("failure_confirmed", reason=tests.reason or None, **marks)
 
 
-def _go_to(data: dict[str, Any], rules: Machine, name: str, at: str) -> None:
+def _go_to_part(state: State, name: str) -> None:
     """Move the task that is in progress to a part of it; parts before it are completed."""
-    number = view.current_task(data)
-    if name not in rules.task_cycle or number is None:
-        known = list(dict.fromkeys([*(each.name for each in rules.stages), *rules.task_cycle]))
-        said = missing(f"part {name!r}", known, where=f"{rules.name} has")
+    number, cycle = state.current_task, state.rules.tasks.cycle
+    if name not in cycle or number is None:
+        known = list(dict.fromkeys([*state.rules.order, *cycle]))
+        said = missing(f"part {name!r}", known, where=f"{state.rules.name} has")
         raise TransitionError(f"{said}, and a task has to be in progress")
-    transitions.start_task(data, rules, number, at)
-    task, at_part = transitions.task(data, number), rules.task_cycle.index(name)
+    moves.start_task(state, number)
+    task, at = state.task(number), cycle.index(name)
     wanted = {
-        each: "completed" if place < at_part else "in_progress" if place == at_part else "pending"
-        for place, each in enumerate(rules.task_cycle)
+        each: "completed" if place < at else "in_progress" if place == at else "pending"
+        for place, each in enumerate(cycle)
     }
     if task.get("tdd_phases") != wanted:
         task["tdd_phases"] = {**values.members(task.get("tdd_phases")), **wanted}
-        transitions.note(data, at, "tdd_phase", task=number, phase=name)
+        state.note("tdd_phase", task=number, phase=name)
 
 
-def was_red(data: Mapping[str, Any], number: int | None) -> bool:
+def _was_red(state: State, task: int | None) -> bool:
     """Return whether a failing test was recorded: in the phase RED, or for the task with this number."""
-    if any(each.get("event") == "tests_run" and each.get("result") == "failed" for each in last_events(data)):
+    if any(each.get("event") == "tests_run" and each.get("result") == "failed" for each in _since_red(state)):
         return True
-    if number is None:
-        return transitions.phase(data, "red").get("failure_confirmed") is True
-    state = values.members(data.get("test_state"))
-    return state.get("last_result") == "failed" and state.get("task") == number
+    if task is None:
+        return state.phase("red").get("failure_confirmed") is True
+    return state.test_state.get("last_result") == "failed" and state.test_state.get("task") == task
 
 
-def last_events(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _since_red(state: State) -> list[dict[str, Any]]:
     """Return the events since the last RED or, if that came later, the last task began."""
-    history = files.history(data)
+    history = state.history
     begins = ("phase_started", "tdd_phase")
     begun = [
         at
@@ -217,3 +237,64 @@ def last_events(data: Mapping[str, Any]) -> list[dict[str, Any]]:
         if each.get("event") == "task_started" or (each.get("event") in begins and each.get("phase") == "red")
     ]
     return history[begun[-1] :] if begun else history
+
+
+def tests_of(work: Work, patterns: Iterable[str]) -> Tests | None:
+    """Return what a command shows of tests; None if it ran none, or if nobody can tell how they ended.
+
+    The runner's summary says it. Without one, the exit code does, unless the line runs more than the tests.
+
+    Args:
+        work: the command with its output.
+        patterns: the commands that run tests (`fits`).
+    """
+    commands = [each for each in _commands(work.command[:_COMMAND_LIMIT_CHARS]) if each[0] != "cd"]
+    command = next((each for each in commands if any(fits(pattern, each) for pattern in patterns)), None)
+    if command is None:
+        return None
+    text = work.output[-_LIMIT_CHARS:]
+    failing, passing = _named(_FAILED, text), _named(_PASSED, text)
+    if failing or _COUNT_FAILED.search(text):
+        passed = False
+    elif _COUNT_PASSED.search(text):
+        passed = True
+    elif len(commands) == 1:
+        passed = not work.failed
+    else:
+        return None
+    reasons = (found[1] for each in _REASONS if (found := each.search(text)))
+    reason = "" if passed else next(reasons, "the tests failed")[:_REASON_LIMIT_CHARS]
+    return Tests(command=" ".join(command), reason=reason, failing=failing, passing=passing, passed=passed)
+
+
+def fits(pattern: str, arguments: Sequence[str]) -> bool:
+    """Return whether a pattern means a command: a glob for each argument, and a last `*` for any more of them.
+
+    The program is compared without its folder.
+    """
+    globs = pattern.split()
+    words = [arguments[0].rpartition("/")[2], *arguments[1:]] if arguments else []
+    if globs and globs[-1] == "*":
+        globs = globs[:-1]
+        words = words[: len(globs)]
+    return bool(globs) and len(globs) == len(words) and all(map(fnmatchcase, words, globs))
+
+
+def _named(patterns: Iterable[re.Pattern[str]], text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(found for each in patterns for found in each.findall(text)))[:_MOST]
+
+
+def _commands(line: str) -> list[list[str]]:
+    """Return the words of each command in a shell line, without redirections and assignments."""
+    lexer = shlex.shlex(_REDIRECTION.sub(" ", line), posix=True, punctuation_chars=_SEPARATORS)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    commands: list[list[str]] = [[]]
+    try:
+        for token in lexer:
+            if set(token) <= set(_SEPARATORS):
+                commands.append([])
+            elif commands[-1] or not _ASSIGNMENT.match(token):
+                commands[-1].append(token)
+    except ValueError:  # a quote that is open: nobody knows what ran
+        return []
+    return [each for each in commands if each]

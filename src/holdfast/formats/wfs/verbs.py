@@ -135,7 +135,7 @@ def step(
 
 
 def show(project: Records, id_: Annotated[str, {"metavar": "[ID]"}] = "", *, session_name: SessionName = "") -> Answer:
-    """List the tasks of a session, or print task ID as its agent gets it.
+    """List a session's tasks, or print all of task ID.
 
     A container's status follows from its subtasks. A task is printed with all that it inherits and its [variables]
     filled in.
@@ -178,7 +178,16 @@ def scratch(
     return Answer(paths.shown(project, path), data={"path": str(path)})
 
 
-GROUPS = {"task": "Add, split, show and complete tasks. A task's id is IMPL-N, a subtask's IMPL-N.M."}
+GROUPS = {
+    "task": """Add, split, show and complete tasks.
+
+    A task's id is IMPL-N, a subtask's IMPL-N.M.
+
+    \b
+    Example:
+      holdfast wfs task add "Build login page"
+    """
+}
 VERBS = {
     "task add": add,
     "task decompose": decompose,

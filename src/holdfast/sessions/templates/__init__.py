@@ -89,7 +89,7 @@ def get(project: Workspace, name: str) -> Template:
     ConfigError for an invalid file, HoldfastError if there is no such template.
     """
     if not name.strip():
-        raise HoldfastError("a template needs a name; `holdfast list --templates` lists the templates")
+        raise HoldfastError("a template needs a name; one that doesn't exist lists those that do")
     if Path(name).name == name:
         for folder, within in _folders(project):
             try:
@@ -133,14 +133,6 @@ def phase(text: str) -> tuple[str, str]:
     """Split `Write tests @test-writer` into title and agent; the agent is empty where none is named."""
     named = _AGENT.fullmatch(text.strip())
     return (named["title"], named["agent"]) if named else (text.strip(), "")
-
-
-def row(template: Template) -> dict[str, Any]:
-    """Return a template's row for `holdfast list --templates --json`; its keys are those of a template file."""
-    values = template.model_dump(by_alias=True)
-    values["phases"] = [f"{title} @{agent}" if agent else title for title, agent in template.phases]
-    values["total"] = template.total or len(template.titles)
-    return {"name": template.name, "source": template.source} | values
 
 
 def _from_file(file: Path, within: Path | None) -> Template:

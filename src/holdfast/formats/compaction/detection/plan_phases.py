@@ -159,13 +159,13 @@ def find(lines: list[Line]) -> list[PhaseList]:
     under, listed = _under(lines), _listed(lines)
     if sum(phase.is_labelled for phase in under) > 1:
         under, listed = listed, []
-    found = (
+    lists = (
         PhaseList('the headings "Phase N"', _headed(lines)),
         PhaseList('the list under "Phases"', under),
         PhaseList("the table of phases", _tabled(lines)),
         PhaseList('the items "Phase N"', listed),
     )
-    return [each for each in found if len(each.phases) > (each is not found[0])]
+    return [each for each in lists if len(each.phases) > (each is not lists[0])]
 
 
 def item(line: Line, *, separated: bool = False) -> Phase | None:
@@ -208,25 +208,25 @@ def _key(label: str) -> str:
 
 def _headed(lines: list[Line]) -> list[Phase]:
     """Return the phases that have headings. A step below its phase isn't one, and neither is "Phase 1 Summary"."""
-    found: list[Phase] = []
+    phases: list[Phase] = []
     inside, first = False, True
     separated = any(item(line, separated=True) for line in lines if line.kind == "heading")
     for line in lines:
         if line.kind == "heading":
             phase = None if first and line.depth == 1 else item(line, separated=separated)
-            deeper = inside and line.depth > found[-1].level
-            if phase and deeper and _key(phase.label).startswith(_key(found[-1].label)):
-                _note_step(found[-1], phase)
+            deeper = inside and line.depth > phases[-1].level
+            if phase and deeper and _key(phase.label).startswith(_key(phases[-1].label)):
+                _note_step(phases[-1], phase)
             elif phase:
                 phase.level = line.depth
-                found.append(phase)
+                phases.append(phase)
             inside = deeper or phase is not None
             first = False
         elif inside and line.kind != "break":
-            _note_task(found[-1], line)
+            _note_task(phases[-1], line)
         else:
             inside = False
-    return distinct(found)
+    return distinct(phases)
 
 
 def _note_step(phase: Phase, step: Phase) -> None:
@@ -255,8 +255,8 @@ def _under(lines: list[Line]) -> list[Phase]:
     for at, line in enumerate(lines):
         words = markdown.words(line.text[:80]) if line.kind == "heading" else []
         is_list = words[-1:] == ["phases"] and len(words) < 4 and _SOME.isdisjoint(words)
-        if is_list and (found := list(_items(lines[at + 1 :]))):
-            return found
+        if is_list and (items := list(_items(lines[at + 1 :]))):
+            return items
     return []
 
 
@@ -280,9 +280,9 @@ def _tabled(lines: list[Line]) -> list[Phase]:
         if column is None:
             continue
         filled = [row for row in rows if len(row) > column and markdown.name(row[column])]
-        found = [_row(number, row, column) for number, row in enumerate(filled, 1)]
-        if any(phase.state for phase in found):
-            return found
+        phases = [_row(number, row, column) for number, row in enumerate(filled, 1)]
+        if any(phase.state for phase in phases):
+            return phases
     return []
 
 
@@ -304,9 +304,9 @@ def _listed(lines: list[Line]) -> list[Phase]:
     return distinct(phase for line in marked if (phase := item(line, separated=True)))
 
 
-def distinct(found: Iterable[Phase]) -> list[Phase]:
+def distinct(every: Iterable[Phase]) -> list[Phase]:
     """Return the phases with each label once."""
     phases: dict[str, Phase] = {}
-    for phase in found:
+    for phase in every:
         phases.setdefault(_key(phase.label), phase)
     return list(phases.values())

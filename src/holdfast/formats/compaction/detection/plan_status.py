@@ -108,8 +108,8 @@ def _below(lines: list[Line]) -> str:
             break
         if line.kind != "blank":
             texts.append(markdown.plain(line.text or line.raw))
-    found = [text for text in texts if statuses.opening(text)]
-    return found[0] if len(found) == 1 else ""  # several are a legend
+    stated = [text for text in texts if statuses.opening(text)]
+    return stated[0] if len(stated) == 1 else ""  # several are a legend
 
 
 def _of_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[_Part]:
@@ -129,5 +129,5 @@ def _literal(lines: list[Line]) -> str:
     """
     if any(statuses.pure(line.text) not in (None, "in_progress") for line in lines):
         return ""
-    said = (line for line in lines if line.kind in ("text", "heading") and _LITERAL.match(line.text))
-    return next((line.raw.strip() for line in said), "")
+    literal = (line for line in lines if line.kind in ("text", "heading") and _LITERAL.match(line.text))
+    return next((line.raw.strip() for line in literal), "")

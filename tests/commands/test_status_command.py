@@ -1,4 +1,4 @@
-"""`holdfast list`, `explain` and `status` show the state of things to people and programs."""
+"""`holdfast status`, `explain` and `status` show the state of things to people and programs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_status_shows_the_last_compactions(compacted: HoldfastProject) -> None:
     shown = [(each["trigger"], each["saved_at"] is None, each["restored_in"]) for each in said["compactions"]]
     assert shown == [("auto", False, None), ("none", True, ME), ("auto", False, ME), ("manual", False, None)]
     assert [each["workflows"] for each in said["compactions"]] == [["Book (1/1 Draft)"]] * 3 + [[]]
-    text = holdfast("status", root=compacted.root).out
+    text = holdfast("status", "-v", root=compacted.root).out
     for words in (
         "PreCompact never fired",
         "not restored",
@@ -58,7 +58,7 @@ def test_status_and_log_say_why_nothing_was_restored(holdfast_project: Callable[
     project.fire("SessionStart", "SessionStart-compact", session_id=ME)
 
     (row,) = holdfast("status", "--json", root=project.root).json["compactions"]
-    status = holdfast("status", root=project.root).out
+    status = holdfast("status", "-v", root=project.root).out
     log = holdfast("log", root=project.root).out
 
     assert (row["restored_at"], row["restored_in"]) == (None, None)
@@ -72,8 +72,8 @@ def test_status_and_log_say_why_nothing_was_restored(holdfast_project: Callable[
     )
     assert announced["restored"] is False
     (project.root / ".claude" / "state" / "workflow.json").unlink()
-    holdfast("log", "restore", "1", "--workflow", ".claude/state/workflow.json", root=project.root)
-    assert holdfast("show", "--json", root=project.root).json["last_restore"] is None
+    holdfast("restore", "1", "--workflow", ".claude/state/workflow.json", root=project.root)
+    assert holdfast("status", "--json", root=project.root).json["current"]["last_restore"] is None
 
 
 def test_status_shows_what_failed(compacted: HoldfastProject) -> None:

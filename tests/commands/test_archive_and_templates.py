@@ -1,4 +1,4 @@
-"""`holdfast list` with archived workflows and templates, and `start --template`."""
+"""`holdfast status` with archived workflows and templates, and `start --template`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_an_archive_that_cannot_be_read_is_not_empty(root: Path) -> None:
         each.unlink()
     file.mkdir()
 
-    for arguments in (["list", "--archive"], ["list", "--archive", "--json"]):
+    for arguments in (["status", "--all"], ["status", "--all", "--json"]):
         said = holdfast(*arguments, root=root, code=1)
         assert said.out == ""
         assert said.err.startswith(f"holdfast: {file}: ")
@@ -41,13 +41,10 @@ def test_templates_are_listed_and_used(root: Path) -> None:
     (folder / "team.toml").write_text(
         'format = "hybrid"\nphases = ["Build @coder", "Look"]\nread = ["a.md"]\nremind = ["r"]\n[set]\nk = 1\n'
     )
-    said = holdfast("list", "--templates", root=root).out
-    assert "Build @coder, Look" in said
-    assert "qa-loop" in said
-    rows = holdfast("list", "--templates", "--json", root=root).json
-    assert [row["name"] for row in rows] == ["team", "implementation", "planning", "qa-loop"]
+    said = holdfast("start", "One", "--template", "no such", root=root, code=1).err
+    assert "team, implementation, planning, qa-loop" in said
     holdfast("start", "One", "--template", "team", "--read", "b.md", "--set", "n=2", root=root)
-    shown = holdfast("show", "One", "--json", root=root).json
+    shown = holdfast("status", "One", "--json", root=root).json
     assert [(phase["title"], phase["agent"]) for phase in shown["phases"]] == [
         ("Build", "coder"),
         ("Look", "general-purpose"),
@@ -56,28 +53,25 @@ def test_templates_are_listed_and_used(root: Path) -> None:
 
 
 def test_a_template_that_cannot_be_used_is_named(root: Path) -> None:
-    """Beside the good ones in the list, as the error where it is asked for."""
+    """With what is wrong in its file."""
     (root / ".claude" / "templates").mkdir()
     (root / ".claude" / "templates" / "bad.toml").write_text("phases = 1")
-    said = holdfast("list", "--templates", root=root)
-    assert "bad.toml: phases: write a list of one or more titles" in said.err
-    assert "planning" in said.out
     assert "bad.toml: phases: write a list" in holdfast("start", "T", "--template", "bad", root=root, code=1).err
     assert not list(root.glob("untracked/**/*.json"))
 
 
 def rows_of(root: Path, *more: str) -> list[str]:
     """Return the lines of a list."""
-    return holdfast("list", *more, root=root).out.splitlines()
+    return holdfast("status", *more, root=root).out.splitlines()
 
 
 def test_the_archive_says_which_is_another_worktrees(root: Path) -> None:
     """It is shared by all checkouts of a repository."""
     holdfast("start", "Pages", "--phase", "A", root=root)
     holdfast("done", root=root)
-    assert ", in " not in rows_of(root, "--archive")[0]
+    assert ", in " not in rows_of(root, "--all")[-1]
 
     project = Workspace.open(root)
     project.ledger.run("UPDATE workflows SET worktree = '/elsewhere'")
     project.close()
-    assert rows_of(root, "--archive")[0].endswith(", in /elsewhere)")
+    assert rows_of(root, "--all")[-1].endswith(", in /elsewhere)")

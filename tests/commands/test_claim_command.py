@@ -1,4 +1,4 @@
-"""`holdfast resume` gives a workflow to a session on request."""
+"""`holdfast claim` gives a workflow to a session on request."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def tell(root: Path, session: str) -> None:
 def test_only_who_did_not_ask_hears_of_it_at_the_next_prompt(root: Path) -> None:
     """Every time it is given one; the model that claims has the guidance at once."""
     live(root, ME, OTHER)
-    holdfast("resume", "Alpha", root=root, session=ME)
+    holdfast("claim", "Alpha", root=root, session=ME)
     assert owed(root, ME) == []
 
     for asking in ("", ME):
-        holdfast("resume", "Alpha", "--session", OTHER, "--anyway", root=root, session=asking)
+        holdfast("claim", "Alpha", "--session", OTHER, "--anyway", root=root, session=asking)
         assert len(owed(root, OTHER)) == 1
         tell(root, OTHER)
         assert owed(root, OTHER) == []
@@ -78,14 +78,14 @@ def test_in_a_terminal_it_prints_the_text_whoever_is_live(root: Path) -> None:
     wrong = []
     for names, owned_by, note in (
         ((), None, 'No session owns "Alpha" yet. The session that gets this text as its prompt will.\n'),
-        ((OTHER,), None, f"To give it to a live session: `holdfast resume alpha --session {OTHER[:8]}`."),
-        ((OTHER, ME), None, f"--session {ME[:8]}`, or `holdfast resume alpha --session {OTHER[:8]}`."),
+        ((OTHER,), None, f"To give it to a live session: `holdfast claim alpha --session {OTHER[:8]}`."),
+        ((OTHER, ME), None, f"--session {ME[:8]}`, or `holdfast claim alpha --session {OTHER[:8]}`."),
         ((OTHER, ME), OTHER, f'"Alpha" belongs to session {OTHER[:8]}, which is live. A session with this text as its'),
     ):
         live(root, *names)
         if owned_by:
-            holdfast("resume", "--session", owned_by, root=root)
-        said = holdfast("resume", root=root)
+            holdfast("claim", "--session", owned_by, root=root)
+        said = holdfast("claim", root=root)
         if not (said.out.startswith(f"{RESTORED}\n") and note in said.err and owner(root) == owned_by):
             wrong.append(f"{names}, {owned_by}: {said.err}")
     assert not wrong
@@ -100,7 +100,7 @@ def test_the_session_whose_prompt_is_the_text_owns_it(holdfast_project: Callable
     def prompted(session: str, prompt: str) -> str:
         return project.fire("UserPromptSubmit", "UserPromptSubmit", session_id=session, prompt=prompt).context
 
-    text = holdfast("resume", root=project.root).out
+    text = holdfast("claim", root=project.root).out
     mark = text.partition("<workflow-data-")[2][:12]
     prompted(ME, text.replace(mark, "0123456789ab"))
     assert owner(project.root) == OTHER
@@ -111,7 +111,7 @@ def test_the_session_whose_prompt_is_the_text_owns_it(holdfast_project: Callable
     assert owner(project.root) == ME
     assert prompted(ME, "Go on.") == ""
     assert "Another session continues this workflow now." in (told := prompted(OTHER, "Hello."))
-    assert '"Alpha"' in told and "`holdfast resume NAME --anyway` takes it back" in told
+    assert '"Alpha"' in told and "`holdfast claim NAME --anyway` takes it back" in told
     assert prompted(OTHER, "And?") == ""
     holdfast("next", "alpha", root=project.root, session=OTHER)
     assert owner(project.root) == OTHER
@@ -119,19 +119,19 @@ def test_the_session_whose_prompt_is_the_text_owns_it(holdfast_project: Callable
     holdfast("next", "alpha", root=project.root, session=ME)
     assert RESTORED in project.fire("SessionStart", "SessionStart-compact", session_id=ME).context
     assert RESTORED not in project.fire("SessionStart", "SessionStart-compact", session_id=OTHER).context
-    holdfast("resume", "--anyway", root=project.root, session=OTHER)
+    holdfast("claim", "--anyway", root=project.root, session=OTHER)
     assert owner(project.root) == OTHER
 
 
 def test_what_another_live_session_owns_is_taken_only_on_purpose(root: Path) -> None:
     """And it is said who lost it."""
     live(root, OTHER)
-    holdfast("resume", root=root, session=OTHER)
-    said = holdfast("resume", "Alpha", root=root, session=ME)
+    holdfast("claim", root=root, session=OTHER)
+    said = holdfast("claim", "Alpha", root=root, session=ME)
     assert said.err == f'"Alpha" still belongs to session {OTHER[:8]}, which is live. To take it, add --anyway.\n'
     assert said.out.startswith(RESTORED) and owner(root) == OTHER
 
-    said = holdfast("resume", "Alpha", "--anyway", root=root, session=ME)
+    said = holdfast("claim", "Alpha", "--anyway", root=root, session=ME)
     assert owner(root) == ME
     assert f"Session {OTHER[:8]} no longer has it" in said.err
 
@@ -139,18 +139,18 @@ def test_what_another_live_session_owns_is_taken_only_on_purpose(root: Path) -> 
 def test_what_is_taken_anyway_need_not_be_named(root: Path) -> None:
     """Unless there are several; what is the session's own or free goes first; without it a way out is said."""
     live(root, OTHER)
-    holdfast("resume", root=root, session=OTHER)
-    holdfast("resume", "--session", ME, "--anyway", root=root)
+    holdfast("claim", root=root, session=OTHER)
+    holdfast("claim", "--session", ME, "--anyway", root=root)
     assert owner(root) == ME
 
     live(root, ME)
     holdfast("start", "Beta", "--phase", "One", root=root, session=ME)
-    said = holdfast("resume", "--session", OTHER, "--anyway", root=root, code=1).err
+    said = holdfast("claim", "--session", OTHER, "--anyway", root=root, code=1).err
     assert "2 workflows are unfinished; name one:" in said
     assert "--anyway alpha\n" in said and "--anyway beta\n" in said
 
     holdfast("start", "Gamma", "--phase", "One", root=root)
-    holdfast("resume", "--session", OTHER, "--anyway", root=root)
+    holdfast("claim", "--session", OTHER, "--anyway", root=root)
     assert (owner(root), owner(root, "Beta"), owner(root, "Gamma")) == (ME, ME, OTHER)
 
 
@@ -161,7 +161,7 @@ def test_what_is_set_free_by_hand_is_the_next_sessions_however_old_it_is(
     project = holdfast_project({})
     holdfast("start", "Alpha", "--phase", "One", root=project.root)
     monkeypatch.setenv("HOLDFAST_NOW", "2099-01-01T00:00:00Z")
-    holdfast("resume", "Alpha", root=project.root)
+    holdfast("claim", "Alpha", root=project.root)
     monkeypatch.setenv("HOLDFAST_NOW", "2099-01-09T00:00:00Z")
     assert RESTORED not in project.fire("SessionStart", "SessionStart-compact", session_id=OTHER).context
     project.fire("SessionEnd", "SessionEnd-other", session_id=OTHER)
@@ -171,11 +171,11 @@ def test_what_is_set_free_by_hand_is_the_next_sessions_however_old_it_is(
 
 def test_what_is_completed_or_unknown_is_refused(root: Path) -> None:
     """With a way out."""
-    assert 'no workflow is named "Beta"' in holdfast("resume", "Beta", root=root, code=1).err
+    assert 'no workflow is named "Beta"' in holdfast("claim", "Beta", root=root, code=1).err
     holdfast("done", "--all", root=root)
-    said = holdfast("resume", "Alpha", root=root, code=1).err
-    assert '"Alpha" was completed at' in said and "holdfast show" in said
+    said = holdfast("claim", "Alpha", root=root, code=1).err
+    assert '"Alpha" was completed at' in said and "holdfast status" in said
     holdfast("start", "Gamma", "--format", "hybrid", "--phase", "One", root=root)
     holdfast("done", "--all", "Gamma", root=root)
-    said = holdfast("resume", "Gamma", root=root, code=1).err
+    said = holdfast("claim", "Gamma", root=root, code=1).err
     assert '"Gamma"' in said and "completed" in said

@@ -1,4 +1,4 @@
-"""`holdfast explain` predicts what a compaction restores: each case is then compacted, and both must agree."""
+"""`holdfast status --why` predicts what a compaction restores: each case is then compacted, and both must agree."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Desk:
 
     def explained(self, session: str) -> dict[str, dict[str, Any]]:
         """Return what is foretold of each workflow, by its folder's name."""
-        said = holdfast("explain", "--json", root=self.project.root, session=session).json
+        said = holdfast("status", "--why", "--json", root=self.project.root, session=session).json
         return {each["ref"].split("/")[2]: each for each in said["prospects"]}
 
     def compacted(self) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import StateError
-from holdfast.files import document
+from holdfast.files import access, document
 from holdfast.workflow import markdown
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-LIMIT_BYTES = 512 * 1024
-MOST = 200  # boxes that are read
+_LIMIT_BYTES = 512 * 1024
+_MOST = 200  # boxes that are read
 
 
 class Feature(NamedTuple):
@@ -26,40 +26,22 @@ class Feature(NamedTuple):
     title: str = ""
     boxes: tuple[tuple[str, bool], ...] = ()
 
-    @property
-    def ticked(self) -> int:
-        """How many boxes are ticked."""
-        return sum(ticked for _, ticked in self.boxes)
-
 
 def read(root: Path, key: str) -> Feature | None:
     """Return what a feature file says, None if there is none in the project at `root` that can be read."""
     try:
-        raw, _ = document.read(root / key, LIMIT_BYTES, within=root)
+        raw, _ = document.read(root / key, _LIMIT_BYTES, within=root)
     except (StateError, ValueError):
         return None
     lines = markdown.lines(raw.decode("utf-8", "replace"))
     title = next((each.text for each in lines if each.kind == "heading"), "")
     boxes = [(each.text, each.box != " ") for each in lines if each.box is not None and each.text.strip()]
-    return Feature(title, tuple(boxes[:MOST]))
-
-
-def difference(feature: Feature, completed: int, total: int) -> str:
-    """Say how the boxes and the tasks differ; empty if they don't, or if the file has no boxes.
-
-    The file and the state are both left as they are: only a person knows which one is right.
-    """
-    if not feature.boxes or (feature.ticked, len(feature.boxes)) == (completed, total):
-        return ""
-    return (
-        f"the feature file has {feature.ticked}/{len(feature.boxes)} boxes ticked, the state has {completed}/{total} "
-        "tasks completed"
-    )
+    return Feature(title, tuple(boxes[:_MOST]))
 
 
 def in_folder(root: Path, folder: str) -> list[str]:
     """Return the names of the feature files in a folder of the project at `root`, in alphabetical order."""
     place = root / folder
-    if not folder or document.leads_out(place, root):
+    if not folder or not access.is_folder(place) or document.leads_out(place, root):
         return []
     return sorted(each.name for each in place.glob("*.md") if each.is_file())

@@ -1,4 +1,4 @@
-"""`holdfast resume`: claim a workflow for a session, and print its guidance."""
+"""`holdfast claim`: claim a workflow for a session, and print its guidance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.claims import Claim
 
 
-@verb("resume")
+@verb("claim")
 def command(
     project: Workspace,
     workflow_id: Name = None,
@@ -36,8 +36,8 @@ def command(
 
     \b
     Examples:
-      claude "$(holdfast resume)"
-      holdfast resume payments --session 1b2c3d4e
+      claude "$(holdfast claim)"
+      holdfast claim payments --session 1b2c3d4e
     """
     asking = options.conversation(project)
     session = conversations.completed(project, session_id) if session_id else asking
@@ -70,6 +70,6 @@ def _news(project: Workspace, claim: Claim, wanted: str | None) -> str:
         return f"{name} belongs to session {whose} now. It gets this text after each compaction.{had}"
     live = sorted(conversations.session_ids(project, conversations.live_others(project, "")).values())
     typed = views.shortest(project, claim.workflow)
-    give = [command_line("resume", typed, "--session", each[:8]) for each in live]
+    give = [command_line("claim", typed, "--session", each[:8]) for each in live]
     named = f" To give it to a live session: {', or '.join(f'`{each}`' for each in give)}." if give else ""
     return f"No session owns {name} yet. The session that gets this text as its prompt will.{named}"

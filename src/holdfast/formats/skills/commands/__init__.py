@@ -1,5 +1,0 @@
-"""The commands of the skills format: `holdfast skills …`."""
-
-from holdfast.formats.skills.commands.workflows import command
-
-__all__ = ["command"]
