@@ -11,7 +11,7 @@ from holdfast import clock
 from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import document
 from holdfast.files.lock import locked
-from holdfast.workflow import assignments, extras, statefile, views
+from holdfast.workflow import assignments, extras, search, statefile, views
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.format import Format
 from holdfast.workflow.model import Foreign, Found, Judged, Problem, Restored, Workflow
@@ -152,12 +152,12 @@ class FileFormat(Format):
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, then the last changed, as far as an event may read."""
         chosen, left = self.newest(project, self.named(project, keys))
-        found = self.read_all(project, chosen, statefile.Room())
+        found = self.read_all(project, chosen, search.ReadBudget())
         return replace(found, left=found.left + left)
 
     def with_keys(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, and no others."""
-        return self.read_all(project, self.named(project, keys), statefile.Room())
+        return self.read_all(project, self.named(project, keys), search.ReadBudget())
 
     def named(self, project: Records, keys: Collection[str]) -> list[Path]:
         """Return the state files that some keys name, whether they are there or not."""
@@ -173,12 +173,12 @@ class FileFormat(Format):
         chosen = list(dict.fromkeys([*wanted, *last]))
         return chosen, len(there.keys() - set(chosen))
 
-    def read_all(self, project: Records, paths: Iterable[Path], room: statefile.Room | None = None) -> Found:
+    def read_all(self, project: Records, paths: Iterable[Path], budget: search.ReadBudget | None = None) -> Found:
         """Return the workflows in some files, of which all but the first must fit in a number of bytes."""
         workflows, problems, left = list[Workflow](), list[Problem](), 0
         for number, path in enumerate(paths):
             try:
-                if room is not None and number and not room.take([_size(path)]):
+                if budget is not None and number and not budget.spend([_size(path)]):
                     left += 1
                     continue
                 file = self.load(project, path)

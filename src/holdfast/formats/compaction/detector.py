@@ -15,7 +15,6 @@ from holdfast.formats.compaction.detection import memory_file, plan_file
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.compaction.detection.extract import Candidate
 from holdfast.formats.compaction.format import FORMAT
-from holdfast.workflow import manyfiles
 from holdfast.workflow.model import Detected, DetectionReport
 from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import clean
@@ -61,7 +60,7 @@ def save(
 
 def skipped(project: Records) -> list[str]:
     """Say how many plans were not looked at; see `workflow.format.Detector`."""
-    left = manyfiles.omitted_count(paths.plans_dir(project.root))
+    left = plan_file.omitted_count(project.root)
     if not left:
         return []
     return [

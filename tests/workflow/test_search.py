@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.workflow import manyfiles
+from holdfast.formats.compaction.detection import plan_file
+from holdfast.workflow import search
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of searches, which stands still; and what is found is kept."""
     paths.ensure_private(paths.state_dir())
     made = Clock()
-    monkeypatch.setattr(manyfiles, "monotonic", made)
+    monkeypatch.setattr(search, "monotonic", made)
     return made
 
 
@@ -79,13 +80,12 @@ def test_the_sessions_own_is_found_among_many(
 
 
 def test_what_was_left_out_is_said(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """After the compaction whose save left it out, beside the guidance or without any."""
+    """Of very many plans the last changed are read; after a compaction you hear how many were not."""
     project = holdfast_project({})
+    for number in range(plan_file.MOST + 7):
+        put(project.root / f"CLAUDE/Plan/{number:05}-done/PLAN.md", "# Plan\n\n**Status**: Complete\n", OLD + number)
     project.fire("PreCompact", "PreCompact-auto")
-    manyfiles.note_omitted(paths.plans_dir(project.root), 7)
     said = "7 older plans in CLAUDE/Plan were not looked at: move those that are finished into a folder of it"
     assert said in json.dumps(project.fire("SessionStart", "SessionStart-compact").reply)
     holdfast("start", "Mine", "--phase", "One", root=project.root, session=project.session)
     assert said in str(project.fire("SessionStart", "SessionStart-compact").context)
-    manyfiles.note_omitted(paths.plans_dir(project.root), 0)
-    assert said not in str(project.fire("SessionStart", "SessionStart-compact").context)
