@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast import paths
-from holdfast.formats.compaction.detection import plan_file
 from holdfast.workflow import search
 from tests.commandline import holdfast
 
@@ -80,12 +80,16 @@ def test_the_sessions_own_is_found_among_many(
 
 
 def test_what_was_left_out_is_said(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """Of very many plans the last changed are read; after a compaction you hear how many were not."""
+    """After the compaction whose save left it out, beside the guidance or without any."""
     project = holdfast_project({})
-    for number in range(plan_file.MOST + 7):
-        put(project.root / f"CLAUDE/Plan/{number:05}-done/PLAN.md", "# Plan\n\n**Status**: Complete\n", OLD + number)
+    plans = [paths.plans_dir(project.root) / f"{number:03}-x/PLAN.md" for number in range(107)]
+    for plan in plans:
+        put(plan, "# X\n", int(time.time()))
     project.fire("PreCompact", "PreCompact-auto")
-    said = "7 older plans in CLAUDE/Plan were not looked at: move those that are finished into a folder of it"
+    said = "7 more plans in CLAUDE/Plan changed lately than an event reads: move those that are finished"
     assert said in json.dumps(project.fire("SessionStart", "SessionStart-compact").reply)
     holdfast("start", "Mine", "--phase", "One", root=project.root, session=project.session)
     assert said in str(project.fire("SessionStart", "SessionStart-compact").context)
+    for plan in plans[:7]:
+        plan.unlink()
+    assert said not in str(project.fire("SessionStart", "SessionStart-compact").context)

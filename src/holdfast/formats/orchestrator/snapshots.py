@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 LATEST = "checkpoint.json"
 _CANDIDATES = 8  # snapshots of a kind that are read in search of one of ours: a repository can hold any number
-_DIGITS = 9  # at most, in a snapshot's number; one so long is never counted on from
-_NAME = re.compile(rf"checkpoint-(\d{{3,{_DIGITS}}})\.json", re.ASCII)
+_NAME = re.compile(r"checkpoint-(\d{3,9})\.json", re.ASCII)
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REFS_LIMIT_BYTES = 16 * 1024 * 1024  # packed references of a very large repository
 
@@ -38,12 +37,10 @@ class Snapshot(NamedTuple):
 def enter(project: Records, run: Run, task: str) -> str:
     """Add the entry of a new checkpoint to a state and return its snapshot's file name (R003-20).
 
-    The number is free, and above those of all entries and files but the longest ones, which anyone can plant. Entries
-    beyond the configured number leave the state; `drop` deletes their files.
+    Its number is free, and above those of all entries. Entries beyond the configured number leave the state.
     """
+    highest = max(map(_number, listed(run.data)), default=0)
     there = set(_files(project))
-    numbers = [_number(name) for name in (*listed(run.data), *there) if is_name(name)]
-    highest = max((each for each in numbers if each < 10 ** (_DIGITS - 1)), default=0)
     names = (f"checkpoint-{number:03}.json" for number in count(highest + 1))
     name = next(each for each in names if each not in there)
     number = schema.phase_of(task)

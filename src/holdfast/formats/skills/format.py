@@ -1,7 +1,7 @@
 """The `skills` format: state machines of skills in `.claude/workflow-state/` (document 004).
 
-The state files are essential, readable and safe with several sessions (R004-04), written by a rename (R004-32), and git
-ignores them (I004-22). A corrupted one is set aside with the document's warning (R004-40).
+The state files are essential, readable and safe with several sessions (R004-04, I004-16), written by a rename
+(R004-32), and git ignores them (I004-22). A corrupted one is set aside with the document's warning (R004-40).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The list of unfinished workflows: written with each of them (R004-07, R004-08, I004-14), never the only source.
 
-Other programs list workflows from it. Holdfast reads the files themselves.
+Other programs list workflows from it. Holdfast reads the files themselves, which people may remove (R004-39).
 """
 
 from __future__ import annotations
