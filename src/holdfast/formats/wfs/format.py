@@ -26,7 +26,7 @@ from holdfast.formats.wfs import (
 )
 from holdfast.formats.wfs.draft import WfsDraft
 from holdfast.formats.wfs.moves import NewTask
-from holdfast.workflow import extras, statefile, store
+from holdfast.workflow import extras, search, statefile, store
 from holdfast.workflow import views as outlines
 from holdfast.workflow.format import Format
 from holdfast.workflow.model import Brief, Found, Judged, Problem, Restored, Start, Workflow
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.findings import Finding
     from holdfast.workflow.model import Foreign, Phase, Status, Step
     from holdfast.workflow.records import Records
-    from holdfast.workflow.statefile import Room
+    from holdfast.workflow.search import ReadBudget
 
 SUMMARY_LIMIT_CHARS = 20_000
 """Characters of an agent's last message that become a task's summary."""
@@ -66,13 +66,13 @@ class WfsFormat(Format):
         last = sorted(folders, key=lambda name: _changed(folders[name]), reverse=True)
         marked = session.newest_first(project, session.marked(project))
         wanted = dict.fromkeys([*_named(keys), *marked[: store.NEWEST], *last[: store.NEWEST]])
-        found = _read(project, [folders[name] for name in wanted if name in folders], statefile.Room())
+        found = _read(project, [folders[name] for name in wanted if name in folders], search.ReadBudget())
         return replace(found, left=found.left + len(folders.keys() - wanted.keys()))
 
     def with_keys(self, project: Records, keys: Collection[str]) -> Found:
         """Return the sessions with these keys, and no others."""
         names = [name for name in _named(keys) if paths.exists(project, name)]
-        return _read(project, [paths.top(project) / name for name in names], statefile.Room())
+        return _read(project, [paths.top(project) / name for name in names], search.ReadBudget())
 
     def parsed(self, project: Records, path: Path, raw: bytes) -> Workflow:
         """Return the session that a content of its state file, or of one of its task files, belongs to.
@@ -204,7 +204,7 @@ class WfsFormat(Format):
             return _with_notes(workflow, [message] if message else [])
         if path.parent != folder / paths.TASKS:
             return None
-        raw, _ = document.read(path, statefile.LIMIT_BYTES, within=project.root)
+        raw, _ = document.read(path, search.LIMIT_BYTES, within=project.root)
         document.parse(path, raw, 0.0)
         project.keep(path, raw, why=why)
         with moves.changing(project, session.get(project, workflow.id), why=why) as change:
@@ -253,8 +253,8 @@ class WfsFormat(Format):
         return Brief(whole.lines(), view.showing(now.name, task.id))
 
 
-def _read(project: Records, folders: Iterable[Path], room: Room | None = None) -> Found:
-    """Return the sessions in some folders; with `room`, all but the first must fit in a number of bytes.
+def _read(project: Records, folders: Iterable[Path], budget: ReadBudget | None = None) -> Found:
+    """Return the sessions in some folders; with a `budget`, all but the first must fit in a number of bytes.
 
     Of several that are marked as active, the one that was marked last counts (I002-11), and the others rest.
     """
@@ -264,7 +264,7 @@ def _read(project: Records, folders: Iterable[Path], room: Room | None = None) -
     workflows, problems, left = list[Workflow](), list[Problem](), 0
     for number, folder in enumerate(folders):
         try:
-            tasks = tree.read(project, folder, room if number else None)
+            tasks = tree.read(project, folder, budget if number else None)
             now = session.load(project, folder, marked=folder.name in marked)
         except LargeError:
             left += 1
