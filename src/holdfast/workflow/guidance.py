@@ -46,8 +46,8 @@ class _Next(NamedTuple):
     Attributes:
         text: the step in a sentence.
         short: the same after the line that names the current phase, if it needn't name that again; else empty.
-        omit_phase: the number of the phase to leave out of later sections: these two lines have all that is known of it;
-            else None.
+        omit_phase: the number of the phase to leave out of later sections, because these two lines have all that is
+            known of it; else None.
         before: the phases whose hand-over is for it.
     """
 
