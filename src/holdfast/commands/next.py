@@ -1,4 +1,4 @@
-"""`holdfast next`: print the next step and begin it, or print what a phase's agent is told."""
+"""`holdfast next`: print the next step, and begin it."""
 
 from __future__ import annotations
 
