@@ -274,7 +274,7 @@ class Run:
         return sorted([each for each in ids if schema.key(each)[0] == number], key=schema.key)
 
     def _standing(self, id_: str, entry: Mapping[str, Any]) -> Status:
-        """Return the status of a task with an agent: once an attempt ended, `failed` if the notes say why, or `blocked`."""
+        """Return the status of a task with an agent: an attempt that ended is `failed` if the notes say why."""
         if entry.get("status") != "blocked":
             return "active"
         return "failed" if self.noted(id_).get("failed") else "blocked"
