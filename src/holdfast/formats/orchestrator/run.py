@@ -226,6 +226,8 @@ class Run:
         """Make tasks pending that no agent works on any more; the entry of one that is pending stays."""
         names, pending = self.names(), self.listed("pending_tasks")
         new = {each for each in tasks if not self.completed(each)} - {schema.task_of(each) for each in pending}
+        if not new:
+            return
         entries = [*pending, *(schema.pending(each, names.get(each) or f"Task {each}") for each in new)]
         for each in new & self.all_noted().keys():
             self.note(each).pop("name", None)
