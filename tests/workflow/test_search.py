@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.workflow import manyfiles
+from holdfast.workflow import search
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of searches, which stands still; and what is found is kept."""
     paths.ensure_private(paths.state_dir())
     made = Clock()
-    monkeypatch.setattr(manyfiles, "monotonic", made)
+    monkeypatch.setattr(search, "monotonic", made)
     return made
 
 
