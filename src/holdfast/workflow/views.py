@@ -38,7 +38,7 @@ def whole(workflow: Workflow) -> dict[str, Any]:
     return row(workflow) | {
         "type": workflow.kind,
         "phase_status": workflow.phase_status,
-        "phases": [_phase(phase) for phase in workflow.phases],
+        "phases": [phase(each) for each in workflow.phases],
         "required_reading": list(workflow.reading),
         "key_reminders": list(workflow.reminders),
         "context": dict(workflow.context),
@@ -74,7 +74,8 @@ def table(workflows: tuple[Workflow, ...]) -> str:
     )
 
 
-def _phase(phase: Phase) -> dict[str, Any]:
+def phase(phase: Phase) -> dict[str, Any]:
+    """Return a phase as JSON values."""
     return {
         "id": phase.id,
         "number": phase.number,
