@@ -173,12 +173,12 @@ def join(project: Stage) -> Shown:
     heard = second.fire("UserPromptSubmit", prompt="/dev features")
     message = str(parsed(heard.stdout).get("systemMessage", ""))
     promise("User login" in message, "the folder finds the run of its feature")
-    printed = second.holdfast("resume", FEATURE)
+    printed = second.holdfast("claim", FEATURE)
     promise(f"session {project.session[:8]}, which is live" in printed, "the first session is named")
     refused = second.holdfast("skills", "task", "5", "--done", code=1)
     promise("belong to other live sessions" in refused, "the second session can't move it")
     second.fire("SessionEnd")
-    panels = [Panel("how resume ends", printed.splitlines()[-1]), Panel("what task prints", refused)]
+    panels = [Panel("how claim ends", printed.splitlines()[-1]), Panel("what task prints", refused)]
     return Shown(
         "A second session asks for the same feature",
         "SessionStart, UserPromptSubmit (/dev features), holdfast claim, skills task 5 --done",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.memory.rows import Agent
-from holdfast.sessions import agents
+from holdfast.sessions import agents, progress
 from tests.handmade import ME
 
 if TYPE_CHECKING:
@@ -44,3 +45,13 @@ def agent(launched_at: str, **changes: Any) -> Agent:
     values = {"call": CALL, "run": RUN, "named": True, "agent_type": "builder", "state": "running"}
     times = {"launched_at": launched_at, "since": launched_at}
     return Agent("row", ME, "", **(values | times | changes))  # type: ignore[arg-type]
+
+
+def launch_agent(project: Workspace, call: str, agent: str, description: str) -> list[progress.Moved]:
+    """Have a session call the Agent tool, as its `PreToolUse` tells of it."""
+    asked = {"subagent_type": agent, "description": description, "prompt": "Do it."}
+    event: Any = SimpleNamespace(
+        session_id=ME, hook_event_name="PreToolUse", agent_id=None, tool_use_id=call, tool_input=asked
+    )
+    context: Any = SimpleNamespace(project=project)
+    return progress.launch_agent(event, context)

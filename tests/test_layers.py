@@ -65,7 +65,8 @@ ONLY_IN = {
     "pydantic": (
         *("config", "plugins.options", "plugins.rules", "server.preload", "sessions.templates"),
         *("clients.claude.events.*", "clients.claude.settings_schema"),
-        *("formats.*.schema", "formats.described.description", "workflow.lenient", "workflow.definitions"),
+        *("formats.*.schema", "formats.described.description", "formats.skills.machine"),
+        *("workflow.lenient", "workflow.definitions"),
     ),
     "pytest": ("testing",),
     "jinja2": ("report.page",),

@@ -144,6 +144,9 @@ def test_everything_is_gone_byte_by_byte(planted: HoldfastProject) -> None:
 
 def test_a_session_goes_and_the_other_stays_whole(planted: HoldfastProject) -> None:
     """Its words and its id are gone, but for what is its workflow's; of the other session not a row is missing."""
+    there = Workspace.open(planted.root)
+    conversations.change(there, OTHER, forked_from=ME)
+    there.close()
     counts = table_counts(planted)
     holdfast("forget", "--session", ME[:8], "--yes", root=planted.root)
 
@@ -318,13 +321,15 @@ def test_a_ledger_that_cannot_be_used_is_not_called_forgotten(planted: HoldfastP
     assert (recordings.folder(Workspace.open(planted.root)) / f"{ME}.jsonl").exists()
 
 
-def test_a_damaged_ledger_that_was_set_aside_goes_too(planted: HoldfastProject) -> None:
-    """Nobody can take a part out of it, and nothing reads it."""
-    file = Workspace.open(planted.root).ledger_file
-    aside = file.with_name(f"{file.name}.corrupt-20260301_090000")
-    aside.write_text(canary("Title", "one"), "utf-8")
+def test_ledgers_that_nothing_reads_go_too(planted: HoldfastProject) -> None:
+    """One that was damaged and set aside, and that of an earlier Holdfast: nobody can take a part out of them."""
+    there = Workspace.open(planted.root)
+    names = (f"{there.ledger_file.name}.corrupt-20260301_090000", f"{there.key}.db", f"{there.key}.db-wal")
+    unread = [there.ledger_file.with_name(name) for name in names]
+    for file in unread:
+        file.write_text(canary("Title", "one"), "utf-8")
     holdfast("forget", "--session", ME, "--yes", root=planted.root)
-    assert not aside.exists()
+    assert not [file for file in unread if file.exists()]
 
 
 def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> None:

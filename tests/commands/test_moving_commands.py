@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions import agents, conversations, owners, progress
+from holdfast.sessions import agents, conversations, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
+from tests.agentry import launch_agent
 from tests.commandline import holdfast
 from tests.formats.known import KNOWN
 from tests.handmade import ME, OTHER
@@ -78,7 +79,7 @@ def test_what_an_agent_has_reported_counts_before_a_move(tmp_path: Path) -> None
     """No event has come since it ended, so the command is the first to see it."""
     holdfast("start", "Book", "--format", "hybrid", "--phase", "Draft", "--phase", "Review", root=tmp_path)
     project = Workspace.open(tmp_path)
-    progress.launch(project, ME, "c1", "writer", "Draft", "Do it.")
+    launch_agent(project, "c1", "writer", "Draft")
     agents.record_report(project, ME, "run", "completed", "Drafted.")
     agents.name_run(project, ME, "c1", "run")
     assert only(tmp_path).current == 1

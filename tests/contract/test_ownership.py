@@ -114,6 +114,9 @@ class Scene:
         """Have a person give a workflow to a session."""
         return self.run("person", "claim", title, "--session", session_id(who))
 
+    def takes_anyway(self, who: str, title: str) -> str:
+        return self.run(who, "resume", title, "--anyway")
+
     def gives_anyway(self, who: str, title: str) -> str:
         return self.run("person", "claim", title, "--session", session_id(who), "--anyway")
 
@@ -126,8 +129,9 @@ class Scene:
             else ", ".join(re.findall(r'^"(.*?)" \(', text, re.MULTILINE)) or "-"
         )
 
-    def prompts(self, who: str) -> None:
-        self.fire(who, "UserPromptSubmit", prompt="Go on.")
+    def prompts(self, who: str) -> str:
+        """Give a prompt: the workflows of which the session's model is told."""
+        return named(self.fire(who, "UserPromptSubmit", prompt="Go on.").context)
 
     def ends(self, who: str, why: str = "other") -> None:
         self.fire(who, f"SessionEnd-{why}")
@@ -183,6 +187,9 @@ SCENES = {
     " A restores -> 1 refused; B restores -> 1 refused; A takes Orphan; A restores -> Orphan; B restores -> -",
     "a new id is found by what was saved": f"{BOTH} A saves -> Mine; C restores -> Mine; all owner Mine -> C;"
     " B restores -> Theirs",
+    "also after it was saved twice": f"{BOTH} A saves; A saves -> Mine; C restores -> Mine; B restores -> Theirs",
+    "the end of the old id is not the session's": "A begins; A starts Mine; A saves; C restores -> Mine; A ends;"
+    " B restores -> -; C restores -> Mine",
     "the old id is no other session": "A starts Mine; person starts Second; A saves; C restores -> Mine + Second",
     "a snapshot restores once": f"{BOTH} A saves -> Mine; C restores -> Mine; D restores -> -",
     "a restore that nobody got is given again": f"{BOTH} A saves; C restores -> Mine; C restores -> Mine",
@@ -199,6 +206,11 @@ SCENES = {
     " B restores -> Theirs + Mine",
     "a live session's workflow isn't given away unasked": f"{BOTH} B gives Mine; all owner Mine -> A;"
     " B gives_anyway Mine; all owner Mine -> B",
+    "what it was given is told once": f"{BOTH} A gives_anyway Theirs; A prompts -> Theirs; A prompts -> -;"
+    " B prompts -> Theirs",
+    "what is over by then isn't told": "A begins; B begins; person starts Free; B gives Free; person completes Free;"
+    " B prompts -> -",
+    "a person can't set it free": f"{BOTH} person takes_anyway Mine; all owner Mine -> A; B restores -> Theirs",
     "a finished workflow isn't restored": "A begins; A starts Mine; A saves -> Mine; A completes Mine; A restores -> -",
     "after a week only a line is left": "A begins; person starts Old; all wait 10100; A starts New;"
     " A restores -> New + Old",

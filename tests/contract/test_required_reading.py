@@ -40,12 +40,21 @@ def attempted(project: HoldfastProject, *, error: bool) -> None:
     project.fire("UserPromptSubmit", transcript_path=str(path))
 
 
+def compacted(project: HoldfastProject) -> None:
+    """Let the model forget what it has read."""
+    project.fire("SessionStart", "SessionStart-compact")
+
+
 READS: dict[str, tuple[list[Callable[[HoldfastProject], object]], bool]] = {
     "nothing": ([], True),
     "the whole file": ([read], False),
     "adjoining parts": ([partial(read, first=1, count=2), partial(read, first=3, count=1)], False),
     "its parts, backwards": ([partial(read, first=each, count=1) for each in (3, 2, 1)], False),
     "parts with a gap": ([partial(read, first=1, count=1), partial(read, first=3)], True),
+    "parts before and after a compaction": (
+        [partial(read, first=1, count=2), compacted, partial(read, first=3, count=1)],
+        True,
+    ),
     "by a subagent": ([partial(read, agent_id="a1", agent_type="builder")], True),
     "not permitted": ([partial(attempted, error=True)], False),
     "with another text": ([partial(attempted, error=False)], True),

@@ -37,7 +37,7 @@ def test_what_is_open_or_not_there_is_not_closed(file: Path, write: bool) -> Non
     """Nor is what lies below a file."""
     for path in (file, file.parent, file.with_name("none"), file.parent / "none" / "none", file / "below"):
         assert access.closed(path, write=write) is None
-        assert access.remedy(path, write=write) == ""
+        assert access.remedy(path) == ""
 
 
 @pytest.mark.parametrize("bits", [0o000, 0o200])
@@ -69,7 +69,7 @@ def test_a_file_that_can_only_be_read(file: Path) -> None:
     file.chmod(0o400)
     assert access.closed(file) is None
     assert access.closed(file, write=True) == file
-    subprocess.run(["/bin/sh", "-c", access.remedy(file, write=True)], check=True)
+    subprocess.run(["/bin/sh", "-c", access.opening(file)], check=True)
     assert access.closed(file, write=True) is None
 
 

@@ -282,6 +282,20 @@ def test_remove(tmp_path: Path) -> None:
         atomic.remove(tmp_path)
 
 
+def test_what_is_taken_is_returned_or_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that can't be read is not deleted."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    with monkeypatch.context() as patch:
+        patch.setattr(type(file), "read_bytes", lambda _: os.read(-1, 1))
+        with pytest.raises(StateError, match="file: cannot be removed: Bad file descriptor"):
+            atomic.take(file)
+    assert _names(tmp_path) == ["file"]
+
+    assert atomic.take(file) == b"old"
+    assert _names(tmp_path) == []
+
+
 @each_row("content", [b"their", b"old+", b"ol", b""])
 def test_what_is_not_expected_stands(tmp_path: Path, content: bytes) -> None:
     """A file that says anything else, more or less, is not overwritten."""

@@ -164,6 +164,20 @@ def test_a_mount_that_locks_no_folders(tmp_path: Path, monkeypatch: pytest.Monke
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_cannot_be_locked_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the system's reason; no file stands in for a folder on a disk that fails."""
+
+    def fail(descriptor: int, operation: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    with pytest.raises(StateError) as refused, locked(tmp_path):
+        pass
+
+    assert str(refused.value) == f"{tmp_path}: cannot be locked: Input/output error"
+    assert not (paths.state_dir() / "locks").exists()
+
+
 def _refuse_every_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(descriptor: int, operation: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")

@@ -104,12 +104,13 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
         line = json.dumps({"type": "system", "timestamp": clock.stamp(), "content": "x" * 60_000})
         file.write_text(f"{line}\n" * 80, "utf-8")
 
-    fixer = transcript.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    agents = transcript.with_suffix("") / "subagents"
     changes: dict[str, tuple[Callable[[], object], bool]] = {
         "nothing": (lambda: None, True),
         "an edit": (lambda: edited(transcript, "Edit"), False),
         "a notebook": (lambda: edited(transcript, "NotebookEdit"), False),
-        "an agent's edit": (lambda: edited(fixer, "Write"), False),
+        "an agent's edit": (lambda: edited(agents / "agent-a1.jsonl", "Write"), False),
+        "an edit by a script's agent": (lambda: edited(agents / "workflows/wf_1/agent-a2.jsonl", "Write"), False),
         "more than is read": (lambda: filled(transcript), False),
         "another agent": (lambda: ran("Fix", 70), False),
         "a second run": (lambda: ran("a second run", 71), False),
@@ -191,7 +192,10 @@ def process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_one_that_was_at_work_in_a_client_that_is_gone_is_not_waited_for(
     project: HoldfastProject, process: list[str], tmp_path: Path, prompt: str, continued: bool
 ) -> None:
-    """Nothing of it runs any more. It goes on if its transcript is there and holds its task, else it starts anew."""
+    """Nothing of it runs any more. It goes on if its transcript is there and holds its task, else it starts anew.
+
+    Once it went on to its end, whoever launches it again gets the result.
+    """
     transcript = tmp_path / "first.jsonl"
     begin(project, "startup", transcript_path=str(transcript))
     made = agent(project, background=True)
@@ -206,14 +210,50 @@ def test_one_that_was_at_work_in_a_client_that_is_gone_is_not_waited_for(
     second = str(tmp_path / "second.jsonl")
     begin(project, "startup", transcript_path=second)
     asked(project, "another")
-    again = agent(project, 2, background=True)
-    fired = project.fire(
-        "PreToolUse", "PreToolUse-Agent", tool_input=again.asked, tool_use_id=again.call, transcript_path=second
-    )
+
+    def launched_again(number: int) -> Fired:
+        again = agent(project, number, background=True)
+        return project.fire(
+            "PreToolUse", "PreToolUse-Agent", tool_input=again.asked, tool_use_id=again.call, transcript_path=second
+        )
+
     if continued:
-        fired.assert_denied("was interrupted", f"SendMessage with to: '{made.run}'")
+        launched_again(2).assert_denied("was interrupted", f"SendMessage with to: '{made.run}'")
+        made.started()
+        made.stopped("All is well.")
+        launched_again(3).assert_denied("All is well.")
     else:
-        assert passed(fired)
+        assert passed(launched_again(2))
+
+
+def test_a_refused_launch_starts_no_phase(project: HoldfastProject, process: list[str], tmp_path: Path) -> None:
+    """The phase of an interrupted agent stays failed until that agent goes on."""
+    start = ("start", "Check", "--format", "hybrid", "--phase", "Review", "--phase", "Publish")
+    holdfast(*start, root=project.root, session=project.session)
+    transcript = tmp_path / "session.jsonl"
+    begin(project, "startup", transcript_path=str(transcript))
+    made = agent(project, background=True)
+    made.about_to()
+    made.launched()
+    made.started()
+    own = transcript.with_suffix("") / "subagents" / f"agent-{made.run}.jsonl"
+    own.parent.mkdir(parents=True)
+    own.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": "Review it."}}), "utf-8")
+    process[0] = str(os.getpid())
+    begin(project, "resume", transcript_path=str(transcript))
+    asked(project, "another")
+    assert phases(project) == ["failed", "pending"]
+    again = agent(project, 2, background=True)
+    project.fire(
+        "PreToolUse",
+        "PreToolUse-Agent",
+        tool_input=again.asked,
+        tool_use_id=again.call,
+        transcript_path=str(transcript),
+    ).assert_denied("was interrupted")
+    assert phases(project) == ["failed", "pending"]
+    made.started()
+    assert phases(project) == ["active", "pending"]
 
 
 @pytest.mark.parametrize(("runs", "taken"), [(True, False), (False, True)])

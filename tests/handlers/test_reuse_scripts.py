@@ -83,7 +83,9 @@ class Launches:
         asked = given or {"script": text}
         return self.fire("PreToolUse", tool_name="Workflow", tool_input=asked, tool_use_id=f"toolu_{self.calls}")
 
-    def launched(self, run: str = RUN, text: str = SCRIPT, done: Sequence[str] | None = PROMPTS[:5]) -> Path:
+    def launched(
+        self, run: str = RUN, text: str = SCRIPT, done: Sequence[str] | None = PROMPTS[:5], **changes: Any
+    ) -> Path:
         """Send PostToolUse: the script runs, and so many of its agents have finished; None without a journal."""
         folder = self.transcript.with_suffix("") / "subagents" / "workflows" / run
         folder.mkdir(parents=True)
@@ -91,6 +93,7 @@ class Launches:
             finished(folder, text, done)
         response = {"status": "async_launched", "taskId": f"task-{run}", "taskType": "local_workflow", "runId": run}
         response |= {"workflowName": WorkflowRuns().script_name(text), "transcriptDir": str(folder), "summary": "x"}
+        response |= changes
         response["scriptPath"] = str(self.transcript.with_suffix("") / f"{run}.js")
         (self.transcript.with_suffix("") / f"{run}.js").write_text(text, "utf-8")
         asked, call = {"script": text}, f"toolu_{self.calls}"
@@ -254,6 +257,15 @@ def test_one_that_the_client_lists_no_more_is_not_waited_for(launches: Launches)
     launches.fire("Stop", background_tasks=[])
     launches.compact()
     assert changed(launches.launch())["resumeFromRunId"] == RUN
+
+
+def test_one_whose_task_is_unknown_is_waited_for(launches: Launches) -> None:
+    """Nothing tells whether the client lists it."""
+    launches.launch()
+    launches.launched(taskId=None)
+    launches.fire("Stop", background_tasks=[])
+    launches.compact()
+    launches.launch().assert_denied("running already", RUN)
 
 
 def test_a_completed_run_is_used_under_the_same_prompt(launches: Launches) -> None:

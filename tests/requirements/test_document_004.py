@@ -517,7 +517,7 @@ def test_everything_can_be_cleared_by_hand(scene: Scene) -> None:
     """R004-39: by the document's own commands, which leave the list as it is; `doctor` mends that."""
     scene.dev()
     scene.path().unlink()
-    assert "There is no workflow" in scene.holdfast("status").out
+    assert "no workflow is in progress" in scene.holdfast("status").out
     assert "is listed, but has no state file" in scene.doctor()
     scene.doctor("--fix")
     assert scene.listed() == []

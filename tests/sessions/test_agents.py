@@ -246,6 +246,11 @@ def test_words_of_a_launch_are_bounded_and_masked(tmp_path: Path, monkeypatch: p
     )
 
     monkeypatch.setattr(agents, "RESULT_LIMIT_CHARS", 500)
+    for length, whole in ((500, True), (501, False)):
+        begin(project, f"of {length}", f"of {length}")
+        report(project, "completed", "x" * length, f"of {length}")
+        result = only(project, f"of {length}").result
+        assert (len(result), result == "x" * length) == (500, whole)
     for start in range(360, 500, 5):
         begin(project, f"c{start}", f"r{start}")
         report(project, "completed", f"{'x ' * (start // 2)}ghp_{'a1B2c3D4e5' * 4}{' y' * 500}", f"r{start}")

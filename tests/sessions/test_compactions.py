@@ -200,7 +200,7 @@ def test_oldest_compactions_are_pruned(
     project: Workspace, at: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two hundred of a project are kept, whichever session announced them."""
-    monkeypatch.setattr(compactions, "MOST", 3)
+    monkeypatch.setattr(Compaction, "RETENTION", ("announced_at", 3))
     for minute in range(5):
         at(f"10:{minute:02d}")
         announce(project, f"session-{minute}")

@@ -19,6 +19,7 @@ from holdfast.formats.wfs.moves import NewTask
 from holdfast.sessions import agents, conversations, owners, phases, progress
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
+from tests.agentry import launch_agent
 from tests.handmade import ME, OTHER
 from tests.hybrid_moves import move
 
@@ -40,7 +41,7 @@ def project(tmp_path: Path) -> Workspace:
 def launch(
     project: Workspace, description: str = "", agent: str = "architect", call: str = "c1"
 ) -> progress.Moved | None:
-    return progress.launch(project, ME, call, agent, description, "Do it.")
+    return next(iter(launch_agent(project, call, agent, description)), None)
 
 
 def end(project: Workspace, state: State = "completed", words: str = "", call: str = "c1") -> None:

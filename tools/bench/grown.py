@@ -17,7 +17,7 @@ from holdfast.clients.claude import claude
 from holdfast.config import Config
 from holdfast.install import register
 from holdfast.memory import log
-from holdfast.sessions import compactions, deliveries, messages, reads, step_runs
+from holdfast.memory.rows import TABLES
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit.client import Client, encoded
 from holdfast.testkit.place import Place as Throwaway
@@ -35,14 +35,7 @@ _IN_SESSION = 50  # agents of each session
 _IN_SCRIPT = 20  # agents of each script's run
 _TRUSTED_TIMES = 3  # of many files, each command parses as many as it can in a second
 _GONE = 999_999_999  # no process has this number
-KEPT = {
-    "compactions": compactions.MOST,
-    "deliveries": deliveries.MOST,
-    "events": log.LIMIT,
-    "reads": reads.LIMIT,
-    "step_runs": step_runs.MOST,
-    "told": messages.LIMIT,
-}
+KEPT = {each.TABLE: each.RETENTION[1] for each in TABLES if each.RETENTION} | {"events": log.LIMIT}
 """How many rows Holdfast keeps of a project in the tables whose oldest rows it drops."""
 OLD = 40 * 86_400  # seconds; a workflow changed so long ago has no owner any more
 

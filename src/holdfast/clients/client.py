@@ -119,12 +119,22 @@ class TaskNotification(NamedTuple):
 
 
 class Noted(NamedTuple):
-    """An entry about a compaction, a file that the model was shown, or one that it was refused."""
+    """An entry about a file that the model was shown, or that it was refused."""
 
-    kind: Literal["boundary", "shown", "refused"]
-    value: Any  # the compaction's id; the Read's response or an attachment of the same form; the refused path
+    kind: Literal["shown", "refused"]
+    value: Any  # the Read's response or an attachment of the same form; the refused path
     attached: bool = False  # whether the client attached the file without a Read
     cut: bool = False  # whether the client attached only a part of the file
+
+
+class Reading(NamedTuple):
+    """What a transcript notes of files, oldest first, in earlier contexts of the model and in the present one."""
+
+    earlier: Sequence[Noted] = ()  # before the last compaction; everything while one is awaited
+    present: Sequence[Noted] = ()  # after it
+    boundary: str | None = None  # the id of the last compaction; None without one
+    boundaries: int = 0  # how many compactions there are
+    end: int = 0  # the byte after the last whole line
 
 
 class ScriptAgent(NamedTuple):
@@ -176,15 +186,13 @@ class Transcripts:
         """Return whether a session or one of its agents edited a file after a UTC stamp."""
         return False
 
-    def reading(
-        self, path: str, at: int, *, since: int = 0, files: bool = True
-    ) -> tuple[Sequence[Noted], Sequence[Noted], int]:
-        """Return which files the main conversation was shown, and its compactions, oldest first.
+    def reading(self, path: str, awaited: int | None, *, since: int = 0, files: bool = True) -> Reading:
+        """Return which files the main conversation was shown, in earlier contexts and in the present one.
 
-        They are those that begin before byte `at`, those from there on, and the byte after the last whole line: a later
-        call that reads `since` there sees only what is new. Without `files`, only compactions are looked for.
+        If a compaction is awaited, it comes from the byte `awaited` on. A later call that reads `since` the end of this
+        one sees only what is new. Without `files`, only compactions are looked for.
         """
-        return (), (), 0
+        return Reading()
 
     def notices(self, path: str, *, most: int = TAIL_BYTES) -> Iterator[tuple[TaskNotification, str]]:
         """Yield the notifications of ended tasks in a transcript's last `most` bytes, each with its UTC stamp."""

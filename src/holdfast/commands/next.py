@@ -1,25 +1,18 @@
-"""`holdfast next`: print the next step, and begin it."""
+"""`holdfast next`: print the next step and begin it, or print what a phase's agent is told."""
 
 from __future__ import annotations
 
 from holdfast.commands import options, workflow_commands
-from holdfast.commands.verb import Json, Other, verb
+from holdfast.commands.verb import Json, verb
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry, verbs, views
-from holdfast.workflow.wording import quoted
+from holdfast.workflow import registry, verbs
 
 
 @verb("next")
-def command(
-    project: Workspace,
-    name: workflow_commands.PhaseName = None,
-    *,
-    workflow_id: Other = None,
-    as_json: Json = False,
-) -> None:
+def command(project: Workspace, name: workflow_commands.PhaseName = None, *, as_json: Json = False) -> None:
     """Print the next step with its agent and what the last one handed over. Begin it if nothing is active.
 
-    NAME is a workflow, or a phase: then it prints what the phase's agent is told, and begins nothing.
+    NAME is a workflow. Or it is a phase or task: then nothing begins, and its agent's instructions are printed.
 
     Run it as often as you like. Only `holdfast done` completes a phase.
 
@@ -29,18 +22,13 @@ def command(
       holdfast next payments
       holdfast next "Design the API"
     """
-    workflow, phase = workflow_commands.find_phase(project, name, workflow_id)
+    workflow, phase = workflow_commands.find_phase(project, name, None)
     if phase is None:
         workflow_commands.tell(verbs.begin(project, workflow), as_json)
         return
     brief = registry.get(workflow.format).brief(project, workflow, phase)
-    lines = list(brief.lines) if brief else []
+    lines = [f"{workflow.named(phase)}: {phase.title} ({phase.status})"] if brief is None else list(brief.lines)
     if as_json:
-        options.print_json(views.row(workflow) | {"next": views.phase(phase) | {"brief": lines}})
-        return
-    before = verbs.numbered(workflow, phase.number - 1)
-    handed = before.handover if before and workflow.in_order else ""
-    agent = f", @{phase.agent}" if phase.agent else ""
-    text = [f"{workflow.named(phase)} {quoted(phase.title)} is {phase.status}{agent}."]
-    text += [f"Handed over to it: {handed}"] if handed else []
-    options.say("\n".join([*text, *lines]))
+        options.print_json({"id": phase.id, "title": phase.title, "status": phase.status, "lines": lines})
+    else:
+        options.say("\n".join(lines))

@@ -61,10 +61,10 @@ def is_link(path: Path) -> bool:
     return stat.S_ISLNK(_mode(path, follow=False))
 
 
-def remedy(path: Path, *, write: bool = False) -> str:
-    """Return the command that makes a path readable (with `write`, also writable); empty if it is."""
-    place = closed(path, write=write)
-    return "" if place is None else opening(place, write=write)
+def remedy(path: Path) -> str:
+    """Return the command that makes a path readable; empty if it is."""
+    place = closed(path)
+    return "" if place is None else opening(place, write=False)
 
 
 def opening(place: Path, *, write: bool = True) -> str:

@@ -17,10 +17,14 @@ CUT_OFF = "it was stopped before it had ended"  # what there is to say in place 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table. `str`, `int`, `bool` and `bytes` columns are never NULL, except with `| None`."""
+    """A row of a table. `str`, `int`, `bool` and `bytes` columns are never NULL, except with `| None`.
+
+    `RETENTION` is a column with a time, and how many rows of a project stay by it; the oldest go. None keeps all.
+    """
 
     TABLE: ClassVar[str]
     KEY: ClassVar[tuple[str, ...]] = ("id",)
+    RETENTION: ClassVar[tuple[str, int] | None] = None
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
 
@@ -168,6 +172,7 @@ class Told(Row):
     """
 
     TABLE: ClassVar[str] = "told"
+    RETENTION: ClassVar[tuple[str, int] | None] = ("at", 2_000)
     KEY: ClassVar[tuple[str, ...]] = ("conversation", "topic", "key")
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("at",), ("topic", "key", "at"))
 
@@ -215,6 +220,7 @@ class Read(Row):
     """
 
     TABLE: ClassVar[str] = "reads"
+    RETENTION: ClassVar[tuple[str, int] | None] = ("read_at", 5_000)
     KEY: ClassVar[tuple[str, ...]] = ("conversation", "path")
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("read_at",),)
 
@@ -427,6 +433,7 @@ class Compaction(Row):
     """
 
     TABLE: ClassVar[str] = "compactions"
+    RETENTION: ClassVar[tuple[str, int] | None] = ("announced_at", 200)
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (
         ("conversation", "announced_at"),
         ("restored_in", "announced_at"),
@@ -475,6 +482,7 @@ class Delivery(Row):
     """
 
     TABLE: ClassVar[str] = "deliveries"
+    RETENTION: ClassVar[tuple[str, int] | None] = ("made_at", 500)
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("conversation", "made_at"), ("compaction",), ("made_at",))
 
     id: str
@@ -590,6 +598,7 @@ class StepRun(Row):
     """
 
     TABLE: ClassVar[str] = "step_runs"
+    RETENTION: ClassVar[tuple[str, int] | None] = ("at", 2_000)
     KEY: ClassVar[tuple[str, ...]] = ("worktree", "workflow", "unit", "step")
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = (("at",),)
 

@@ -237,8 +237,10 @@ class Table(Generic[R]):
         return int(row["number"]) if row else 0
 
     def put(self, row: R) -> R:
-        """Insert a row, or replace the one with its key."""
+        """Insert a row, or replace the one with its key, and delete the oldest rows beyond the table's retention."""
         self._ledger.run(f"{self._insert} {self._upsert}", *self._values(row))
+        if self._row.RETENTION:
+            self.prune(*self._row.RETENTION)
         return row
 
     def add(self, row: R) -> bool:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 LISTED = 200  # agents, and runs, that are listed unless all are asked for
 _NAMED = 5  # agents and runs that an error names
-_AGENTS = "kind IN ('agent', 'teammate') AND call <> '' AND verdict <> 'refused'"
-_RUNS = "kind = 'script' AND run <> '' AND transcript <> ''"
+_LISTED = (
+    "(kind = 'script' AND run <> '' AND transcript <> '')"
+    " OR (kind IN ('agent', 'teammate') AND call <> '' AND verdict <> 'refused')"
+)
 _STATES = {"completed": "finished", "stopped": "finished", "missing": "interrupted"}
 """The words for what the ledger stores of a run's state, where it has another."""
 
@@ -55,15 +57,13 @@ class Returned(NamedTuple):
 
 
 def list_latest(project: OpenProject, most: int = -1) -> list[Agent]:
-    """Return the latest `most` agents and as many runs of a project, or all, the latest first. Raises LedgerError."""
-    table, order = project.ledger.table(Agent), "launched_at DESC"
-    found = [*table.where(_RUNS, order=order, limit=most), *table.where(_AGENTS, order=order, limit=most)]
-    return sorted(found, key=lambda each: each.launched_at, reverse=True)
+    """Return the latest `most` agents and runs of a project, or all, the latest first. Raises LedgerError."""
+    return project.ledger.table(Agent).where(_LISTED, order="launched_at DESC", limit=most)
 
 
 def count(project: OpenProject) -> int:
     """Return how many agents and runs a project has. Raises LedgerError."""
-    return project.ledger.table(Agent).count(f"({_RUNS}) OR ({_AGENTS})")
+    return project.ledger.table(Agent).count(_LISTED)
 
 
 def find(project: OpenProject, name: str) -> Agent | None:
@@ -75,10 +75,7 @@ def find(project: OpenProject, name: str) -> Agent | None:
     """
     run = scripts.find(project, name, None)
     name = run.row.run if run else name
-    begins, end = (
-        f"(({_RUNS}) OR ({_AGENTS})) AND (run >= ? AND run < ? OR call >= ? AND call < ?)",
-        f"{name}\U0010ffff",
-    )
+    begins, end = f"({_LISTED}) AND (run >= ? AND run < ? OR call >= ? AND call < ?)", f"{name}\U0010ffff"
     rows = project.ledger.table(Agent).where(begins, name, end, name, end, order="launched_at") if name else []
     found = {_name(each): each for each in rows if _name(each).startswith(name)}
     if name in found:

@@ -61,15 +61,9 @@ def judge(
 ) -> Verdict:
     """Decide what a compacted session gets back: never a workflow that another live session could own (I001-9).
 
-    Args:
-        project: the project.
-        session: the id of the session that starts again.
-        workflows: all workflows that could be read, of all formats.
-        known: whether the ledger had seen its conversation before this compaction.
-        compacted: whether there was a compaction; a resumed session claims none.
-
-    Returns:
-        The verdict. The compaction that it used is claimed by now.
+    `workflows` are all that could be read, of all formats. `known` tells whether the ledger had seen the conversation
+    before this compaction. A resumed session isn't `compacted`, and claims no compaction. Return the verdict, whose
+    compaction is claimed by now.
     """
     conversation, compaction, step = conversations.of(project, session), None, None
     if compacted:
@@ -155,13 +149,8 @@ def _decide(
     a session whose transcript this one continues (3) and, if no other live session may take any (`owners.takers`),
     those of the branch that is checked out (4) and the newest (5). All of them are in this worktree.
 
-    Args:
-        project: the project.
-        conversation: the conversation that starts again.
-        workflows: all workflows that could be read, of all formats.
-        holders: the conversation that owns each, by the workflow's key.
-        saved: the keys of the workflows that this compaction names, its conversation's own first.
-        saver: the conversation that announced it; empty without one.
+    `holders` has the conversation that owns each workflow, by its key. `saved` are the keys of the workflows that this
+    compaction names, its conversation's own first; `saver` is the conversation that announced it, empty without one.
     """
     unfinished = [each for each in owners.by_rank(workflows) if each.resumable]
     before = set[str]()

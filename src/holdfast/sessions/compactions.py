@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 LASTING = timedelta(days=1)  # the compaction that was announced before that in another session won't come any more
-MOST = 200  # compactions per project; the oldest go
 SUMMARY_LIMIT_CHARS = 200_000  # characters of a summary that are kept; real ones have some ten thousand
 SHORTEST_CHARS = 4  # a shorter fact is in a summary by chance
 UNANNOUNCED = "none"  # the trigger of a compaction that came without PreCompact
@@ -159,9 +158,7 @@ def note_unannounced(project: OpenProject, conversation: str, workflow: Workflow
 
 def _add(project: OpenProject, compaction: Compaction, what: str) -> Compaction:
     with project.ledger.transaction():
-        table = project.ledger.table(Compaction)
-        table.put(compaction)
-        table.prune("announced_at", MOST)
+        project.ledger.table(Compaction).put(compaction)
         _note(project, compaction, what)
     return compaction
 
@@ -227,8 +224,8 @@ def saved_at(project: OpenProject, conversation: str) -> str:
     return "" if last is None or last.trigger == UNANNOUNCED else last.announced_at
 
 
-def recent(project: OpenProject, most: int = MOST) -> list[CompactionReport]:
-    """Return up to `most` compactions, of all worktrees, the last announced first. Raises LedgerError."""
+def recent(project: OpenProject, most: int = -1) -> list[CompactionReport]:
+    """Return the last `most` compactions or all, of all worktrees, the last announced first. Raises LedgerError."""
     return _reports(project, project.ledger.table(Compaction).where(order=_NEWEST, limit=most))
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 State = Literal["pending", "delivered", "confirmed", "absent", "unconfirmed", "refused"]
 _OPEN = "state IN ('pending', 'delivered')"
-MOST = 500  # deliveries per project; the oldest go
 NAMED = 20  # workflows of one refusal that are stored
 ABANDONED = timedelta(minutes=1)  # after this, another process may take over a delivery that was proven absent
 PATIENCE = timedelta(days=1)  # after this, nobody looks for a confirmation any more
@@ -104,9 +103,7 @@ def refuse(
 
 
 def _add(project: OpenProject, delivery: Delivery, what: str) -> None:
-    table = project.ledger.table(Delivery)
-    table.put(delivery)
-    table.prune("made_at", MOST)
+    project.ledger.table(Delivery).put(delivery)
     _note(project, delivery, what)
 
 

@@ -90,17 +90,11 @@ def foresee(
     saved: Workflow | None,
     detected: Collection[Path] = (),
 ) -> list[Prospect]:
-    """Return what each unfinished workflow would get if a session were compacted now; nothing is written.
+    """Return what each unfinished workflow would get if a conversation were compacted now; nothing is written.
 
-    Args:
-        project: the project.
-        workflows: all that could be read, of all formats.
-        session: the conversation that is compacted; None means any of those that are live.
-        saved: the workflow that PreCompact would write first, which replaces the one of the same path; None for none.
-        detected: the state files that have what the session's own files say.
-
-    Returns:
-        The prospects: the workflow restored in full first, then the others, the newest first.
+    None means any of those that are live. `saved` is the workflow that PreCompact would write first, which replaces the
+    one of the same path. `detected` are the state files that have what the session's own files say. The workflow that
+    is restored in full comes first, then the others, the newest first.
     """
     live = conversations.live_others(project, "")
     if saved is not None:

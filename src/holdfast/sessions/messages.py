@@ -13,7 +13,7 @@ from holdfast.files import trust
 from holdfast.memory.rows import Conversation, Told
 from holdfast.sessions import archive, contents, imports, owners
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import definitions, guidance, manyfiles, registry, wording
+from holdfast.workflow import definitions, guidance, registry, search, wording
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ TODO_LIST = "to-do list"
 """Topic: the model knows a to-do list of a workflow. The list's digest is the value."""
 UNREAD = "unread"
 """Topic: the file that names a workflow was not read to its end."""
-LIMIT = 2_000  # rows per project; the oldest go
 _NAMED = 5  # definitions that are named at a session's start
 _PRINTED = "printed"  # topic: guidance was printed in a terminal. Its mark is the key, the workflow's key the value
 _UNREADABLE = "unread file"  # topic: a state file could not be read
@@ -129,7 +128,7 @@ def omitted(project: OpenProject, conversation: str, found: Found) -> list[Messa
     text = f"Holdfast read only the newest state files here and left out {wording.count(found.left, 'older one')}"
     if found.cut:
         left = wording.count(found.left, "other state file")
-        text = f"Holdfast: the search for workflows ended after {manyfiles.SEARCH_TIMEOUT_S:g} s, with {left} left out"
+        text = f"Holdfast: the search for workflows ended after {search.SEARCH_TIMEOUT_S:g} s, with {left} left out"
     text = f"{text}. This session's own workflow is always read. `holdfast status` shows all."
     return [once(project, conversation, _OMITTED, [""], wording.Message(text, to_user=True))]
 
@@ -205,12 +204,12 @@ def was_told(project: OpenProject, conversation: str, topic: str, key: str = "")
 
 def tell(project: OpenProject, conversation: str, topic: str, key: str = "", value: str = "") -> None:
     """Note that a conversation was told something (`was_told`)."""
-    _put(project, Told(conversation, topic, key, value, due=False, at=clock.stamp()))
+    _table(project).put(Told(conversation, topic, key, value, due=False, at=clock.stamp()))
 
 
 def owe(project: OpenProject, conversation: str, topic: str, key: str = "") -> None:
     """Note that a conversation still has to be told something, even if it was told before (`was_told`)."""
-    _put(project, Told(conversation, topic, key, "", due=True, at=clock.stamp()))
+    _table(project).put(Told(conversation, topic, key, "", due=True, at=clock.stamp()))
 
 
 def owe_once(project: OpenProject, conversation: str, topic: str, *keys: str) -> None:
@@ -275,8 +274,3 @@ def _to_user(text: str) -> Message:
 
 def _table(project: OpenProject) -> Table[Told]:
     return project.ledger.table(Told)
-
-
-def _put(project: OpenProject, row: Told) -> None:
-    _table(project).put(row)
-    _table(project).prune("at", LIMIT)

@@ -58,18 +58,46 @@ def settle_agents(event: Event, context: Context) -> list[Moved]:
 def launch_agent(event: Call, context: Context) -> list[Moved]:
     """Note that an agent is launched, and start the phase it is for (R000-14, I000-6, I000-15).
 
-    A call counts once, at its `PreToolUse` or `PostToolUse`. Return the phase that became active by it, if one did.
+    A call counts once, at its `PreToolUse` or `PostToolUse`; by the latter its agent may have completed the phase
+    itself (I000-8). Any launch counts, planned or not (R000-30), but one inside another agent only if that was launched
+    for the workflow. An agent launched for a phase that is completed already doesn't get it, whatever the prompt names:
+    its report fills in nothing.
+
+    Return the phase that became active by it, if one did. For a launch by an agent that wasn't launched for the
+    workflow, that is the phase which it names and can't move.
     """
-    words = {name: value for name, value in event.tool_input.items() if isinstance(value, str)}
-    moved = launch(
-        *Workspace.at(event, context),
+    project, conversation = Workspace.at(event, context)
+    call, begun = (
         agents.call_id(event.tool_use_id, event.tool_input),
-        words.get("subagent_type", ""),
-        words.get("description", ""),
-        words.get("prompt", ""),
-        begun=event.hook_event_name != context.project.client.CALL_EVENT,
-        launcher=event.agent_id or "",
+        event.hook_event_name != project.client.CALL_EVENT,
     )
+    known = agents.of_call(project, conversation, call)
+    if known and (known.state != "called" or known.verdict == "refused"):
+        return []
+    words = {name: value for name, value in event.tool_input.items() if isinstance(value, str)}
+    agent = words.get("subagent_type") or "general-purpose"
+    about = {name: words.get(name, "") for name in ("description", "prompt")}
+    text = _text(**about)
+    found = registry.agents_work_on(project, conversation)
+    usable = _usable(project, conversation, found)
+    workflow, phase = _meant(project, conversation, usable, text, agent, begun)
+    if workflow is None:
+        workflow, phase = _meant(project, conversation, _nobodys(project, conversation, found), text, agent, begun)
+    if event.agent_id:
+        launches = _launches_for(project, conversation, event.agent_id, workflow) if workflow else []
+        if workflow is None or phase is None or any(each.phase == phase.id for each in launches):
+            return []  # the launcher's own phase ends with itself, whoever helps
+        if not launches:
+            return [Moved(workflow, phase, _NOT_FOR_IT)] if assignments.named(workflow, text, agent) else []
+    if workflow is None:
+        workflow = _joined(project, usable, text, agent)
+    key = workflow.key if workflow else ""
+    agents.record_launch(project, conversation, call, agent, key, phase.id if phase else "", **about)
+    if workflow is None or phase is None:
+        return []
+    owners.take(project, workflow, conversation)  # else a session that starts later could keep the result from counting
+    # The format ensures that one phase is active at a time (R000-15) and that no hook revives a finished workflow.
+    moved = _judge(project, workflow, phase.id, "active")
     return [moved] if moved else []
 
 
@@ -132,64 +160,6 @@ def _nobodys(project: Workspace, conversation: str, found: list[Workflow]) -> li
     return owners.by_rank(owners.fresh_ones(project, free))
 
 
-def launch(
-    project: Workspace,
-    conversation: str,
-    call: str,
-    agent: str,
-    description: str,
-    prompt: str,
-    *,
-    begun: bool = False,
-    launcher: str = "",
-) -> Moved | None:
-    """Note the launch of an agent and start the phase it is for (R000-14, I000-6, I000-15).
-
-    Any launch counts, planned or not (R000-30), but one inside another agent only if that was launched for the
-    workflow. An agent launched for a phase that is completed already doesn't get it, whatever the prompt names: its
-    report fills in nothing.
-
-    Args:
-        project: the project.
-        conversation: the conversation.
-        call: the call's id.
-        agent: the call's `subagent_type`; empty means the client's general-purpose agent.
-        description: the call's short description.
-        prompt: the call's prompt.
-        begun: whether the agent runs, or has run, already; it may have completed its phase itself (I000-8).
-        launcher: the id of the agent that launches it; empty for the main conversation.
-
-    Returns:
-        The phase that became active by it, or None when none did. For an agent that wasn't launched for the workflow,
-        the phase that its launch names and can't move.
-    """
-    known = agents.of_call(project, conversation, call)
-    if known and (known.state != "called" or known.verdict == "refused"):
-        return None
-    agent = agent or "general-purpose"
-    text = _text(description, prompt)
-    found = registry.agents_work_on(project, conversation)  # once: a session may have a thousand tasks
-    usable = _usable(project, conversation, found)
-    workflow, phase = _meant(project, conversation, usable, text, agent, begun)
-    if workflow is None:
-        workflow, phase = _meant(project, conversation, _nobodys(project, conversation, found), text, agent, begun)
-    if launcher:
-        launches = _launches_for(project, conversation, launcher, workflow) if workflow else []
-        if workflow is None or phase is None or any(each.phase == phase.id for each in launches):
-            return None  # the launcher's own phase ends with itself, whoever helps
-        if not launches:
-            return Moved(workflow, phase, _NOT_FOR_IT) if assignments.named(workflow, text, agent) else None
-    if workflow is None:
-        workflow = _joined(project, usable, text, agent)
-    key, words = workflow.key if workflow else "", {"description": description, "prompt": prompt}
-    agents.record_launch(project, conversation, call, agent, key, phase.id if phase else "", **words)
-    if workflow is None or phase is None:
-        return None
-    owners.take(project, workflow, conversation)  # else a session that starts later could keep the result from counting
-    # The format ensures that one phase is active at a time (R000-15) and that no hook revives a finished workflow.
-    return _judge(project, workflow, phase.id, "active")
-
-
 def at_work(project: Workspace, conversation: str) -> list[Agent]:
     """Return the running agents that work on a phase and have no verdict yet, foreground agents included."""
     found = agents.launched(project, conversation)
@@ -234,23 +204,16 @@ def _meant(
     """Return the phase an agent is launched for, with its workflow. A phase the text names beats the agent's name."""
     if len(workflows) > 1:
         workflows = sorted(workflows, key=lambda each: assignments.named(each, text, agent) is None)
+    busy = {(each.workflow, each.phase) for each in at_work(project, conversation)} if workflows else ()
     for workflow in workflows:
-        if phase := _meant_of(project, conversation, workflow, text, agent, begun):
+        phase = registry.get(workflow.format).match_phase(workflow, text, agent)
+        if phase and phase.status == "completed" and (workflow.finished or not begun):
+            continue  # no launch may move it, nor its agent's end
+        if phase and (workflow.key, phase.id) in busy:  # a second agent of the kind must name it
+            phase = assignments.named(workflow, text, agent)
+        if phase:
             return workflow, phase
     return None, None
-
-
-def _meant_of(
-    project: Workspace, conversation: str, workflow: Workflow, text: str, agent: str, begun: bool
-) -> Phase | None:
-    """Return the phase an agent is launched for, if a launch may still move it, or at least the agent's end."""
-    phase = registry.get(workflow.format).match_phase(workflow, text, agent)
-    if phase and phase.status == "completed" and (workflow.finished or not begun):
-        return None
-    busy = {(each.workflow, each.phase) for each in at_work(project, conversation)} if phase else ()
-    if phase and (workflow.key, phase.id) in busy:  # a second agent of the kind must name it
-        return assignments.named(workflow, text, agent)
-    return phase
 
 
 def _launches_for(project: Workspace, conversation: str, agent_id: str, workflow: Workflow) -> list[Agent]:

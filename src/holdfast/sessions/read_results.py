@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from holdfast.clients.client import Noted
-    from holdfast.memory.rows import Conversation
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Returned
     from holdfast.sessions.reads import How, Look
@@ -85,10 +84,12 @@ def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bo
     else:
         searched = row.searched if sought == row.sought and row.searched <= size else 0
         since = max(searched - _OVERLAP_BYTES, 0)
-    found = _search(project, row, since, files=bool(wanted))
-    if row.boundary is None and found.boundary is None and found.end - row.size > project.transcripts.TAIL_BYTES:
+    # A boundary that is awaited comes after the byte where the transcript ended at the compaction.
+    read, files, awaited = project.transcripts, bool(wanted), row.size if row.boundary is None else None
+    found = read.reading(row.transcript, awaited, since=since, files=files)
+    if row.boundary is None and found.boundary is None and found.end - row.size > read.TAIL_BYTES:
         row = replace(row, boundary="")  # the announced boundary isn't awaited any longer
-        found = _search(project, row, 0, files=bool(wanted))
+        found = read.reading(row.transcript, None, files=files)
     now = row
     if found.boundary not in (None, row.boundary):
         # A boundary that no event announced is a compaction too: SessionStart(compact) need not fire ([ISS 28305]).
@@ -103,37 +104,6 @@ def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bo
         _take_over_gone(project, conversation, wanted, found.earlier)
         _take_over(project, conversation, wanted, found.present)
     return now.boundary is not None
-
-
-class _Found(NamedTuple):
-    """What a transcript notes of earlier contexts and of the present one.
-
-    Attributes:
-        earlier: what was noted before the last compaction; everything while its boundary is awaited.
-        present: what was noted after it.
-        boundary: the id of the last boundary after the last known compaction; None if there is none.
-        boundaries: how many there are.
-        end: the byte up to which the transcript was read.
-    """
-
-    earlier: Sequence[Noted]
-    present: Sequence[Noted]
-    boundary: str | None
-    boundaries: int
-    end: int
-
-
-def _search(project: OpenProject, row: Conversation, since: int, *, files: bool) -> _Found:
-    """Search a conversation's transcript from a byte on; for boundaries only, unless `files` is set."""
-    # A boundary that is awaited comes after the byte where the transcript ended at the compaction.
-    at = row.size if row.boundary is None else 0
-    before, after, end = project.transcripts.reading(row.transcript, at, since=since, files=files)
-    places = [place for place, each in enumerate(after) if each.kind == "boundary"]
-    if not places:
-        every = [*before, *after]
-        return _Found(every, [], None, 0, end) if row.boundary is None else _Found([], every, None, 0, end)
-    last = places[-1]
-    return _Found([*before, *after[:last]], after[last + 1 :], str(after[last].value), len(places), end)
 
 
 def _take_over_gone(

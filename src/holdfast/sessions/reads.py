@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 How = Literal["read", "attached", "inlined"]
 GONE = -1  # the compaction of a read in some earlier context
 _ARRIVED = ("delivered", "confirmed", "unconfirmed")  # states of guidance whose reply was written
-LIMIT = 5_000  # reads per project; the oldest go
 FILE_LIMIT_BYTES = 4 << 20  # bytes of the largest file that is compared; nobody reads a larger one whole
 EVENT_LIMIT_BYTES = 32 << 20  # bytes that one event may compare
 _PATTERN = frozenset("*?[")
@@ -128,7 +127,6 @@ def forget_reading(event: Event, context: Context) -> None:
         row = conversations.get(project, conversation)
         size = project.transcripts.size(row.transcript)
         conversations.change(project, conversation, compactions=row.compactions + 1, size=size, boundary=None)
-    project.ledger.table(Read).prune("read_at", LIMIT)
 
 
 def reminder_due(event: Event, context: Context) -> str:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Outcome
 
 LIMIT_CHARS = 20_000  # of a step's output that are stored
-MOST = 2_000  # steps per project; the oldest go
 
 
 def record(project: OpenProject, workflow: str, unit: str, step: str, outcome: Outcome, output: str) -> None:
@@ -31,7 +30,6 @@ def record(project: OpenProject, workflow: str, unit: str, step: str, outcome: O
         before = table.one(**dict(zip(rows.StepRun.KEY, place, strict=True)))
         failures = (before.failures if before else 0) + 1 if outcome == "failed" else 0
         table.put(rows.StepRun(*place, outcome, text, failures, clock.stamp()))
-        table.prune("at", MOST)
 
 
 def of(project: OpenProject, workflow: str, unit: str) -> dict[str, StepRun]:

@@ -81,18 +81,20 @@ def test_only_the_end_is_read(tmp_path: Path, most: int) -> None:
     assert all(data[entry.line.offset :].startswith(b"{") for entry in entries)
 
 
-def test_the_result_is_divided_at_a_byte(tmp_path: Path) -> None:
-    """What begins before it and what begins from there on; nothing is lost or doubled."""
+def test_the_result_is_divided_at_a_compaction(tmp_path: Path) -> None:
+    """What the model was shown before it and after it; nothing is lost or doubled. One that is awaited comes late."""
     data = written("worked-2.1.197-todo")
     path = put(tmp_path, data)
-    everything = reader.reading(path, 0)[1]
-    assert {each.kind for each in everything} >= {"shown", "boundary"}
+    whole = reader.reading(path, None)
+    everything = [*whole.earlier, *whole.present]
+    assert "shown" in {each.kind for each in everything}
+    assert whole.boundary
     place = places(data, b"compact_boundary")[0]
-    for at in (0, 1, place - 1, place, place + 1, len(data), len(data) + 9):
-        before, after, end = reader.reading(path, at)
-        assert [*before, *after] == everything
-        assert end == len(data)
-        assert ("boundary" in {each.kind for each in after}) is (at <= place)
+    for awaited in (0, 1, place - 1, place, place + 1, len(data), len(data) + 9):
+        found = reader.reading(path, awaited)
+        assert [*found.earlier, *found.present] == everything
+        assert found.end == len(data)
+        assert found == (whole if awaited <= place else (everything, [], None, 0, len(data)))
 
 
 def test_only_lines_that_hold_what_is_looked_for_are_parsed(tmp_path: Path) -> None:
@@ -103,7 +105,7 @@ def test_only_lines_that_hold_what_is_looked_for_are_parsed(tmp_path: Path) -> N
     assert said(path, only=pattern, since=len(lines[0]) + 1) == ["b", "xb"]
     assert said(path, since=len(lines[0]) + 5) == ["b", "y", "xb"], "half a line is none"
     assert said(path, newest=False, most=sum(map(len, lines[:2])) + 5) == ["x b b", "x"]
-    assert reader.reading(path, 0)[2] == sum(map(len, lines[:4])) + 4, "the last line may grow"
+    assert reader.reading(path, None).end == sum(map(len, lines[:4])) + 4, "the last line may grow"
 
 
 def test_of_far_too_many_lines_the_newest_are_read(tmp_path: Path) -> None:
@@ -261,9 +263,9 @@ def test_a_read_that_was_asked_for_before_a_compaction_is_not_refused_after_it(t
     def kinds(*chosen: dict[str, object]) -> list[str]:
         lines = [json.dumps(each, separators=(",", ":")) for each in chosen]
         path = put(tmp_path, ("\n".join(lines) + "\n").encode())
-        return [each.kind for each in reader.reading(path, 0)[1]]
+        return [each.kind for each in reader.reading(path, None).present]
 
-    assert kinds(*entries) == ["boundary"]
+    assert kinds(*entries) == []
     assert kinds(entries[0], entries[2]) == ["refused"]
 
 

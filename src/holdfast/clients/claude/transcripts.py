@@ -23,7 +23,7 @@ from holdfast.clients.claude import entries, trail
 from holdfast.clients.claude.entries import Attachment, Boundary, Call, Entry, Result, text, typed
 from holdfast.clients.claude.events.agents import agent_result
 from holdfast.clients.claude.scopes import claude_dir
-from holdfast.clients.client import AgentResult, CallResult, Noted
+from holdfast.clients.client import AgentResult, CallResult, Noted, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -126,25 +126,26 @@ class Transcripts(client.Transcripts):
                     return True
         return False
 
-    def reading(
-        self, path: str, at: int, *, since: int = 0, files: bool = True
-    ) -> tuple[Sequence[Noted], Sequence[Noted], int]:
-        before, after, boundary = list[Noted](), list[Noted](), 0
+    def reading(self, path: str, awaited: int | None, *, since: int = 0, files: bool = True) -> Reading:
+        earlier, present, boundary, boundaries, last = list[Noted](), list[Noted](), None, 0, 0
         start, data = _window(path, since)
         for entry in typed(_lines(start, data, _FILES if files else _BOUNDARY)):
-            noted = before if entry.line.offset < at else after
             if isinstance(entry, Boundary):
-                boundary = entry.line.offset
-                noted.append(Noted("boundary", entry.line.uuid))
+                last = entry.line.offset
+                if last >= (awaited or 0):
+                    earlier, present = earlier + present, []
+                    boundary, boundaries = entry.line.uuid, boundaries + 1
             elif isinstance(entry, Attachment) and entry.kind == "file":
                 cut = entry.fields.get("truncated") is True
-                noted.append(Noted("shown", entry.fields.get("content"), attached=True, cut=cut))
+                present.append(Noted("shown", entry.fields.get("content"), attached=True, cut=cut))
             elif isinstance(entry, Result) and not entry.failed:
-                noted.append(Noted("shown", entry.response))
-            elif isinstance(entry, Result) and entry.call.tool == "Read" and entry.call.line.offset >= boundary:
+                present.append(Noted("shown", entry.response))
+            elif isinstance(entry, Result) and entry.call.tool == "Read" and entry.call.line.offset >= last:
                 # A Read that was asked for before a compaction says nothing about the present context.
-                noted += [Noted("refused", place)] if (place := text(entry.call.input, "file_path")) else []
-        return before, after, start + data.rfind(b"\n") + 1
+                present += [Noted("refused", place)] if (place := text(entry.call.input, "file_path")) else []
+        if awaited is not None and boundary is None:
+            earlier, present = present, []
+        return Reading(earlier, present, boundary, boundaries, start + data.rfind(b"\n") + 1)
 
     def notices(self, path: str, *, most: int = TAIL_BYTES) -> Iterator[tuple[TaskNotification, str]]:
         for notice in entries.of(entries.Notice, read(path, most=most, only=_NOTICE, agents=True)):

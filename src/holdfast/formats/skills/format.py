@@ -1,7 +1,7 @@
 """The `skills` format: state machines of skills in `.claude/workflow-state/` (document 004).
 
-The state files are essential, readable and safe with several sessions (R004-04), written by a rename (R004-32), and git
-ignores them (I004-22). A corrupted one is set aside with the document's warning (R004-40).
+The state files are essential, readable and safe with several sessions (R004-04, I004-16), written by a rename
+(R004-32), and git ignores them (I004-22). A corrupted one is set aside with the document's warning (R004-40).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from holdfast.formats.skills import (
     view,
 )
 from holdfast.formats.skills.schema import State, status_of, task_number
-from holdfast.workflow import assignments, extras, names, statefile, values
+from holdfast.workflow import assignments, extras, names, search, statefile, values
 from holdfast.workflow.model import Brief, Changes, Restored, Start, Workflow
 from holdfast.workflow.store import FileDraft, FileFormat
 from holdfast.workflow.wording import capitalized
@@ -233,7 +233,7 @@ class SkillsFormat(FileFormat):
         return same or [each for each in every if features.get(each.key, "").startswith(f"{path}/")]
 
     def _unfinished(self, project: Records, files: Iterable[Path]) -> list[Workflow]:
-        found = self.read_all(project, files, statefile.Room())
+        found = self.read_all(project, files, search.ReadBudget())
         return [each for each in found.workflows if not each.finished]
 
     def record_evidence(self, project: Records, workflow: Workflow, work: Sequence[Work]) -> list[str]:
