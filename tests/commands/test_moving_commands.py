@@ -203,9 +203,8 @@ def test_next_prints_what_a_phases_agent_is_told(tmp_path: Path) -> None:
     holdfast("done", "--note", "Mind the gap", root=tmp_path)
 
     said = holdfast("next", "Test", root=tmp_path).out
-    row = holdfast("next", "Test", "--json", root=tmp_path).json["next"]
+    row = holdfast("next", "Test", "--json", root=tmp_path).json
 
-    assert 'Phase 2/2 "Test" is active, @b.' in said or 'phase 2/2 "Test" is active, @b.' in said
-    assert "Mind the gap" in said
-    assert (row["number"], row["agent"]) == (2, "b")
+    assert said == "phase 2/2: Test (active)\nHanded over to it: Mind the gap\n"
+    assert (row["title"], row["status"]) == ("Test", "active")
     assert "Next: go on with" in holdfast("next", "tool", root=tmp_path).out

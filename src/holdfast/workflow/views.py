@@ -38,7 +38,7 @@ def whole(workflow: Workflow) -> dict[str, Any]:
     return row(workflow) | {
         "type": workflow.kind,
         "phase_status": workflow.phase_status,
-        "phases": [phase(each) for each in workflow.phases],
+        "phases": [_phase(phase) for phase in workflow.phases],
         "required_reading": list(workflow.reading),
         "key_reminders": list(workflow.reminders),
         "context": dict(workflow.context),
@@ -74,8 +74,7 @@ def table(workflows: tuple[Workflow, ...]) -> str:
     )
 
 
-def phase(phase: Phase) -> dict[str, Any]:
-    """Return a phase as JSON values."""
+def _phase(phase: Phase) -> dict[str, Any]:
     return {
         "id": phase.id,
         "number": phase.number,
