@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _BRANCH = "ref: refs/heads/"
 _GIT_FILE_LIMIT_BYTES = 65536
+_REFS_LIMIT_BYTES = 16 * 1024 * 1024  # packed references of a very large repository
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,22 @@ class Project:
         """The branch that is checked out, or None outside git and on a detached head."""
         head = _first_line(self._git[1] / "HEAD") if self._git else ""
         return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) and not head.endswith("/.invalid") else None
+
+    @property
+    def head(self) -> str:
+        """The sha of the commit that HEAD stands for; empty outside git, before the first commit, or if unreadable."""
+        if self._git is None:
+            return ""
+        head = _first_line(self._git[1] / "HEAD")
+        name = head.removeprefix("ref:").strip()
+        if not head.startswith("ref:"):
+            return head if _SHA.fullmatch(head) else ""
+        if ".." in name or name.startswith("/"):
+            return ""
+        homes = list(filter(None, (self._git[1], _common(*self._git))))
+        packed = [line for home in homes for line in _lines(home / "packed-refs", _REFS_LIMIT_BYTES)]
+        shas = [line.partition(" ")[0] for line in packed if line.endswith(f" {name}")]
+        return next(filter(_SHA.fullmatch, (*(_first_line(home / name) for home in homes), *shas)), "")
 
     @property
     def head_changed_at(self) -> float:
@@ -303,10 +322,10 @@ def _first_line(file: Path) -> str:
     return next(iter(_lines(file)), "")
 
 
-def _lines(file: Path) -> list[str]:
-    """Return the lines of one of git's small files, or none if it can't be read; never waits on a pipe or device."""
+def _lines(file: Path, limit: int = _GIT_FILE_LIMIT_BYTES) -> list[str]:
+    """Return the lines of one of git's files, or none if it can't be read; never waits on a pipe or device."""
     try:
-        data = document.read(file, _GIT_FILE_LIMIT_BYTES)[0]
+        data = document.read(file, limit)[0]
     except (StateError, ValueError):
         return []
     if b"\0" in data:  # neither a path nor git's text

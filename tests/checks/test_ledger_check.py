@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.checks import ledger as check
+from holdfast.memory import connection
 from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import examine, healthy, mend, obey, only
@@ -118,7 +119,7 @@ def test_a_ledger_without_permission_is_opened_for_its_owner(
 
 def test_a_ledger_that_is_busy_is_not_damaged(root: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is set aside."""
-    monkeypatch.setattr(check, "_LOCK_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(connection, "_CHECK_TIMEOUT_S", 0.05)
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")

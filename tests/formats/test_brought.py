@@ -191,7 +191,7 @@ def test_an_adapter_that_is_none_costs_only_its_own_format(
         result = holdfast(command, root=project.root, session=project.session)
         assert "Other" in result.out
         assert "Traceback" not in result.err
-    assert whose in holdfast("status", root=project.root).err
+    assert whose in holdfast("status", root=project.root).out
     assert whose in holdfast("start", "Mine", "--format", name, root=project.root, code=1).err
     assert "Other" in compact(project)
 

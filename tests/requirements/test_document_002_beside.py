@@ -249,7 +249,7 @@ def test_a_task_that_cannot_be_read_still_counts(workflows: Workflows, folder: P
     (folder / ".task/IMPL-9.json").write_text("{bad")
     assert "2/3" in holdfast("status", root=workflows.root).out
     assert "IMPL-9.json can't be read" in workflows.complete("IMPL-9", code=1).err
-    assert "unreadable: IMPL-9.json" in workflows.say("done", code=1).err
+    assert "a task's file can't be read" in workflows.say("done", code=1).err
 
 
 def test_summaries_are_handed_on_whole(workflows: Workflows, folder: Path) -> None:

@@ -25,4 +25,4 @@ def test_what_cannot_be_looked_at_is_a_problem_and_not_absent(
 
     unread = {each.path.relative_to(folder).as_posix() for each in look(project).problems}
 
-    assert unread == {"state/workflow.json", "agent-state.json", "workflow-state/active"}
+    assert unread == {"state/workflow.json", "agent-state.json", "workflow-state"}

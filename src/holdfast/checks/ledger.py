@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sqlite3
-from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,8 @@ from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.files import access, document
 from holdfast.files.lock import locked
-from holdfast.memory.connection import inspect, is_busy, is_damaged, is_lost
-from holdfast.memory.schema import RefusedError, recognize
+from holdfast.memory import connection
+from holdfast.memory.schema import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 _BESIDE = ("-wal", "-shm")  # suffixes of the files that SQLite's write-ahead log needs
-_LOCK_TIMEOUT_S = 5.0  # how long to wait for a writer
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
@@ -75,27 +73,22 @@ def _closed(shut: list[Path]) -> Finding:
 
 def _content(file: Path) -> Iterator[Finding]:
     try:
-        inspect(file)
-        with _reader(file) as ledger:
-            recognize(ledger, file)
-            said = [str(row[0]) for row in ledger.execute("PRAGMA quick_check")]
+        damage = connection.examine(file)
     except RefusedError as error:  # Holdfast never writes to such a file
         name = shlex.quote(str(file))
         yield problem(str(error), f"mv {name} {name}.aside")
-        return
     except sqlite3.Error as error:
-        if is_busy(error):
-            yield notice(f"{file} couldn't be checked now: {error}", "holdfast doctor")
-        elif is_damaged(error):
+        fault = connection.fault(error)
+        if fault == "damaged":
             yield _damaged(file, str(error))
-        elif is_lost(error):
+        elif fault == "lost":
             folder = shlex.quote(str(file.parent))
             text = f"{file} can't be used now ({error}), so Holdfast can't remember anything"
             yield problem(text, f"look at the disk of its folder: df -h {folder}")
         else:
             yield notice(f"{file} couldn't be checked now: {error}", "holdfast doctor")
-        return
-    yield ok(f"{file} is sound") if said == ["ok"] else _damaged(file, said[0])
+    else:
+        yield _damaged(file, damage) if damage else ok(f"{file} is sound")
 
 
 def _damaged(file: Path, why: str) -> Finding:
@@ -123,10 +116,6 @@ def _open(shut: list[Path]) -> str:
         except OSError as error:
             raise StateError(each, f"cannot be opened for you: {error.strerror}") from error
     return f"made {' and '.join(map(str, shut))} readable and writable for you"
-
-
-def _reader(file: Path) -> closing[sqlite3.Connection]:
-    return closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=_LOCK_TIMEOUT_S))
 
 
 def _left_over(file: Path) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from holdfast.files import access, atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats import RECORDS
 from holdfast.sessions import conversations, owners, rewind
-from holdfast.workflow import places, registry, statefile
+from holdfast.workflow import places, registry, search, statefile
 from holdfast.workflow.findings import aside
 from holdfast.workflow.wording import count, quoted
 
@@ -135,7 +135,7 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
 def putting_back(project: Workspace, path: Path, *, replace: bool = False) -> str:
     """Return the command that puts the last whole content of a file back, if it was read; else nothing."""
     try:
-        document.read(path, statefile.LIMIT_BYTES)
+        document.read(path, search.LIMIT_BYTES)
         last = rewind.last_state(project, path)
     except HoldfastError:
         return ""

@@ -9,13 +9,13 @@ import click
 from holdfast.commands import options
 from holdfast.commands.verb import Json, Name, verb
 from holdfast.errors import command_line
-from holdfast.sessions import claims, conversations, messages, session_guidance
+from holdfast.sessions import conversations, messages, selection, session_guidance
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import views
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from holdfast.sessions.claims import Claim
+    from holdfast.sessions.selection import Claim
 
 
 @verb("claim")
@@ -41,7 +41,7 @@ def command(
     """
     asking = options.conversation(project)
     session = conversations.completed(project, session_id) if session_id else asking
-    claim = claims.claim(project, workflow_id, session, asked_by=asking, anyway=anyway)
+    claim = selection.claim(project, workflow_id, session, asked_by=asking, anyway=anyway)
     made = session_guidance.compile(project, claim.session or "", claim.workflow)[0]
     text = made.text
     if not project.ledger.problem:

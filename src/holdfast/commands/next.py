@@ -1,16 +1,18 @@
-"""`holdfast next`: print the next step, and begin it."""
+"""`holdfast next`: print the next step and begin it, or print what a phase's agent is told."""
 
 from __future__ import annotations
 
-from holdfast.commands import workflow_commands
-from holdfast.commands.verb import Json, Name, verb
+from holdfast.commands import options, workflow_commands
+from holdfast.commands.verb import Json, verb
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import verbs
+from holdfast.workflow import registry, verbs
 
 
 @verb("next")
-def command(project: Workspace, workflow_id: Name = None, *, as_json: Json = False) -> None:
+def command(project: Workspace, name: workflow_commands.PhaseName = None, *, as_json: Json = False) -> None:
     """Print the next step with its agent and what the last one handed over. Begin it if nothing is active.
+
+    NAME is a workflow. Or it is a phase or task: then nothing begins, and its agent's instructions are printed.
 
     Run it as often as you like. Only `holdfast done` completes a phase.
 
@@ -18,6 +20,15 @@ def command(project: Workspace, workflow_id: Name = None, *, as_json: Json = Fal
     Examples:
       holdfast next
       holdfast next payments
+      holdfast next "Design the API"
     """
-    workflow = workflow_commands.find(project, workflow_id)
-    workflow_commands.tell(verbs.begin(project, workflow), as_json)
+    workflow, phase = workflow_commands.find_phase(project, name, None)
+    if phase is None:
+        workflow_commands.tell(verbs.begin(project, workflow), as_json)
+        return
+    brief = registry.get(workflow.format).brief(project, workflow, phase)
+    lines = [f"{workflow.named(phase)}: {phase.title} ({phase.status})"] if brief is None else list(brief.lines)
+    if as_json:
+        options.print_json({"id": phase.id, "title": phase.title, "status": phase.status, "lines": lines})
+    else:
+        options.say("\n".join(lines))

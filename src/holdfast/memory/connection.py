@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.errors import ForeignError
 from holdfast.memory import schema
@@ -17,35 +17,34 @@ if TYPE_CHECKING:
 
     from holdfast.memory.patience import Patience
 
+Fault = Literal["busy", "damaged", "lost", ""]
 _ROOM_BYTES = 1024 * 1024  # bytes that must be free on the disk, or a write could fail in the middle of an event
-_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
 _LOG_LIMIT_BYTES = 512 * 1024
 """Size of the write-ahead log from which it is moved into the file.
 
 Events end without closing their connection, so SQLite never restarts the log by itself, and each event first reads the
 whole log: 100 pages of 4 KB take 0.15 ms.
 """
-_LOST = (*_DAMAGED, *_BUSY, "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM")
+_CHECK_TIMEOUT_S = 5.0  # how long a check of the content waits for a writer
+_FAULTS: dict[Fault, tuple[str, ...]] = {
+    "busy": ("SQLITE_BUSY", "SQLITE_LOCKED"),
+    "damaged": ("SQLITE_CORRUPT", "SQLITE_NOTADB"),
+    "lost": ("SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM"),
+}
 
 
-def is_lost(error: Exception) -> bool:
-    """Return whether an SQLite error means that the file can't be used, now or ever."""
-    return _code(error).startswith(_LOST)
+def fault(error: Exception) -> Fault:
+    """Return what an SQLite error means for a file; empty if it means nothing for the file.
+
+    `busy`: another process has the lock. `damaged`: its content is. `lost`: it can't be used, now or ever.
+    """
+    code = str(getattr(error, "sqlite_errorname", ""))
+    return next((each for each, names in _FAULTS.items() if code.startswith(names)), "")
 
 
 def is_busy(error: Exception) -> bool:
     """Return whether an SQLite error means that another process has the lock."""
-    return _code(error).startswith(_BUSY)
-
-
-def is_damaged(error: Exception) -> bool:
-    """Return whether an SQLite error means that the file's content is damaged."""
-    return _code(error).startswith(_DAMAGED)
-
-
-def _code(error: Exception) -> str:
-    return str(getattr(error, "sqlite_errorname", ""))
+    return fault(error) == "busy"
 
 
 def connect(file: Path, patience: Patience) -> sqlite3.Connection:
@@ -79,8 +78,21 @@ def inspect(file: Path) -> None:
             schema.recognize(connection, file)
 
 
-def _dial(name: str, *, uri: bool = False) -> sqlite3.Connection:
-    connection = sqlite3.connect(name, timeout=0, isolation_level=None, check_same_thread=False, uri=uri)
+def examine(file: Path) -> str:
+    """Return what is wrong with a ledger's content, empty if it is sound; nothing is changed. Raises as `connect`."""
+    inspect(file)
+    with closing(_dial(f"{_uri(file)}?mode=ro", uri=True, timeout=_CHECK_TIMEOUT_S)) as connection:
+        schema.recognize(connection, file)
+        return _damage(connection)
+
+
+def _damage(connection: sqlite3.Connection) -> str:
+    found = str(connection.execute("PRAGMA quick_check").fetchone()["quick_check"])
+    return "" if found == "ok" else found
+
+
+def _dial(name: str, *, uri: bool = False, timeout: float = 0) -> sqlite3.Connection:
+    connection = sqlite3.connect(name, timeout=timeout, isolation_level=None, check_same_thread=False, uri=uri)
     connection.row_factory = _row
     return connection
 
@@ -158,7 +170,7 @@ def _copy(source: str, target: sqlite3.Connection, patience: Patience) -> None:
 
     with closing(_dial(source, uri=True)) as origin:
         origin.backup(target, progress=watch, sleep=0.001)
-    if target.execute("PRAGMA quick_check").fetchone()["quick_check"] != "ok":
+    if _damage(target):
         raise sqlite3.DatabaseError("it is not sound")
 
 

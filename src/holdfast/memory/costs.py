@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.memory.rows import Cost
@@ -39,16 +39,12 @@ def note(project: OpenProject, conversation: str, event: str, characters: Mappin
 
 
 def totals(project: OpenProject, *, conversation: str = "", since: str = "") -> list[Cost]:
-    """Return the costs: the conversation that was active last first, and its largest cost first. Raises LedgerError.
+    """Return the costs of one conversation, or of all: the one that was active last first, and its largest cost first.
 
-    Args:
-        project: the project.
-        conversation: only conversations whose id begins with this; empty for all.
-        since: only what grew at this UTC stamp or later, with all of its replies; empty for no limit.
+    They are those that grew at the UTC stamp `since` or later, with all of their replies. Raises LedgerError.
     """
-    end = f"{conversation}\U0010ffff"
-    where = "last_at >= ? AND conversation >= ? AND conversation < ?"
-    found = project.ledger.table(Cost).where(where, since, conversation, end)
+    about: dict[str, Any] = {"conversation": conversation} if conversation else {}
+    found = project.ledger.table(Cost).where("last_at >= ?", since, **about)
     latest: dict[str, str] = {}
     for each in found:
         latest[each.conversation] = max(latest.get(each.conversation, ""), each.last_at)

@@ -170,7 +170,7 @@ class Ledger:
 
     def _mended(self, error: sqlite3.Error) -> bool:
         """Fall back to memory if the file is lost; return whether to try the statement again."""
-        if self.file is None or not connecting.is_lost(error):
+        if self.file is None or not connecting.fault(error):
             return False
         self._give_up(self.file, error)
         for depth in range(self._depth):
@@ -331,7 +331,7 @@ def _unusable(file: Path, error: Exception) -> str:
     if connecting.is_busy(error):
         return f"{file}: another process has locked the ledger, so nothing of this run is remembered"
     said = f"{file}: the ledger cannot be used ({error}), so nothing is remembered after this run"
-    if connecting.is_damaged(error):
+    if connecting.fault(error) == "damaged":
         return f"{said}; `holdfast doctor --fix` sets it aside, and a new one is begun"
     return said
 

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ValidationError
 from holdfast import formats, paths
 from holdfast.errors import ConfigError, HoldfastError, MissingError, TransitionError, command_line
 from holdfast.files import document, tomlfile, trust
-from holdfast.files.file_memo import Kept
 from holdfast.workflow import lenient
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ _WANTED = {
 }
 
 MAX_FILES = 200  # of one folder that are listed
-_MAX_KEPT = 64  # parsed definitions of projects that a process remembers
 
 
 class UntrustedError(TransitionError):
@@ -144,8 +142,7 @@ class Library(Generic[Value]):
         """
         self.kind, self.shipped = kind, shipped
         self._parse, self._is_name = parse, is_name
-        self._own = Kept(lambda path: self._parsed(path, tomlfile.load(path)))
-        self._theirs: dict[tuple[Path, str], Value] = {}
+        self._values: dict[tuple[Path, bytes], Value] = {}  # an event may ask for the same file several times
 
     def folders(self, root: Path) -> list[Path]:
         """Return the folders, in the order in which they count."""
@@ -161,19 +158,13 @@ class Library(Generic[Value]):
             ConfigError: it defines nothing.
             StateError: it can't be read.
         """
-        if path.parent != project_folder(root, self.kind):
-            return self._own.get(path)
-        raw = content(root, path)
-        digest = trust.digest(raw)
-        if not trust.trusted(root, trust.relative_name(root, path), digest):
+        theirs = path.parent == project_folder(root, self.kind)
+        raw = content(root, path) if theirs else document.read(path, tomlfile.LIMIT_BYTES)[0]
+        if theirs and not trust.trusted(root, trust.relative_name(root, path), trust.digest(raw)):
             raise UntrustedError(f"{path} is not trusted; read it, then run `{trusting(self.kind, path.stem)}`")
-        known = self._theirs.get((path, digest))
-        if known is None:
-            known = self._parsed(path, tomlfile.parse(path, raw))  # the very bytes that are trusted
-            if len(self._theirs) >= _MAX_KEPT:
-                self._theirs.clear()
-            self._theirs[path, digest] = known
-        return known
+        if (path, raw) not in self._values:  # the very bytes that are trusted
+            self._values[path, raw] = self._parse(path.stem, tomlfile.parse(path, raw), str(path))
+        return self._values[path, raw]
 
     def first(self, root: Path, name: str) -> Value | None:
         """Return the value of a name: the first that there is and that may be used; None without one.
@@ -189,11 +180,11 @@ class Library(Generic[Value]):
 
     def listed(self, root: Path) -> list[Listed[Value]]:
         """Return the files in the order in which they count. Only the first of a name is used."""
-        found: list[Listed[Value]] = []
+        files: list[Listed[Value]] = []
         for folder in self.folders(root):
             for path in sorted(folder.glob("*.toml"))[:MAX_FILES]:
-                found.append(self._look(root, path, {each.name for each in found if each.value is not None}))
-        return found
+                files.append(self._look(root, path, {each.name for each in files if each.value is not None}))
+        return files
 
     def waiting(self, root: Path, name: str) -> Path | None:
         """Return the project's file of a name if it isn't trusted as it is now."""
@@ -214,9 +205,6 @@ class Library(Generic[Value]):
         if path.stem in used:
             return Listed(path.stem, path, None, "another one of this name comes first")
         return Listed(path.stem, path, value, "")
-
-    def _parsed(self, path: Path, tables: Mapping[str, Any]) -> Value:
-        return self._parse(path.stem, tables, str(path))
 
 
 def untrusted(root: Path) -> list[tuple[Path, str]]:

@@ -336,8 +336,8 @@ class Foreign(NamedTuple):
 class Found:
     """What a format found in a project, the newest first.
 
-    `left` is the number of workflows that were not looked at, because others changed later or used up the room. `cut`
-    is whether the search was out of time (`manyfiles.SEARCH_TIMEOUT_S`).
+    `left` is the number of workflows that were not looked at, because others changed later or used up the budget. `cut`
+    is whether the search was out of time (`search.SEARCH_TIMEOUT_S`).
     """
 
     workflows: tuple[Workflow, ...] = ()

@@ -64,6 +64,10 @@ class Records(Protocol):
         """The branch that is checked out, or None outside git and on a detached head."""
 
     @property
+    def head(self) -> str:
+        """The sha of the commit that is checked out; empty if there is none, or it can't be read."""
+
+    @property
     def in_git(self) -> bool:
         """Whether the project is in a git repository."""
 

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from holdfast import formats, log
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
-from holdfast.workflow import manyfiles, wording
+from holdfast.workflow import search, wording
 from holdfast.workflow.format import Format
 from holdfast.workflow.model import Foreign, Found, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
-    from types import ModuleType
 
-    from holdfast.workflow.findings import Finding
     from holdfast.workflow.format import Detector
     from holdfast.workflow.model import Changes, Workflow
     from holdfast.workflow.records import Records
@@ -52,8 +50,7 @@ def get(name: str) -> Format:
     if name not in RECORDS:
         raise HoldfastError(f"there is no format {name!r}; the formats are {', '.join(sorted(RECORDS))}")
     if name in formats.OURS:
-        module = import_module(RECORDS[name].ADAPTER)
-        return cast("Format", module.FORMAT) if hasattr(module, "FORMAT") else _Functions(module)
+        return cast("Format", import_module(RECORDS[name].ADAPTER).FORMAT)
     if name in formats.DESCRIBED:
         return cast("Format", formats.DESCRIBED[name])
     return cast("Format", _Brought(name, _called(name, _format, RECORDS[name].ADAPTER)))
@@ -111,7 +108,7 @@ def candidates(project: Records, session: str, path: Path | None = None) -> Foun
     """Return, in the same order, the workflows that an event of a session can be about, however many others there are.
 
     These are the one stored at `path`, the session's own, those that lately got an owner or were released, and the last
-    changed of each format, as far as `statefile.BUDGET_BYTES` goes.
+    changed of each format, as far as `search.BUDGET_BYTES` goes.
     """
 
     keys = project.lately(session)
@@ -131,9 +128,9 @@ def _searched(project: Records, keys: Collection[str], names: Sequence[str]) -> 
 
     If the search is cut, those with these keys are read by their paths, so that no number of others hides them.
     """
-    with manyfiles.limited():
+    with search.limited():
         found = [_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in names]
-        cut = manyfiles.out_of_time()
+        cut = search.out_of_time()
     if cut and keys:
         found += [_read(project, name, keys) for name in names]
     return replace(_together(found), cut=cut)
@@ -230,27 +227,6 @@ def _format(module: str) -> Format:
     if not isinstance(found, Format):
         raise TypeError(f"{module} has no FORMAT")
     return found
-
-
-class _Functions(Format):
-    """A format whose functions stand in a module of their own, until it is a class."""
-
-    def __init__(self, module: ModuleType) -> None:
-        self.name = module.NAME
-        renamed = {"CLEARS_FINISHED": "clears_finished", "evidence": "record_evidence", "held": "hold"}
-        renamed |= {"joined": "register_overseer", "left": "unregister_overseer"}
-        for each in dir(module):
-            if hasattr(Format, renamed.get(each, each)) and not each.startswith("_"):
-                setattr(self, renamed.get(each, each), getattr(module, each))
-        self.takes_evidence, self.holds_launches = hasattr(module, "evidence"), hasattr(module, "held")
-        self.locks_files = hasattr(module, "lock")
-        self.module = module
-
-    def findings(self, project: Records) -> Iterable[Finding]:
-        """Yield what its module `checks` finds."""
-        if not RECORDS[self.name].CHECK:
-            return ()
-        return cast("Iterable[Finding]", import_module(formats.module(self.name, "checks")).findings(project))
 
 
 class _Brought:

@@ -14,21 +14,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from holdfast import log
 from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
-from holdfast.workflow import manyfiles, places
+from holdfast.workflow import places
 from holdfast.workflow.model import Problem
+from holdfast.workflow.search import LIMIT_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from holdfast.files.document import Document
     from holdfast.workflow.records import Records
 
 T = TypeVar("T")
 
-LIMIT_BYTES = 4 * 1024 * 1024  # bytes of one state file: a thousand phases of 4,000 characters each
-BUDGET_BYTES = (
-    2 * LIMIT_BYTES
-)  # bytes of one format's state files that an event reads, those of the session's own workflow first
 TOO_LARGE = (
     f"is larger than {LIMIT_BYTES // 1024**2} MB, so it is neither read nor changed; "
     "take out what is not needed any more, or move it away"
@@ -38,29 +35,6 @@ _PAUSE_S = 0.01  # seconds between two looks at a file
 _RECENT_S = 2.0  # seconds after its last change in which a broken file may still be in the middle of being saved
 _STILL_S = 0.3  # seconds without a change after which it isn't
 _WATCH_LIMIT_S = 1.0  # seconds for which such a file is watched if it keeps changing
-
-
-class Room:
-    """The bytes of one format's state files that an event may still read."""
-
-    def __init__(self, left: int = BUDGET_BYTES) -> None:
-        self.left = left
-
-    def take(self, sizes: Iterable[int]) -> bool:
-        """Return whether files of these sizes have room, and take it. Files too large to be read take none.
-
-        Nothing has room once the event's search is out of time.
-        """
-        needed = sum(size for size in sizes if size <= LIMIT_BYTES)
-        if needed > self.left or manyfiles.out_of_time():
-            return False
-        self.left -= needed
-        return True
-
-
-KEPT_IS_USED = "; the last content Holdfast kept is used"
-DOCTOR_SAYS_HOW = "; `holdfast doctor` says how to put it back"
-FIX_PUTS_IT_BACK = "; `holdfast doctor --fix` puts it back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +58,6 @@ class StateFile:
     def repairable(self) -> bool:
         """Whether the file was read whole and is broken, so that its last generation may replace it."""
         return bool(self.broken) and self.present is not None
-
-    @property
-    def trouble(self) -> str:
-        """What is wrong with the file, which content is used instead, and what puts it back; empty if it is sound."""
-        if not self.broken:
-            return ""
-        return f"{self.broken}{KEPT_IS_USED}{FIX_PUTS_IT_BACK if self.repairable else ''}"
 
     @property
     def problem(self) -> Problem:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
+import os
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from holdfast import clock
-from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
+from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError, because
 from holdfast.files import document
 from holdfast.files.lock import locked
-from holdfast.workflow import assignments, extras, statefile, views
+from holdfast.formats import RECORDS
+from holdfast.workflow import assignments, extras, search, statefile, views
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.format import Format
 from holdfast.workflow.model import Foreign, Found, Judged, Problem, Restored, Workflow
@@ -147,17 +149,33 @@ class FileFormat(Format):
 
     def find(self, project: Records) -> Found:
         """Return the project's workflows of this format."""
-        return self.read_all(project, self.files(project))
+        found = self.read_all(project, self.files(project))
+        return replace(found, problems=(*self._closed(project), *found.problems))
 
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, then the last changed, as far as an event may read."""
         chosen, left = self.newest(project, self.named(project, keys))
-        found = self.read_all(project, chosen, statefile.Room())
-        return replace(found, left=found.left + left)
+        found = self.read_all(project, chosen, search.ReadBudget())
+        return replace(found, problems=(*self._closed(project), *found.problems), left=found.left + left)
+
+    def _closed(self, project: Records) -> list[Problem]:
+        """Return why the folder of several files can't be listed; else the workflows would be gone without a word."""
+        folder = self.folder(project)
+        try:
+            if RECORDS[self.name].SEVERAL:
+                statefile.guard(project.root, folder)
+                os.scandir(folder).close()
+        except FileNotFoundError:
+            pass
+        except StateError as error:
+            return [Problem(error.path, error.reason)]
+        except OSError as error:
+            return [Problem(folder, f"cannot be listed: {because(error)}")]
+        return []
 
     def with_keys(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, and no others."""
-        return self.read_all(project, self.named(project, keys), statefile.Room())
+        return self.read_all(project, self.named(project, keys), search.ReadBudget())
 
     def named(self, project: Records, keys: Collection[str]) -> list[Path]:
         """Return the state files that some keys name, whether they are there or not."""
@@ -173,12 +191,12 @@ class FileFormat(Format):
         chosen = list(dict.fromkeys([*wanted, *last]))
         return chosen, len(there.keys() - set(chosen))
 
-    def read_all(self, project: Records, paths: Iterable[Path], room: statefile.Room | None = None) -> Found:
+    def read_all(self, project: Records, paths: Iterable[Path], budget: search.ReadBudget | None = None) -> Found:
         """Return the workflows in some files, of which all but the first must fit in a number of bytes."""
         workflows, problems, left = list[Workflow](), list[Problem](), 0
         for number, path in enumerate(paths):
             try:
-                if room is not None and number and not room.take([_size(path)]):
+                if budget is not None and number and not budget.spend([_size(path)]):
                     left += 1
                     continue
                 file = self.load(project, path)

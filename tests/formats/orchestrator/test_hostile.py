@@ -157,7 +157,7 @@ def test_a_link_in_a_files_place_is_refused_with_a_way_on(scene: Scene, linked: 
     acts: dict[str, Callable[[], object]] = {
         "agent-state.json": lambda: scene.do(lambda run: None),
         "learnings.jsonl": lambda: learnings.check_log(scene.project),
-        "locks.json": lambda: locks.load(scene.project),
+        "locks.json": lambda: locks.read(scene.project),
     }
 
     with pytest.raises(StateError) as refused:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_gaps_duplicates_and_strays_are_reported() -> None:
+def test_duplicates_and_strays_are_reported() -> None:
     """The first of two counts, and a task's own number."""
     read = task_document.parse(
         "#### Task 1.1: early\n### Phase 1: A\n#### Task 1.3: c\n#### Task 1.3: again\n"
@@ -26,9 +26,6 @@ def test_gaps_duplicates_and_strays_are_reported() -> None:
         "task 1.1 isn't below a phase",
         "task 1.3 is there twice; the first one counts",
         "task 1.4 is below phase 3; its number counts",
-        "phase 2 is missing",
-        "task 1.2 is missing",
-        "phase 3 has no task",
     }
 
 

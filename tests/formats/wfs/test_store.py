@@ -16,7 +16,7 @@ from holdfast.formats.wfs import moves, paths, session
 from holdfast.formats.wfs.format import FORMAT
 from holdfast.formats.wfs.moves import NewTask
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import statefile
+from holdfast.workflow import search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -187,7 +187,7 @@ def test_the_sessions_own_tasks_come_first_in_what_an_event_reads(
             moves.add(project, wanted, NewTask(f"Implement part {number}"))
             task = paths.task(wanted.folder, f"IMPL-{number}")
             data = json.loads(task.read_bytes())
-            size = statefile.LIMIT_BYTES - 1000 if name in "ab" else 1_000_000
+            size = search.LIMIT_BYTES - 1000 if name in "ab" else 1_000_000
             task.write_text(json.dumps({**data, "pad": "x" * (size - 1000)}))
     own = next(each for each in FORMAT.find(project).workflows if each.title == "a")
     found = FORMAT.candidates(project, [own.key])

@@ -12,13 +12,12 @@ from holdfast.errors import HoldfastError, command_line
 from holdfast.files.document import Document
 from holdfast.formats.compaction import merge, schema
 from holdfast.formats.compaction.detection import memory_file, plan_file
-from holdfast.formats.compaction.detection.detect import detect
+from holdfast.formats.compaction.detection.detect import detect, fresh_since
 from holdfast.formats.compaction.detection.extract import Candidate
 from holdfast.formats.compaction.format import FORMAT
-from holdfast.workflow import manyfiles
 from holdfast.workflow.model import Detected, DetectionReport
 from holdfast.workflow.statefile import StateFile
-from holdfast.workflow.wording import clean
+from holdfast.workflow.wording import clean, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -49,7 +48,7 @@ def save(
     detection = detect(project, session, written=written, owns=partial(_owns, project, session))
     idle: Iterable[Extract] = () if written else detection.waiting
     if starting:
-        since = clock.now().timestamp() - project.config.freshness_days * 24 * 3600
+        since = fresh_since(project)
         idle = (each for each in detection.extracts if each.origin == "plan" and each.mtime >= since)
     waiting = tuple(filter(None, (_left_alone(project, plan) for plan in idle)))
     extract = detection.extract
@@ -61,13 +60,11 @@ def save(
 
 def skipped(project: Records) -> list[str]:
     """Say how many plans were not looked at; see `workflow.format.Detector`."""
-    left = manyfiles.omitted_count(paths.plans_dir(project.root))
-    if not left:
+    unread = plan_file.unread_count(project.root, fresh_since(project))
+    if not unread:
         return []
-    return [
-        f"{left} older plans in CLAUDE/Plan were not looked at: move those that are finished into a folder of it,"
-        " or edit the one that is worked on."
-    ]
+    what_to_do = "move those that are finished into a folder of it, or edit the one that is worked on"
+    return [f"{count(unread, 'more plan')} in {plan_file.FOLDER} changed lately than an event reads: {what_to_do}."]
 
 
 def waiting(project: Records, places: Sequence[str]) -> list[str]:

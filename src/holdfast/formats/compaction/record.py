@@ -9,4 +9,4 @@ TOP = "untracked/workflow-state"
 PRESENCE: tuple[str, ...] = (TOP,)
 STATES: tuple[str, ...] = ("untracked/workflow-state/*/state-*.json",)
 SOURCES: tuple[str, ...] = ("CLAUDE.local.md", "CLAUDE/Plan/*/PLAN.md")  # R001-21, R001-22
-REOPENING = "`holdfast log` shows what its file held, and `holdfast restore N --workflow {id}` puts that back"
+REOPENING = "`holdfast restore --workflow {id}` lists what its file held, and with a number puts that back"

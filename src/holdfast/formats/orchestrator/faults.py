@@ -45,30 +45,42 @@ def settle(run: Run) -> None:
 
 def contradictions(run: Run) -> Iterator[Fault]:
     """Yield what in a state contradicts something else in it (I003-1, I003-3, I003-4, I003-11, I003-14)."""
-    yield from (Fault("lists", text, mend_lists) for text in _lists(run))
-    yield from (Fault("phases", text, mend_phases) for text in _phases(run))
-    yield from (Fault("sums", text, mend_sums) for text in _sums(run))
-    yield from (Fault("counters", text, mend_counters) for text in _counters(run))
-    yield from (Fault("end", text, mend_end) for text in _end(run))
+    for code, mend, why in _MENDS:
+        mended = run.copy()
+        mend(mended)
+        if changes := "; ".join(_changes(run.data, mended.data)):
+            yield Fault(code, f"{changes} ({why})", mend)
+    yield from _phases(run)
     yield from _unclear(run)
 
 
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    """Yield in words how a state was mended; a key that it lacked is none of it."""
+    for name, value in after.items():
+        old = before.get(name)
+        if isinstance(value, list) and value != old:
+            yield f"{name} lists {_ids(old)}, not {_ids(value)}"
+        elif isinstance(value, dict) and isinstance(old, dict):
+            for key in old:
+                if old[key] != value[key]:
+                    yield f"{key} is {values.text(old[key]) or 'null'}, not {values.text(value[key]) or 'null'}"
+
+
+def _ids(entries: Any) -> str:
+    return ", ".join(schema.task_of(each) for each in schema.objects(entries)) or "none"
+
+
 def disagreements(project: Records, run: Run) -> Iterator[Fault]:
-    """Yield what a checkpoint, the clock or the task document says otherwise than the state (R003-29, R003-30)."""
+    """Yield what a checkpoint or the task document says otherwise than the state (R003-29)."""
     if run.terminal:
         return
     done = {id_ for id_, status in run.statuses().items() if status == "completed"}
-    for snapshot in snapshots.newest(project, snapshots.listed(run.data), schema.run_id(run.data)):
-        there = {schema.task_of(each) for each in schema.objects(snapshot.document.data.get("completed_tasks"))}
-        if ahead := sorted(there - done, key=schema.key):
-            name = snapshot.document.path.name
-            text = f"{', '.join(ahead[:5])} {_are(ahead)} completed in {name}"
-            yield Fault("checkpoint", text, remedy=f"holdfast orchestrator checkpoint --restore {name}")
-        break
-    for entry in schema.objects(run.data.get("active_agents")):
-        if entry.get("status") != "blocked" and bounds.elapsed(run, entry) >= bounds.STALE_S:
-            who = f"{values.text(entry.get('type'))} of task {schema.task_of(entry)}"
-            yield Fault("agent", f"the {who} was started on {values.text(entry.get('started'))}", mend_agents)
+    snapshot = next(snapshots.newest(project, snapshots.listed(run.data), schema.run_id(run.data)), None)
+    listed = schema.objects(snapshot.document.data.get("completed_tasks")) if snapshot else []
+    if snapshot and (ahead := sorted({schema.task_of(each) for each in listed} - done, key=schema.key)):
+        name = snapshot.document.path.name
+        text = f"{', '.join(ahead[:5])} {_are(ahead)} completed in {name}"
+        yield Fault("checkpoint", text, remedy=f"holdfast orchestrator checkpoint --restore {name}")
     yield from _document(project, run)
 
 
@@ -85,19 +97,6 @@ def _document(project: Records, run: Run) -> Iterator[Fault]:
         text, remedy = f"{path} names no task any more", "put its headings back, such as `#### Task 1.1: Name`"
         yield Fault("document", text, remedy=remedy, path=path)
     yield from (Fault("document", f"{path}: {each}", remedy=f"correct {path}", path=path) for each in doc.faults)
-
-
-def _lists(run: Run) -> Iterator[str]:
-    ids = {name: [schema.task_of(each) for each in schema.objects(run.data.get(name))] for name in schema.LISTS}
-    for name in ("completed_tasks", "pending_tasks"):
-        yield from (f"task {each} is in {name} twice" for each, times in Counter(ids[name]).items() if times > 1)
-    pending, completed = set(ids["pending_tasks"]), set(ids["completed_tasks"])
-    yield from (f"task {each} is pending and completed" for each in sorted(pending & completed, key=schema.key))
-    for each in dict.fromkeys(ids["active_agents"]):
-        if run.executor(each):
-            yield from (f"task {each} has an agent and is pending" for _ in range(each in pending))
-            yield from (f"task {each} has an agent and is completed" for _ in range(each in completed))
-    yield from (f"task {each} is in no list" for each in run.unlisted())
 
 
 def mend_lists(run: Run) -> None:
@@ -119,82 +118,25 @@ def mend_lists(run: Run) -> None:
     _remove_agents(run, lambda entry: entry.get("type") == EXECUTOR and schema.task_of(entry) in completed)
 
 
-def _phases(run: Run) -> Iterator[str]:
-    for name in ("pending_tasks", "checkpoints"):
-        for each in schema.objects(run.data.get(name)):
-            task, phase = schema.task_of(each), values.number(each.get("phase"))
-            number = schema.phase_of(task)
-            if number is not None and phase is not None and phase not in (number - 1, number):
-                yield f"task {task} is in phase {phase} of {name}; phases count from 0, so {number - 1} is expected"
-
-
-def mend_phases(run: Run) -> None:
-    """Number the phases of entries as the schema does, if neither way of counting gives what is there (I003-1)."""
-    for name in ("pending_tasks", "checkpoints"):
-        for each in schema.objects(run.data.get(name)):
-            number = schema.phase_of(schema.task_of(each))
-            if number is not None and values.number(each.get("phase")) not in (number - 1, number):
-                each["phase"] = number - 1
-
-
-def _sums(run: Run) -> Iterator[str]:
-    safety = values.members(run.data.get("safety_bounds"))
-    cost, elapsed = sums(run)
-    present_cost, present_time = amounts.money(safety.get("cost_so_far")), amounts.seconds(safety.get("elapsed_time"))
-    if present_cost is not None and present_cost != amounts.money(cost):
-        yield f"cost_so_far is {safety['cost_so_far']}, but the tasks' costs add up to {cost}"
-    if present_time is not None and present_time != amounts.seconds(elapsed):
-        yield f"elapsed_time is {safety['elapsed_time']}, but the tasks' times add up to {elapsed}"
-
-
 def mend_sums(run: Run) -> None:
-    """Write what the tasks add up to."""
-    safety = run.part("safety_bounds")
-    safety["cost_so_far"], safety["elapsed_time"] = sums(run)
-
-
-def sums(run: Run) -> tuple[str, str]:
-    """Return what the tasks cost and took, attempts that failed included (I003-10, I003-11)."""
-    done = schema.objects(run.data.get("completed_tasks"))
-    tried = run.all_noted().values()
-    cost = amounts.sum_money([*(each.get("cost") for each in done), *(each.get("cost") for each in tried)])
-    time = amounts.sum_seconds([*(each.get("time_elapsed") for each in done), *(each.get("time") for each in tried)])
-    return amounts.as_money(cost), amounts.as_time(time, hours=True)
-
-
-def _counters(run: Run) -> Iterator[str]:
-    supervisor = values.members(run.data.get("supervisor"))
-    for name, least in _counts(run).items():
-        count = values.number(supervisor.get(name))
-        if count is not None and count < least:
-            yield f"{name} is {count}, but {wording.count(least, 'such intervention')} {_are(range(least))} listed"
+    """Write what the tasks cost and took, attempts that failed included (I003-10, I003-11)."""
+    safety, done, tried = run.part("safety_bounds"), schema.objects(run.data.get("completed_tasks")), run.all_noted()
+    cost = amounts.sum_money([*(e.get("cost") for e in done), *(e.get("cost") for e in tried.values())])
+    time = amounts.sum_seconds([*(e.get("time_elapsed") for e in done), *(e.get("time") for e in tried.values())])
+    if amounts.money(safety.get("cost_so_far")) != cost:
+        safety["cost_so_far"] = amounts.as_money(cost)
+    if amounts.seconds(safety.get("elapsed_time")) != time:
+        safety["elapsed_time"] = amounts.as_time(time, hours=True)
 
 
 def mend_counters(run: Run) -> None:
     """Raise the supervisor's counters to what is listed; a higher one stays, since the list may be incomplete."""
     supervisor = run.part("supervisor")
-    for name, least in _counts(run).items():
-        supervisor[name] = max(values.number(supervisor.get(name)) or 0, least)
-
-
-def _counts(run: Run) -> dict[str, int]:
-    """Return what the supervisor's counters have to be at least, going by the interventions that are listed."""
-    listed = schema.objects(values.members(run.data.get("supervisor")).get("interventions"))
+    listed = schema.objects(supervisor.get("interventions"))
     actions = Counter(values.text(each.get("action")) for each in listed)
-    return {
-        "conflicts_detected": len(listed),
-        "auto_fixes_applied": actions["auto_fix"],
-        "re_plans_triggered": actions["re_plan"],
-    }
-
-
-def _end(run: Run) -> Iterator[str]:
-    if run.terminal and run.head.get("outer_ralph") is True:
-        yield f"the run is {run.status}, but its outer review is running"
-    if run.terminal and run.head.get("end_time") is None:
-        yield f"the run is {run.status}, but has no end_time"
-    if not run.terminal and run.head.get("end_time") is not None:
-        yield f"the run is {run.status}, but has an end_time"
+    least = {"auto_fixes_applied": actions["auto_fix"], "re_plans_triggered": actions["re_plan"]}
+    for name, count in {"conflicts_detected": len(listed), **least}.items():
+        supervisor[name] = max(values.number(supervisor.get(name)) or 0, count)
 
 
 def mend_end(run: Run) -> None:
@@ -211,6 +153,8 @@ def mend_agents(run: Run) -> None:
 
     An agent whose task failed stays until the task is started again or skipped.
     """
+    if run.terminal:
+        return
     stale = [
         each
         for each in schema.objects(run.data.get("active_agents"))
@@ -230,6 +174,26 @@ def _remove_agents(run: Run, gone: Callable[[dict[str, Any]], bool]) -> None:
         run.data["active_agents"] = [each for each in entries if not gone(each)]
 
 
+_MENDS: tuple[tuple[str, Callable[[Run], None], str], ...] = (
+    ("lists", mend_lists, "each task is in one list, once"),
+    ("sums", mend_sums, "the tasks add up to that"),
+    ("counters", mend_counters, "so many interventions are listed"),
+    ("end", mend_end, "it follows from the run's status"),
+    ("agents", mend_agents, "an agent that was started more than a day ago is taken for gone"),
+)
+"""What has only one answer: its code, the function that corrects it, and why."""
+
+
+def _phases(run: Run) -> Iterator[Fault]:
+    for name in ("pending_tasks", "checkpoints"):
+        for each in schema.objects(run.data.get(name)):
+            task, phase = schema.task_of(each), values.number(each.get("phase"))
+            number = schema.phase_of(task)
+            if number is not None and phase is not None and phase not in (number - 1, number):
+                text = f"task {task} is in phase {phase} of {name}; phases count from 0, so {number - 1} is expected"
+                yield Fault("phases", text, remedy=f'correct "phase" in {name}')
+
+
 def _unclear(run: Run) -> Iterator[Fault]:
     """Yield what only you can correct, because only you know what is meant."""
     current, total = (values.number(run.head.get(name)) for name in ("current_phase", "total_phases"))
@@ -245,5 +209,5 @@ def _unclear(run: Run) -> Iterator[Fault]:
         yield Fault("planning", text, remedy="`holdfast orchestrator approve` begins it")
 
 
-def _are(things: range | list[str]) -> str:
+def _are(things: list[str]) -> str:
     return "is" if len(things) == 1 else "are"

@@ -45,7 +45,10 @@ _A_TASK = "a heading such as `#### Task 1.1: Name`"
 
 
 class OrchestratorFormat(FileFormat):
-    """One run for each project: the state file, and what its schema has no key for beside it (R003-01)."""
+    """One run for each project: the state file, and what its schema has no key for beside it (R003-01).
+
+    Each change is one read and one write under a lock, whatever happened (R003-23, R003-24, I003-7).
+    """
 
     name = record.NAME
     has_extras = True
@@ -129,8 +132,9 @@ class OrchestratorFormat(FileFormat):
 
     def _document(self, project: Records, title: str) -> Path:
         """Return the absolute path of the task document that a title names (R003-05)."""
-        named = project.root / Path(title.replace("\0", "")).expanduser()
-        if not title.strip().endswith(".md") or not named.is_file():
+        name = Path(title.replace("\0", "")).expanduser()
+        named = next((each for each in (Path.cwd() / name, project.root / name) if each.is_file()), None)
+        if named is None or named.suffix != ".md":
             raise TransitionError(
                 "a run needs tasks: give --phase for each, or the path of a task document, as in "
                 "`holdfast start docs/tasks/auth.md --format orchestrator`"
@@ -157,22 +161,28 @@ class OrchestratorFormat(FileFormat):
 
     # Change.
 
-    def move(
-        self, project: Records, edit: Callable[[Run], object], *, why: str, error: str = ""
-    ) -> tuple[Workflow, Run]:
+    def move(self, project: Records, edit: Callable[[Run], object], *, why: str) -> tuple[Workflow, Run]:
         """Edit the project's run, and return it as it is now. Raises MissingError if there is none."""
+        path = schema.state_path(project.root)
+        try:
+            workflow = self.view(project, self.load(project, path))
+        except MissingError as missing:
+            raise MissingError(path, self.missing) from missing
+        after, _, run = self._edit(project, workflow, lambda draft: edit(draft.run), why=why)
+        return after, run
+
+    def _edit(
+        self, project: Records, workflow: Workflow, edit: Callable[[RunDraft], object], *, why: str, error: str = ""
+    ) -> tuple[Workflow, bool, Run]:
+        """Do as `edit` does, and return the run, too."""
         drafts = list[RunDraft]()
 
         def apply(draft: RunDraft) -> None:
             drafts[:] = [draft]
-            edit(draft.run)
+            edit(draft)
 
-        file = schema.state_path(project.root)
-        try:
-            workflow = self.view(project, self.load(project, file))
-        except MissingError as missing:
-            raise MissingError(file, self.missing) from missing
-        return self.change(project, workflow, apply, why=why, error=error), drafts[0].run
+        after, changed = self.edit(project, workflow, apply, why=why, error=error)
+        return after, changed, drafts[0].run
 
     def edit(
         self,
@@ -274,15 +284,15 @@ class OrchestratorFormat(FileFormat):
 
     def judge(self, project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
         """Move a task because of its agent. A hook never completes the run: the last task makes it `reviewing`."""
-        drafts = list[RunDraft]()
-
-        def edit(draft: RunDraft) -> None:
-            drafts[:] = [draft]
-            draft.judge(phase_id, status, words)
-
         error = words if status == "failed" else ""
-        now, changed = self.edit(project, workflow, edit, why=f"{phase_id} {status}", error=error)
-        return Judged(now, changed, "", tuple(drafts[0].run.messages))
+        now, changed, run = self._edit(
+            project,
+            workflow,
+            lambda draft: draft.judge(phase_id, status, words),
+            why=f"{phase_id} {status}",
+            error=error,
+        )
+        return Judged(now, changed, "", tuple(run.messages))
 
     def register_overseer(self, project: Records, workflow: Workflow, text: str, agent: str) -> bool:
         """List an agent that looks after the run. A checkpoint is written before the outer review (R003-33)."""
@@ -297,7 +307,7 @@ class OrchestratorFormat(FileFormat):
     def unregister_overseer(self, project: Records, workflow: Workflow, text: str, agent: str) -> None:
         """List such an agent no longer: it has ended."""
         type_ = supervision.overseer(agent)
-        self.change(project, workflow, lambda draft: supervision.leave(draft.run, type_, text), why=f"{type_} ended")
+        self.change(project, workflow, lambda draft: supervision.leave(draft.run, type_), why=f"{type_} ended")
 
     def hold(self, project: Records, workflow: Workflow) -> str:
         """Return which bounds are used up and how to extend them; empty if none is, or the state can't be read."""
@@ -320,7 +330,7 @@ class OrchestratorFormat(FileFormat):
         """Yield the files that Holdfast leaves alone (I003-15, I003-20, R003-26)."""
         yield from self.blocking(project)
         try:
-            locks.load(project)
+            locks.read(project)
         except SchemaMismatch as error:
             yield Foreign(error.path, error.reason)
         except StateError:

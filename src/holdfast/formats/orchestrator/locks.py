@@ -16,7 +16,6 @@ from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
-    from datetime import datetime
     from pathlib import Path
 
     from holdfast.workflow.records import Records
@@ -34,20 +33,25 @@ class Lock(NamedTuple):
     acquired: str
     expires: str
 
-    def holds(self, now: datetime, alive: Collection[str]) -> bool:
-        """Return whether the lock still counts: it has not expired, and its agent runs."""
-        end = clock.parse(self.expires)
-        return end is not None and now < end and self.owner in alive
 
+def read(project: Records) -> tuple[list[Lock], bytes | None]:
+    """Return all locks, those that ended too, and the file's bytes.
 
-def path(project: Records) -> Path:
-    """Return the path of the locks; it need not exist."""
-    return schema.state_path(project.root).with_name("locks.json")
-
-
-def load(project: Records) -> list[Lock]:
-    """Return all locks, those that ended too. Raises SchemaMismatch for another program's file, StateError."""
-    return _read(project)[0]
+    Raises SchemaMismatch for whatever holds no locks (a folder, another program's file), StateError for a link.
+    """
+    path = _path(project)
+    statefile.guard(project.root, path)
+    try:
+        content = document.load(path, LIMIT_BYTES)
+    except MissingError:
+        return [], None
+    except StateError as error:
+        raise SchemaMismatch(path, f"{error.reason}, so no file is locked; move it away") from error
+    entries = content.data.get("locks")
+    fields = [[values.text(each.get(name)) for name in Lock._fields] for each in schema.objects(entries)]
+    if set(content.data) != {"locks"} or not schema.only_objects(entries) or not all(map(all, fields)):
+        raise SchemaMismatch(path, "is another program's file; it is left alone, and no file is locked")
+    return [Lock(*each) for each in fields], content.raw
 
 
 def lock(project: Records, place: str, owner: str, alive: Collection[str]) -> str:
@@ -59,7 +63,7 @@ def lock(project: Records, place: str, owner: str, alive: Collection[str]) -> st
     others = list[Lock]()
 
     def edit(locks: list[Lock]) -> list[Lock]:
-        valid = [each for each in locks if each.holds(now, {*alive, owner})]
+        valid = [each for each in locks if each.owner in {*alive, owner} and (clock.parse(each.expires) or now) > now]
         others[:] = [each for each in valid if each.path == place and each.owner != owner]
         if others or not owner:
             return valid
@@ -83,42 +87,26 @@ def lock(project: Records, place: str, owner: str, alive: Collection[str]) -> st
 def unlock(project: Records, owner: str) -> None:
     """Free all files that an agent has locked."""
     try:
-        if any(each.owner == owner for each in load(project)):
+        if any(each.owner == owner for each in read(project)[0]):
             _change(project, lambda locks: [each for each in locks if each.owner != owner])
     except StateError as error:
         log.write("warning", f"the locks of agent {owner} were not freed: {error}")
 
 
 def _change(project: Records, edit: Callable[[list[Lock]], list[Lock]]) -> None:
-    target = path(project)
-    statefile.guard(project.root, target)
+    path = _path(project)
+    statefile.guard(project.root, path)
 
     def attempt() -> None:
-        locks, raw = _read(project)
+        locks, raw = read(project)
         after = edit(locks)
         if after != locks:
             text = json.dumps({"locks": [each._asdict() for each in after]}, indent=2, ensure_ascii=False)
-            atomic.replace(target, f"{text}\n".encode("utf-8", "backslashreplace"), raw)
+            atomic.replace(path, f"{text}\n".encode("utf-8", "backslashreplace"), raw)
 
-    with locked(target.parent):
+    with locked(path.parent):
         statefile.insist(attempt)
 
 
-def _read(project: Records) -> tuple[list[Lock], bytes | None]:
-    """Return the locks and the file's bytes.
-
-    Raises SchemaMismatch for whatever holds no locks (a folder, another program's file), StateError for a link.
-    """
-    target = path(project)
-    statefile.guard(project.root, target)
-    try:
-        content = document.load(target, LIMIT_BYTES)
-    except MissingError:
-        return [], None
-    except StateError as error:
-        raise SchemaMismatch(target, f"{error.reason}, so no file is locked; move it away") from error
-    entries = content.data.get("locks")
-    fields = [[values.text(each.get(name)) for name in Lock._fields] for each in schema.objects(entries)]
-    if set(content.data) != {"locks"} or not schema.only_objects(entries) or not all(map(all, fields)):
-        raise SchemaMismatch(target, "is another program's file; it is left alone, and no file is locked")
-    return [Lock(*each) for each in fields], content.raw
+def _path(project: Records) -> Path:
+    return schema.state_path(project.root).with_name("locks.json")

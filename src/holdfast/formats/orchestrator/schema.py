@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WrapValidator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WrapValidator
 
 from holdfast import clock
 from holdfast.errors import SchemaMismatch
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.statefile import StateFile
 
-Kind = Literal["ours", "drifted", "flat", "handover", "empty", "foreign"]
+Kind = Literal["ours", "drifted", "flat", "foreign"]
 
 RunStatus = Literal["planning", "executing", "reviewing", "completed", "failed"]  # R003-04
 AgentType = Literal["task-executor", "supervisor", "outer-ralph", "code-improvement-scanner"]  # R003-14
@@ -47,33 +48,26 @@ _MEANINGS: dict[Kind, str] = {
     "drifted": "is a run whose values have other types than the schema's; it is left alone, and "
     "`holdfast doctor orchestrator` names each of them",
     "flat": "is a state of the old flat format, which isn't migrated; it is left alone",
-    "handover": "is a session's hand-over notes; it is left alone",
-    "empty": "holds no state; it is left alone",
-    "foreign": "is another program's file; it is left alone",
+    "foreign": "holds no run of a task document; it is left alone",
 }
 
 
-def _form(words: str) -> WrapValidator:
-    """Return a validator whose error says what a value has to be."""
+def _form(words: str, read: Callable[[str], object] | None = None) -> WrapValidator:
+    """Return a validator whose error says what a value has to be.
+
+    Args:
+        words: the error.
+        read: reads a text, and returns None if it can't.
+    """
 
     def validate(value: Any, inner: ValidatorFunctionWrapHandler) -> Any:
-        try:
-            return inner(value)
-        except ValueError:
-            raise ValueError(words) from None
+        with suppress(ValueError):
+            checked = inner(value)
+            if read is None or checked is None or read(checked) is not None:
+                return checked
+        raise ValueError(words)
 
     return WrapValidator(validate)
-
-
-def _readable(read: Callable[[str], object]) -> AfterValidator:
-    """Return a validator of texts that a function can read; it returns None for any other."""
-
-    def validate(value: str) -> str:
-        if read(value) is None:
-            raise ValueError
-        return value
-
-    return AfterValidator(validate)
 
 
 def _word(words: Any) -> WrapValidator:
@@ -95,12 +89,12 @@ Texts = Annotated[list[str], _form("a list of texts")]
 Count = Annotated[int, Field(ge=0), _form("a whole number")]
 Flag = Annotated[bool, _form("true or false")]
 Flags = Annotated[dict[str, bool], _form("an object of true and false")]
-Moment = Annotated[str, _readable(clock.parse), _form("a time (ISO 8601)")]
-End = Annotated[Annotated[str, _readable(clock.parse)] | None, _form("a time (ISO 8601) or null")]
-Place = Annotated[str, _readable(_place), _form("N/M, and N is at most M")]
-Money = Annotated[str, _readable(amounts.money), _form("money such as $10")]
-Cost = Annotated[str, _readable(_cost), _form("money such as $0.20, or unknown")]
-Duration = Annotated[str, _readable(amounts.seconds), _form("a time such as 2h or 15m 23s")]
+Moment = Annotated[str, _form("a time (ISO 8601)", clock.parse)]
+End = Annotated[str | None, _form("a time (ISO 8601) or null", clock.parse)]
+Place = Annotated[str, _form("N/M, and N is at most M", _place)]
+Money = Annotated[str, _form("money such as $10", amounts.money)]
+Cost = Annotated[str, _form("money such as $0.20, or unknown", _cost)]
+Duration = Annotated[str, _form("a time such as 2h or 15m 23s", amounts.seconds)]
 
 
 class _Part(BaseModel):
@@ -221,7 +215,7 @@ class Checkpoint(_Part):
 
 
 class State(_Part):
-    """The whole file, its keys in the document's order (R003-02, R003-03)."""
+    """The whole file, its keys in the document's order, as its six jq queries read them (R003-02, R003-03, R003-25)."""
 
     orchestrator: Head
     supervisor: Supervisor
@@ -302,11 +296,7 @@ def kind(data: Mapping[str, Any]) -> Kind:
         if known and whole and all(map(only_objects, lists)) and not _has_drifted_bounds(data):
             return "ours"
         return "drifted" if known and (lists or "safety_bounds" in data) else "foreign"
-    if "current_step" in data and "total_steps" in data:
-        return "flat"  # R003-26
-    if "timestamp" in data and ("completed_todos" in data or "next_steps" in data or "pending_todos" in data):
-        return "handover"
-    return "empty" if not any(data.values()) else "foreign"
+    return "flat" if "current_step" in data and "total_steps" in data else "foreign"  # R003-26
 
 
 def check(file: StateFile) -> None:

@@ -8,13 +8,12 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import MissingError, SchemaMismatch, StateError
-from holdfast.files import atomic, document, git
+from holdfast.files import atomic, document
 from holdfast.formats.orchestrator import schema
-from holdfast.workflow import statefile, values
+from holdfast.workflow import search, statefile, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from holdfast.files.document import Document
     from holdfast.formats.orchestrator.run import Run
@@ -22,10 +21,7 @@ if TYPE_CHECKING:
 
 LATEST = "checkpoint.json"
 _CANDIDATES = 8  # snapshots of a kind that are read in search of one of ours: a repository can hold any number
-_DIGITS = 9  # at most, in a snapshot's number; one so long is never counted on from
-_NAME = re.compile(rf"checkpoint-(\d{{3,{_DIGITS}}})\.json", re.ASCII)
-_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REFS_LIMIT_BYTES = 16 * 1024 * 1024  # packed references of a very large repository
+_NAME = re.compile(r"checkpoint-(\d{3,9})\.json", re.ASCII)
 
 
 class Snapshot(NamedTuple):
@@ -38,12 +34,10 @@ class Snapshot(NamedTuple):
 def enter(project: Records, run: Run, task: str) -> str:
     """Add the entry of a new checkpoint to a state and return its snapshot's file name (R003-20).
 
-    The number is free, and above those of all entries and files but the longest ones, which anyone can plant. Entries
-    beyond the configured number leave the state; `drop` deletes their files.
+    Its number is free, and above those of all entries. Entries beyond the configured number leave the state.
     """
+    highest = max(map(_number, listed(run.data)), default=0)
     there = set(_files(project))
-    numbers = [_number(name) for name in (*listed(run.data), *there) if is_name(name)]
-    highest = max((each for each in numbers if each < 10 ** (_DIGITS - 1)), default=0)
     names = (f"checkpoint-{number:03}.json" for number in count(highest + 1))
     name = next(each for each in names if each not in there)
     number = schema.phase_of(task)
@@ -54,7 +48,7 @@ def enter(project: Records, run: Run, task: str) -> str:
             "timestamp": run.stamp,
             "phase": current if number is None else number - 1,
             "task": task,
-            "git_sha": head_commit(project.root),
+            "git_sha": project.head,
             "state_snapshot": name,
         }
     )
@@ -115,7 +109,7 @@ def read(project: Records, name: str) -> Snapshot:
     """Return the snapshot of this name. Raises StateError if it can't be read, SchemaMismatch if it isn't ours."""
     path = schema.state_path(project.root).parent / name
     statefile.guard(project.root, path)
-    content = document.load(path, statefile.LIMIT_BYTES)
+    content = document.load(path, search.LIMIT_BYTES)
     schema.check(statefile.StateFile(content))
     entries = schema.objects(content.data.get("checkpoints"))
     own = [each for each in entries if each.get("state_snapshot") == name] or entries[-1:]
@@ -131,37 +125,9 @@ def is_ours(project: Records) -> bool:
     """Return whether `checkpoint.json` holds a state of ours. Raises StateError if it can't be read."""
     latest = schema.state_path(project.root).with_name(LATEST)
     try:
-        return schema.kind(document.load(latest, statefile.LIMIT_BYTES).data) == "ours"
+        return schema.kind(document.load(latest, search.LIMIT_BYTES).data) == "ours"
     except MissingError:
         return False
-
-
-def head_commit(root: Path) -> str:
-    """Return the sha that HEAD stands for, from git's own files: a hook must not wait for a program.
-
-    It is empty outside git, before the first commit, and if it can't be read.
-    """
-    folder = git.folder(root)
-    if folder is None:
-        return ""
-    head = git.line(folder / "HEAD")
-    name = head.removeprefix("ref:").strip()
-    if not head.startswith("ref:"):
-        return head if _SHA.fullmatch(head) else ""
-    if ".." in name or name.startswith("/"):
-        return ""
-    homes = (folder, git.shared(folder))
-    shas = [*(git.line(home / name) for home in homes), *(_packed(home / "packed-refs", name) for home in homes)]
-    return next(filter(_SHA.fullmatch, shas), "")
-
-
-def _packed(path: Path, name: str) -> str:
-    """Return the sha that a file of packed references has for a name; empty for none."""
-    try:
-        lines = document.read(path, _REFS_LIMIT_BYTES)[0].decode("utf-8", "replace").splitlines()
-    except StateError:
-        return ""
-    return next((line.partition(" ")[0] for line in lines if line.endswith(f" {name}")), "")
 
 
 def _number(name: str) -> int:

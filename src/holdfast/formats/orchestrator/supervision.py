@@ -99,12 +99,10 @@ def join(run: Run, type_: str, text: str) -> None:
     run.listed("active_agents").append(entry)
 
 
-def leave(run: Run, type_: str, text: str) -> None:
-    """List such an agent no longer: of several of its type that of its task, else the first."""
+def leave(run: Run, type_: str) -> None:
+    """List such an agent no longer: of several of its type the first."""
     agents = run.listed("active_agents")
-    mine = [each for each in agents if each.get("type") == type_]
-    named = set(_TASK.findall(text.partition("\n")[0]))
-    gone = next((each for each in mine if schema.task_of(each) in named), mine[0] if mine else None)
+    gone = next((each for each in agents if each.get("type") == type_), None)
     run.data["active_agents"] = [each for each in agents if each is not gone]
     if type_ == REVIEWER:
         run.head["outer_ralph"] = run.under_review

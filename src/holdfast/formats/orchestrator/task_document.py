@@ -14,7 +14,7 @@ from holdfast.formats.orchestrator import amounts, schema
 from holdfast.workflow import markdown, values
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from holdfast.formats.orchestrator.run import Run
     from holdfast.workflow.markdown import Line
@@ -154,7 +154,6 @@ def parse(text: str) -> TaskDocument:
             tasks.setdefault(id_, Task(id_, task[2]))
         elif not title and line.depth == 1 and (found := _TITLE.fullmatch(heading)):
             title = found[1]
-    faults += _gaps(phases, tasks)
     named = tuple(sorted(phases.items()))
     bounds, unread = _bounds(lines)
     return TaskDocument(title, named, tuple(tasks.values()), bounds, tuple(dict.fromkeys([*faults, *unread])))
@@ -198,24 +197,6 @@ def _misplaced(id_: str, above: int, tasks: dict[str, Task]) -> Iterator[str]:
         yield f"task {id_} is there twice; the first one counts"
     elif schema.phase_of(id_) != above:
         yield (f"task {id_} is below phase {above}; its number counts" if above else f"task {id_} isn't below a phase")
-
-
-def _gaps(phases: Collection[int], tasks: Collection[str]) -> Iterator[str]:
-    """Yield what is missing between numbers that should follow one another."""
-    yield from (f"phase {number} is missing" for number in _missing(phases))
-    tasks_by_phase = dict[int, set[int]]()
-    for each in tasks:
-        phase, number, _ = schema.key(each)
-        tasks_by_phase.setdefault(phase, set()).add(number)
-    for phase, numbers in tasks_by_phase.items():
-        yield from (f"task {phase}.{number} is missing" for number in _missing(numbers))
-    yield from (f"phase {number} has no task" for number in phases if number not in tasks_by_phase)
-
-
-def _missing(numbers: Collection[int]) -> list[int]:
-    """Return the first numbers from 1 on that are missing below the highest."""
-    highest = min(max(numbers, default=0), 10_000)  # anyone may number a task with nine digits
-    return [number for number in range(1, highest) if number not in numbers][:5]
 
 
 def _criteria(lines: Sequence[Line]) -> Iterator[str]:

@@ -111,10 +111,10 @@ def supervise(
 
     def before(run: Run) -> None:
         moves.ensure_open(run)
-        run.checkpoint = _known(run, task_id) or run.at_work()
+        run.checkpoint = _task(run, task_id)
 
     def edit(run: Run) -> None:
-        supervision.supervise(run, check_type, _known(run, task_id) or run.at_work(), found)
+        supervision.supervise(run, check_type, _task(run, task_id), found)
 
     if found is not None and found.action != "pass":  # R003-33
         FORMAT.move(project, before, why="orchestrator supervise")
@@ -153,7 +153,7 @@ def learn(
 
     def edit(run: Run) -> None:
         moves.ensure_open(run)
-        learnings.add(run, kind, lesson, pattern=pattern, context=context, task=_known(run, task_id))
+        learnings.add(run, kind, lesson, pattern=pattern, context=context, task=_task(run, task_id))
 
     workflow, _ = FORMAT.move(project, edit, why="orchestrator learn")
     return Answer("The learning is recorded.", workflow)
@@ -182,7 +182,7 @@ def checkpoint(
         raise HoldfastError(f"to go back to {name}, add --restore")
 
     def edit(run: Run) -> None:
-        run.checkpoint = _known(run, task_id) or run.at_work()
+        run.checkpoint = _task(run, task_id)
 
     _, run = FORMAT.move(project, edit, why="orchestrator checkpoint")
     entry = schema.objects(run.data["checkpoints"])[-1]
@@ -248,12 +248,9 @@ def bounds(
     return Answer("\n".join(lines), data=rows)
 
 
-def _known(run: Run, id_: str) -> str:
-    """Return a task's id. Raises HoldfastError if no task of the run has it: a typing error would be recorded."""
-    agents = {schema.task_of(each) for each in schema.objects(run.data.get("active_agents"))}
-    if id_ and id_ not in agents:
-        run.task(id_)
-    return id_
+def _task(run: Run, id_: str) -> str:
+    """Return the id of a task that the run has, by default of the one at work. Raises HoldfastError for another."""
+    return run.task(id_).id if id_ else run.at_work()
 
 
 VERBS = {

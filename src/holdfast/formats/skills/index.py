@@ -12,7 +12,7 @@ from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateErro
 from holdfast.files import document
 from holdfast.formats.skills import machine, paths, schema
 from holdfast.formats.skills.schema import State
-from holdfast.workflow import statefile, values
+from holdfast.workflow import search, statefile, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -113,7 +113,7 @@ def _change(root: Path, edit: Callable[[_Rows], _Rows]) -> None:
         data = dict(before.data) if before else {"schema_version": schema.VERSION, "updated_at": "", _LISTED: []}
         if before is None or rows != data[_LISTED]:
             data |= {"updated_at": schema.stamp(), _LISTED: rows}
-            document.replace(path, data, before.raw if before else None, like=before, limit=statefile.LIMIT_BYTES)
+            document.replace(path, data, before.raw if before else None, like=before, limit=search.LIMIT_BYTES)
 
     try:
         statefile.insist(attempt)
@@ -125,7 +125,7 @@ def _from_files(root: Path) -> _Rows:
     rows: _Rows = []
     for path in sorted(paths.active(root).glob("*.json")):
         try:
-            data = document.load(path, statefile.LIMIT_BYTES).data
+            data = document.load(path, search.LIMIT_BYTES).data
         except StateError:
             continue
         if paths.is_state(data) and schema.status_of(data["workflow"]) not in schema.FINAL:
@@ -137,7 +137,7 @@ def _load(root: Path) -> Document:
     """Return the list's file. Raises SchemaMismatch if it is another program's."""
     path = paths.index(root)
     statefile.guard(root, path)
-    found = document.load(path, statefile.LIMIT_BYTES)
+    found = document.load(path, search.LIMIT_BYTES)
     if not isinstance(found.data.get(_LISTED), list):
         raise SchemaMismatch(path, f'has no list "{_LISTED}"; it is left alone')
     return found

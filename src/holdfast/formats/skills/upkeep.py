@@ -13,7 +13,7 @@ from holdfast.files import atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats.skills import feature_file, index, paths, schema
 from holdfast.formats.skills.schema import State
-from holdfast.workflow import places, statefile, values
+from holdfast.workflow import places, search, statefile, values
 from holdfast.workflow.findings import Finding, notice
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def move_away(project: Records, workflow: Workflow) -> None:
     project.keep(path, workflow.raw, why="moved to completed")
     if schema.status_of(data["workflow"]) in schema.FINAL:
         with suppress(StateError):  # an earlier run of the same key, if there is one
-            earlier = document.read(target, statefile.LIMIT_BYTES)[0]
+            earlier = document.read(target, search.LIMIT_BYTES)[0]
             project.keep(target, earlier, why="replaced by a later run")
             statefile.keep_aside(project, target, earlier)
         atomic.write(target, workflow.raw)

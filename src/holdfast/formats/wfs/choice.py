@@ -74,3 +74,8 @@ def agent_of(kind: str, title: str) -> str:
     if kind == "test-fix":
         return TESTER
     return PLANNER if kind in ("feature", "") and _PLANNING.search(title) else DEVELOPER
+
+
+def at(agent: str) -> str:
+    """Return an agent's name as the document writes it, with a leading @; empty for none."""
+    return agent if not agent or agent.startswith("@") else f"@{agent}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.errors import HoldfastError, LargeError, SchemaMismatch, StateError, TransitionError, command_line
+from holdfast.errors import HoldfastError, LargeError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.formats.wfs import (
@@ -20,30 +20,29 @@ from holdfast.formats.wfs import (
     paths,
     record,
     session,
-    steps,
     todo_list,
     tree,
     view,
 )
+from holdfast.formats.wfs.draft import WfsDraft
 from holdfast.formats.wfs.moves import NewTask
-from holdfast.workflow import extras, statefile, store
+from holdfast.workflow import extras, search, statefile, store
 from holdfast.workflow import views as outlines
-from holdfast.workflow.draft import Draft
 from holdfast.workflow.format import Format
 from holdfast.workflow.model import Brief, Found, Judged, Problem, Restored, Start, Workflow
 from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
     from holdfast.formats.wfs.session import Session
-    from holdfast.formats.wfs.tree import Tree
+    from holdfast.workflow.draft import Draft
     from holdfast.workflow.findings import Finding
-    from holdfast.workflow.model import Changes, Foreign, Phase, Status, Step
+    from holdfast.workflow.model import Foreign, Phase, Status, Step
     from holdfast.workflow.records import Records
-    from holdfast.workflow.statefile import Room
+    from holdfast.workflow.search import ReadBudget
 
 SUMMARY_LIMIT_CHARS = 20_000
 """Characters of an agent's last message that become a task's summary."""
@@ -67,13 +66,13 @@ class WfsFormat(Format):
         last = sorted(folders, key=lambda name: _changed(folders[name]), reverse=True)
         marked = session.newest_first(project, session.marked(project))
         wanted = dict.fromkeys([*_named(keys), *marked[: store.NEWEST], *last[: store.NEWEST]])
-        found = _read(project, [folders[name] for name in wanted if name in folders], statefile.Room())
+        found = _read(project, [folders[name] for name in wanted if name in folders], search.ReadBudget())
         return replace(found, left=found.left + len(folders.keys() - wanted.keys()))
 
     def with_keys(self, project: Records, keys: Collection[str]) -> Found:
         """Return the sessions with these keys, and no others."""
         names = [name for name in _named(keys) if paths.exists(project, name)]
-        return _read(project, [paths.top(project) / name for name in names], statefile.Room())
+        return _read(project, [paths.top(project) / name for name in names], search.ReadBudget())
 
     def parsed(self, project: Records, path: Path, raw: bytes) -> Workflow:
         """Return the session that a content of its state file, or of one of its task files, belongs to.
@@ -129,7 +128,7 @@ class WfsFormat(Format):
         def fill(new: Session) -> None:
             with extras.begun(project, paths.state(new.folder), new.name, start):
                 if start.phases:
-                    moves.chain(project, new, [NewTask(title, agent=at(agent)) for title, agent in start.phases])
+                    moves.chain(project, new, [NewTask(title, agent=choice.at(agent)) for title, agent in start.phases])
 
         new = session.create(project, start.title, start.kind, fill=fill)
         return _observed(project, view.workflow(project, session.get(project, new.name)))
@@ -205,7 +204,7 @@ class WfsFormat(Format):
             return _with_notes(workflow, [message] if message else [])
         if path.parent != folder / paths.TASKS:
             return None
-        raw, _ = document.read(path, statefile.LIMIT_BYTES, within=project.root)
+        raw, _ = document.read(path, search.LIMIT_BYTES, within=project.root)
         document.parse(path, raw, 0.0)
         project.keep(path, raw, why=why)
         with moves.changing(project, session.get(project, workflow.id), why=why) as change:
@@ -249,125 +248,23 @@ class WfsFormat(Format):
             task = tasks.find(phase.id)
         except HoldfastError:
             return None
-        outputs = steps.outputs(steps.states(project, view.key(now), task))
+        outputs = context.step_outputs(context.step_states(project, view.key(now), task))
         whole = context.for_agent(project, now, tasks, task, outputs)
         return Brief(whole.lines(), view.showing(now.name, task.id))
 
 
-class WfsDraft(Draft):
-    """A session during one change.
-
-    Attributes:
-        session: the session.
-        notes: notes for the user.
-        extra: reading, reminders and context to keep beside the state; None for none.
-    """
-
-    unit_word = "task"
-
-    def __init__(self, project: Records, wanted: Session) -> None:
-        self.project, self.session = project, wanted
-        self.notes: list[str] = []
-        self.extra: Changes | None = None
-
-    def workflow(self) -> Workflow:
-        """Return the session as it is now."""
-        return view.workflow(self.project, session.get(self.project, self.session.name))
-
-    def units(self) -> Sequence[Phase]:
-        """Return the leaf tasks."""
-        return self.workflow().phases
-
-    def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
-        """Begin, complete or block a task."""
-        self._ensure_active()
-        if status == "pending":
-            self.refuse("a task can't become pending again; add --status blocked instead")
-        if status == "completed":
-            self.notes += moves.complete(self.project, self.session, id, note).notes
-        elif status == "active":
-            self.notes += moves.begin(self.project, self.session, id).notes
-        else:
-            self.notes += moves.block(self.project, self.session, id).notes
-
-    def reopen(self, id: str) -> None:
-        """Make a completed or blocked task active again, and its session."""
-        if self.session.standing != "active":
-            self.session = session.activate(self.project, self.session.name)
-        self.notes += moves.begin(self.project, self.session, id, anyway=True, reopen=True).notes
-
-    def end(self, *, early: bool) -> None:
-        """Complete the session. Tasks that are left stay as they are."""
-        session.complete(self.project, self.session.name)
-
-    def cancel(self, reason: str) -> None:
-        """Pause the session: its folder stays, and `holdfast claim` continues it."""
-        session.pause(self.project, self.session.name)
-
-    def add(self, changes: Changes) -> None:
-        """Add reading, reminders and context beside the state."""
-        self.extra = changes
-
-    def rename(self, id: str, title: str) -> None:
-        """Give a task another title."""
-        self.notes += moves.annotate(self.project, self.session, id, title=title).notes
-
-    def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
-        """Write a task's summary."""
-        if deliverables:
-            self.refuse("a task keeps no deliverables; --context writes its summary")
-        self.notes += moves.annotate(self.project, self.session, id, summary=text or "").notes
-
-    def resize(self, total: int) -> None:
-        """Refuse to change how many tasks there are."""
-        if total != len(self.units()):
-            self.refuse("a session lists each task; `holdfast wfs task add TITLE` adds one")
-
-    def following(self, completed: str = "") -> Phase | None:
-        """Return the task that is due, unless one is active."""
-        self._ensure_active()
-        now = self.workflow()
-        if any(each.status == "active" for each in now.phases):
-            return None
-        return next((each for each in now.phases if each.id in now.due[:1]), None)
-
-    def all_completed(self) -> bool:
-        """Return whether all tasks are completed."""
-        return self._tree().finished
-
-    def nothing_due(self) -> str:
-        """Say why no task can be completed."""
-        return f"{self.session.name}: {view.nothing_due(self._tree())}"
-
-    def _ensure_active(self) -> None:
-        """Refuse to move a paused session, so that nobody goes on with it by accident."""
-        if self.session.standing == "paused":
-            name = self.session.name
-            self.refuse(f"{name} is paused; `{command_line('claim', name)}` continues it")
-
-    def _tree(self) -> Tree:
-        return tree.read(self.project, self.session.folder)
-
-
-def at(agent: str) -> str:
-    """Return an agent's name as the document writes it, with a leading @; empty for none."""
-    return agent if not agent or agent.startswith("@") else f"@{agent}"
-
-
-def _read(project: Records, folders: Iterable[Path], room: Room | None = None) -> Found:
-    """Return the sessions in some folders; with `room`, all but the first must fit in a number of bytes.
+def _read(project: Records, folders: Iterable[Path], budget: ReadBudget | None = None) -> Found:
+    """Return the sessions in some folders; with a `budget`, all but the first must fit in a number of bytes.
 
     Of several that are marked as active, the one that was marked last counts (I002-11), and the others rest.
     """
     marked = session.newest_first(project, session.marked(project))
-    active = marked
-    if len(marked) > 1:
-        there = (each for each in marked[: store.NEWEST] if paths.exists(project, each))
-        active = [each for each in there if not session.is_completed(project, paths.top(project) / each)]
+    active = session.newest_first(project, session.active(project)) if len(marked) > 1 else marked
+    active = [each for each in active if paths.exists(project, each)]
     workflows, problems, left = list[Workflow](), list[Problem](), 0
     for number, folder in enumerate(folders):
         try:
-            tasks = tree.read(project, folder, room if number else None)
+            tasks = tree.read(project, folder, budget if number else None)
             now = session.load(project, folder, marked=folder.name in marked)
         except LargeError:
             left += 1

@@ -24,14 +24,9 @@ class Key(NamedTuple):
     sub: int = _WHOLE
 
     @property
-    def is_sub(self) -> bool:
-        """Whether it is the key of a subtask."""
-        return self.sub != _WHOLE
-
-    @property
     def parent(self) -> Key | None:
         """The parent task's key, None for a top-level task."""
-        return Key(self.main) if self.is_sub else None
+        return None if self.sub == _WHOLE else Key(self.main)
 
 
 def key(text: str) -> Key | None:
@@ -46,12 +41,10 @@ def parent(text: str) -> str:
     return f"IMPL-{match[1]}" if match and match[2] else ""
 
 
-def mentioned(text: str) -> list[str]:
-    """Return the ids in a text, in order, each once as it is written first."""
-    ids: dict[Key | None, str] = {}
-    for match in _MENTIONED.finditer(text):
-        ids.setdefault(key(match[0]), match[0])
-    return list(ids.values())
+def first_mentioned(text: str) -> str:
+    """Return the first id in a text, as written there; empty for none."""
+    match = _MENTIONED.search(text)
+    return match[0] if match else ""
 
 
 def following(known: Iterable[str], parent: str = "") -> str:

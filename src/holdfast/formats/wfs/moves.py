@@ -353,7 +353,7 @@ def _check_new(new: NewTask, tasks: Tree) -> None:
 
 
 def _check_parent(above: Task, tasks: Tree) -> None:
-    if above.key and above.key.is_sub:
+    if above.key and above.key.parent:
         raise TransitionError(f"{above.id} can't have subtasks: an id has two levels at most; add a task of its own")
     numbered = [each for each in tasks.tasks if each.key and each.key.parent == above.key]
     if between := [each.id for each in numbered if not tasks.parent_id(each)]:

@@ -1,4 +1,4 @@
-"""Paths of the `wfs` format, all below `.workflow/` (R002-03, R002-14, R002-34)."""
+"""Paths of the `wfs` format, all below `.workflow/` (R002-03, R002-14, R002-34), and the names of sessions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from holdfast.errors import command_line
+from holdfast.workflow import names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,10 @@ CHAT = ".chat"
 SCRATCH = ".scratchpad"
 DESIGN = ".design"
 _SUMMARY_ENDING = "-summary.md"
-_NAME_LIMIT_BYTES = 255  # bytes of a file name, on all relevant systems
+PREFIX = "WFS-"
+_FILE_NAME_LIMIT_BYTES = 255  # on all relevant systems
+_NAME_LIMIT_CHARS = 50  # characters of a session's name, with prefix and suffix (R002-13)
+_NAMELESS = "session"  # the name for a topic without a letter a-z or a digit (I002-15)
 
 
 def top(project: Records) -> Path:
@@ -104,15 +108,43 @@ def shown(project: Records, path: Path) -> str:
 
 def is_name(text: str) -> bool:
     """Return whether a text can be a session's name: one path component that begins with `WFS-` and isn't too long."""
-    plain = text.startswith("WFS-") and "\\" not in text and "\0" not in text
-    return plain and PurePosixPath(text).name == text and len(os.fsencode(MARKER + text)) <= _NAME_LIMIT_BYTES
+    plain = text.startswith(PREFIX) and "\\" not in text and "\0" not in text
+    return plain and PurePosixPath(text).name == text and len(os.fsencode(MARKER + text)) <= _FILE_NAME_LIMIT_BYTES
+
+
+def new_name(topic: str, taken: set[str]) -> str:
+    """Return the name of a new session: `WFS-user-auth-system`, with `-002` and so on if it is taken.
+
+    The topic is in lower case (R002-11), with one hyphen for every run of characters other than a-z and 0-9, cut at a
+    hyphen (I002-15) after at most 50 characters (R002-13). Only a taken name gets a suffix (R002-12), first `-002`
+    (I002-16).
+
+    Args:
+        topic: what the session is about.
+        taken: the names in use, in lower case.
+    """
+    words, suffix, number = names.words(topic) or _NAMELESS, "", 1
+    while True:
+        name = f"{PREFIX}{cut(words, _NAME_LIMIT_CHARS - len(PREFIX) - len(suffix))}{suffix}"
+        if name.casefold() not in taken:
+            return name
+        number += 1
+        suffix = f"-{number:03d}"
+
+
+def cut(words: str, limit: int) -> str:
+    """Return as many whole words as fit into so many characters; if the first doesn't fit, its beginning."""
+    if len(words) <= limit:
+        return words
+    head = words[: limit + 1]
+    return (head.rpartition("-")[0] if "-" in head else head[:limit]).strip("-")
 
 
 def _inside(folder: Path) -> list[Path]:
     """Return the folders in a folder by name; links are not followed."""
     try:
         with os.scandir(folder) as entries:
-            names = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
+            found = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
     except OSError:
         return []
-    return [folder / name for name in names]
+    return [folder / name for name in found]

@@ -63,7 +63,7 @@ def _short(description: str) -> str:
     words = names.words(description).split("-")
     if len(words) > 1 and words[0] in _VERBS:
         del words[0]
-    return session.cut("-".join(words), _DESCRIPTION_LIMIT_CHARS)
+    return paths.cut("-".join(words), _DESCRIPTION_LIMIT_CHARS)
 
 
 def _create(project: Records, folder: Path) -> Path:

@@ -14,7 +14,7 @@ from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateEr
 from holdfast.files import atomic
 from holdfast.files.lock import locked
 from holdfast.formats.wfs import choice, paths, schema, todo_list, tree
-from holdfast.workflow import names, statefile
+from holdfast.workflow import statefile
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     from holdfast.workflow.statefile import StateFile
 
 Standing = Literal["active", "paused", "completed"]
-PREFIX = "WFS-"
 PLAN_TEXT = "# Implementation Plan\n"
 """The content of a plan that nobody has written yet (R002-09)."""
-_NAME_LIMIT_CHARS = 50  # characters of a session's name, with prefix and suffix (R002-13)
-_NAMELESS = "session"  # the name for a topic without a letter a-z or a digit (I002-15)
 _TELLING = ("session_id", "current_phase", "progress")  # a session's file has at least one of these keys
 _TOPICS = ("project", "topic", "title", "description")  # where real sessions say what they are about
 _OVER = frozenset(("completed", "complete", "done", "finished", "archived"))
@@ -163,7 +160,7 @@ def get(project: Records, name: str) -> Session:
         HoldfastError: there is no session of this name.
         StateError: its state file can't be read.
     """
-    wanted = name if name.upper().startswith(PREFIX) else f"{PREFIX}{name}"
+    wanted = name if name.upper().startswith(paths.PREFIX) else f"{paths.PREFIX}{name}"
     if not paths.exists(project, wanted):
         alike = [each.name for each in paths.folders(project) if each.name.casefold() == wanted.casefold()]
         wanted = alike[0] if len(alike) == 1 else wanted
@@ -254,7 +251,7 @@ def create(
         raise StateError(top, "isn't a folder, so no session can be kept in it; move it away")
     with locked(top):
         there = {each.name.casefold() for each in (*top.iterdir(), *paths.elsewhere(project))}
-        name = new_name(topic, there)
+        name = paths.new_name(topic, there)
         folder = top / name
         with _removed_on_failure(project, folder):
             (folder / paths.TASKS).mkdir(parents=True)
@@ -264,34 +261,6 @@ def create(
             file = statefile.write(project, paths.state(folder), data, None, why="wfs start")
             fill(view(file, folder, marked=False))
             return _activate(project, load(project, folder, marked=False), "")
-
-
-def new_name(topic: str, taken: set[str]) -> str:
-    """Return the name of a new session: `WFS-user-auth-system`, with `-002` and so on if it is taken.
-
-    The topic is in lower case (R002-11), with one hyphen for every run of characters other than a-z and 0-9, cut at a
-    hyphen (I002-15) after at most 50 characters (R002-13). Only a taken name gets a suffix (R002-12), first `-002`
-    (I002-16).
-
-    Args:
-        topic: what the session is about.
-        taken: the names in use, in lower case.
-    """
-    words, suffix, number = names.words(topic) or _NAMELESS, "", 1
-    while True:
-        name = f"{PREFIX}{cut(words, _NAME_LIMIT_CHARS - len(PREFIX) - len(suffix))}{suffix}"
-        if name.casefold() not in taken:
-            return name
-        number += 1
-        suffix = f"-{number:03d}"
-
-
-def cut(words: str, limit: int) -> str:
-    """Return as many whole words as fit into so many characters; if the first doesn't fit, its beginning."""
-    if len(words) <= limit:
-        return words
-    head = words[: limit + 1]
-    return (head.rpartition("-")[0] if "-" in head else head[:limit]).strip("-")
 
 
 def activate(project: Records, name: str) -> Session:

@@ -131,9 +131,9 @@ def ticks(text: str) -> dict[ids.Key | None, tuple[str, bool | None]]:
     found: dict[ids.Key | None, tuple[str, bool | None]] = {}
     for line in text.splitlines():
         marks = {box or sign for box, sign in _MARK.findall(line)}
-        if marks and (named := ids.mentioned(line)):
-            key = ids.key(named[0])
-            id_, before = found.get(key, (named[0], None))
+        if marks and (named := ids.first_mentioned(line)):
+            key = ids.key(named)
+            id_, before = found.get(key, (named, None))
             ticked = not marks.isdisjoint(_TICKS)
             found[key] = id_, before if marks == {"▸"} else ticked and before is not False
     return found

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.ids import Key
     from holdfast.formats.wfs.schema import Context, FlowControl
     from holdfast.workflow.records import Records
-    from holdfast.workflow.statefile import Room
+    from holdfast.workflow.search import ReadBudget
 
 _FILE = re.compile(r"[A-Za-z]+-[0-9][^/]*\.json")  # any numbered name: a wrong one is reported, not ignored
 _KNOWN: dict[str, Status] = {
@@ -315,14 +315,14 @@ class Tree:
         return children
 
 
-def read(project: Records, folder: Path, room: Room | None = None) -> Tree:
+def read(project: Records, folder: Path, budget: ReadBudget | None = None) -> Tree:
     """Return the tasks of the session in a folder; their JSON files are the only source (R002-01).
 
     A file that can't be read is among the problems, and its last generation counts, if there is one. Raises LargeError
-    if there is no `room` for the files.
+    if the `budget` is spent.
     """
     files, problems = _files(folder / paths.TASKS)
-    if room is not None and not room.take(each.lstat().st_size for each in files if not each.is_symlink()):
+    if budget is not None and not budget.spend(each.lstat().st_size for each in files if not each.is_symlink()):
         raise LargeError(folder, "has more tasks than there is time to read")
     tasks, changed = list[Task](), 0.0
     for path in files:

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from holdfast import clock
-from holdfast.formats.wfs import choice, context, moves, paths, session, steps, tree, view
+from holdfast.formats.wfs import choice, context, moves, paths, session, tree, view
 from holdfast.formats.wfs import scratch as scratches
-from holdfast.formats.wfs.format import at
 from holdfast.formats.wfs.moves import Moved, NewTask
 from holdfast.workflow import views
 from holdfast.workflow.format import Answer
@@ -29,8 +28,8 @@ from holdfast.workflow.wording import quoted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast.formats.wfs.context import StepState
     from holdfast.formats.wfs.session import Session
-    from holdfast.formats.wfs.steps import StepState
     from holdfast.formats.wfs.tree import Task, Tree
     from holdfast.workflow.records import Outcome
 
@@ -62,7 +61,7 @@ def add(
     Example:
       holdfast wfs task add "Write the login form" --accept "Tests pass"
     """
-    new = NewTask(title, kind or "", at(agent), requirements, focus, acceptance, after)
+    new = NewTask(title, kind or "", choice.at(agent), requirements, focus, acceptance, after)
     return _answer(project, moves.add(project, session.current(project, session_name), new, parent), "added")
 
 
@@ -96,7 +95,9 @@ def complete(
     tasks = tree.read(project, now.folder)
     task = tasks.find(id_)
     waits = ", ".join(tasks.waits_for(task))
-    left = [f"{each.name} ({each.state})" for each in steps.states(project, view.key(now), task) if not each.is_over]
+    left = [
+        f"{each.name} ({each.state})" for each in context.step_states(project, view.key(now), task) if not each.is_over
+    ]
     moved = moves.complete(project, now, id_, summary)
     notes = [f"{task.id} depends on {waits}, which is not completed"] if waits else []
     notes += [f"these steps were left out: {', '.join(left)}"] if left else []
@@ -128,7 +129,7 @@ def step(
     now.ensure_open()
     task = tree.read(project, now.folder).find(id_)
     outcome: Outcome = "failed" if failed else "skipped" if skipped else "completed"
-    states = steps.record(project, view.key(now), task, name, outcome, output)
+    states = context.record_step(project, view.key(now), task, name, outcome, output)
     lines = [*_step_lines(states), *_stopped(project, now, task, states, name)]
     return Answer("\n".join(lines), data=[_step_row(each) for each in states])
 
@@ -151,8 +152,8 @@ def show(project: Records, id_: Annotated[str, {"metavar": "[ID]"}] = "", *, ses
         lines += [f"problem: {each.path.name}: {each.reason}" for each in tasks.problems]
         return Answer("\n".join(lines), data=[_row(tasks, each) for each in tasks.tasks])
     task = tasks.find(id_)
-    states = steps.states(project, view.key(now), task)
-    whole = context.for_agent(project, now, tasks, task, steps.outputs(states))
+    states = context.step_states(project, view.key(now), task)
+    whole = context.for_agent(project, now, tasks, task, context.step_outputs(states))
     extra = {"status": _row(tasks, task), "steps": [_step_row(each) for each in states]}
     return Answer("\n".join([*whole.lines(), *_step_lines(states)]), data=whole.as_json() | extra)
 

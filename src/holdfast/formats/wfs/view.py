@@ -14,7 +14,7 @@ from holdfast.workflow.model import Phase, Step, Workflow, changed
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from holdfast.formats.wfs.session import Session
@@ -164,9 +164,9 @@ def step(workflow: Workflow) -> Step | None:
     rest = [each for ids_ in (evidence, workflow.due[:1]) for each in workflow.phases if each.id in ids_]
     task = next(iter((*active, *rest)), None)
     if task is None:
-        left = [each for each in workflow.phases if each.status != "completed"]
-        text = _waiting(workflow, left)
-        return Step(left[0].number if left else 0, workflow.total, text, "", text, text)
+        number = next((each.number for each in workflow.phases if each.status != "completed"), 0)
+        text = nothing_due(workflow)
+        return Step(number, workflow.total, text, "", text, text)
     if task.id in evidence:
         complete = command_line("wfs", "task", "complete", task.id, "--session", workflow.id)
         text = (
@@ -185,25 +185,9 @@ def showing(session: str, id_: str) -> str:
     return command_line("wfs", "task", "show", id_, "--session", session)
 
 
-def nothing_due(tasks: Tree) -> str:
-    """Say why no task can be begun."""
-    if not tasks.tasks:
-        return "it has no tasks; `holdfast wfs task add TITLE` adds one"
-    if tasks.finished:
-        return "all its tasks are completed; `holdfast done --all` ends it"
-    if tasks.looks_finished:
-        evidence = "; ".join(f"{id_}: {why}" for id_, why in tasks.looks_finished.items())
-        return f"check what looks finished ({evidence}); `holdfast wfs task complete ID` completes a task"
-    blocked = [each.id for each in tasks.leaves if each.status == "blocked"]
-    waiting = [f"{each.id} for {', '.join(tasks.waits_for(each))}" for each in tasks.leaves if each.status == "pending"]
-    reasons = [f"blocked: {', '.join(blocked)}"] if blocked else []
-    reasons += [f"unreadable: {', '.join(problem.path.name for problem in tasks.problems)}"] if tasks.problems else []
-    reasons += [f"waiting: {'; '.join(waiting[:5])}{'; …' if len(waiting) > 5 else ''}"] if waiting else []
-    how = "`holdfast update --phase ID --status active` begins a blocked one again"
-    return f"no task can be begun ({'; '.join(reasons)}); {how}"
-
-
-def _waiting(workflow: Workflow, left: Sequence[Phase]) -> str:
+def nothing_due(workflow: Workflow) -> str:
+    """Say why no task can be begun, and what to do."""
+    left = [each for each in workflow.phases if each.status != "completed"]
     if not workflow.phases:
         return f"plan its tasks; `holdfast wfs task add TITLE --session {workflow.id}` adds one"
     if not left and len(workflow.phases) == workflow.total:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.formats.compaction.detection import plan_file
-from holdfast.workflow import manyfiles
 from tests.tables import each_row
 from tests.workflow import samples
 
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
     from tests.workflow.samples import Sample
 
 PLAN = "# Plan 001: User Auth\n\n**Status**: 🔄 In Progress\n\n## Phase 1: Design\n\n- [ ] Sketch\n"
-
-
-@pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No search is out of time, however slow the machine is."""
-    monkeypatch.setattr(manyfiles, "monotonic", lambda: 0.0)
 
 
 def newest(root: Path) -> Extract | None:

@@ -44,7 +44,7 @@ def detect(
         owns: whether the session owns the state file that a plan was saved to.
     """
     memory = memory_file.look(project.root / memory_file.FILE)
-    since = clock.now().timestamp() - project.config.freshness_days * 24 * 3600
+    since = fresh_since(project)
     candidates = plan_file.look(project.root) if everything else []
     plans = (each.extract for each in candidates) if everything else plan_file.active(project.root, since, written)
     planned = [plan for plan in plans if plan]
@@ -57,6 +57,11 @@ def detect(
         tuple(extract for extract in (memory.extract, *planned) if extract),
         () if chosen else tuple(fresh or planned[:1]),
     )
+
+
+def fresh_since(project: Records) -> float:
+    """Return the time, in seconds since 1970, from which on a file must have changed to count unasked."""
+    return clock.now().timestamp() - project.config.freshness_days * 24 * 3600
 
 
 def _chosen(

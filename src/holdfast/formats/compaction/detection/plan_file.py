@@ -12,7 +12,7 @@ from holdfast import clock
 from holdfast.errors import command_line
 from holdfast.formats.compaction.detection import plan_phases, plan_status
 from holdfast.formats.compaction.detection.extract import Candidate, Extract
-from holdfast.workflow import manyfiles, markdown, statuses, text_file
+from holdfast.workflow import markdown, statuses, text_file
 from holdfast.workflow.model import UNKNOWN
 from holdfast.workflow.wording import one_line, quoted
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FOLDER = "CLAUDE/Plan"
 FILE = "PLAN.md"
+MOST = 100  # plans that changed lately and that an event reads
 OLDER = 32  # older plans that an event reads if none that changed lately is in progress
 
 
@@ -48,12 +49,10 @@ class _Place(NamedTuple):
     why: str
 
 
-@manyfiles.limited()
 def active(root: Path, since: float, written: Path | None = None) -> list[Extract]:
     """Return the extracts of the plans in progress that changed since a time, the last changed first (I001-13).
 
-    If none did, only the last changed of some older ones is returned. When the search is out of time, no more plans are
-    read; `manyfiles.omitted_count` then has the number of the rest.
+    If none did, only the last changed of some older ones is returned. At most `MOST` plans that changed since are read.
 
     Args:
         root: the project's root.
@@ -64,19 +63,20 @@ def active(root: Path, since: float, written: Path | None = None) -> list[Extrac
         plans = sorted(_listed(root), key=lambda plan: plan[0] != written)
     except OSError:
         return []
-    considered = plans[: sum(mtime >= since for _, mtime in plans) + OLDER]
-    extracts = list[Extract]()
-    left = 0
-    for number, (path, mtime) in enumerate(considered):
-        if extracts and mtime < since:
-            break
-        if number and manyfiles.out_of_time():
-            left = len(plans) - number
-            break
-        extract = examine(root, path, mtime, quickly=True).extract
-        extracts += [extract] if extract else []
-    manyfiles.note_omitted(root / FOLDER, left)
-    return sorted(extracts, key=lambda extract: -extract.mtime)
+    fresh = [plan for plan in plans if plan[1] >= since][:MOST]
+    older = [plan for plan in plans if plan[1] < since][:OLDER]
+    extracts = [extract for plan in fresh if (extract := examine(root, *plan, quickly=True).extract)]
+    if extracts:
+        return sorted(extracts, key=lambda extract: -extract.mtime)
+    last = next((extract for plan in older if (extract := examine(root, *plan, quickly=True).extract)), None)
+    return [last] if last else []
+
+
+def unread_count(root: Path, since: float) -> int:
+    """Return how many plans that changed since a time are too many to be read by an event."""
+    with suppress(OSError):
+        return max(sum(mtime >= since for _, mtime in _listed(root)) - MOST, 0)
+    return 0
 
 
 def look(root: Path) -> list[Candidate]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast import paths
-from holdfast.workflow import manyfiles
+from holdfast.workflow import search
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of searches, which stands still; and what is found is kept."""
     paths.ensure_private(paths.state_dir())
     made = Clock()
-    monkeypatch.setattr(manyfiles, "monotonic", made)
+    monkeypatch.setattr(search, "monotonic", made)
     return made
 
 
@@ -81,11 +82,14 @@ def test_the_sessions_own_is_found_among_many(
 def test_what_was_left_out_is_said(holdfast_project: Callable[..., HoldfastProject]) -> None:
     """After the compaction whose save left it out, beside the guidance or without any."""
     project = holdfast_project({})
+    plans = [paths.plans_dir(project.root) / f"{number:03}-x/PLAN.md" for number in range(107)]
+    for plan in plans:
+        put(plan, "# X\n", int(time.time()))
     project.fire("PreCompact", "PreCompact-auto")
-    manyfiles.note_omitted(paths.plans_dir(project.root), 7)
-    said = "7 older plans in CLAUDE/Plan were not looked at: move those that are finished into a folder of it"
+    said = "7 more plans in CLAUDE/Plan changed lately than an event reads: move those that are finished"
     assert said in json.dumps(project.fire("SessionStart", "SessionStart-compact").reply)
     holdfast("start", "Mine", "--phase", "One", root=project.root, session=project.session)
     assert said in str(project.fire("SessionStart", "SessionStart-compact").context)
-    manyfiles.note_omitted(paths.plans_dir(project.root), 0)
+    for plan in plans[:7]:
+        plan.unlink()
     assert said not in str(project.fire("SessionStart", "SessionStart-compact").context)
