@@ -17,7 +17,7 @@ from holdfast.clients.claude import claude
 from holdfast.commands import options, safety, terminal, workflow_commands, workflow_page
 from holdfast.commands.verb import Json, Name, ProjectDir, verb
 from holdfast.errors import ChoiceError, HoldfastError
-from holdfast.files.redact import redact, redact_value
+from holdfast.files.redact import redact_value
 from holdfast.install import inspection, skill
 from holdfast.plugins import discovery
 from holdfast.sessions import (
@@ -35,7 +35,7 @@ from holdfast.sessions import (
     selection,
 )
 from holdfast.workflow import registry, todos, views
-from holdfast.workflow.wording import clean, count, one_line, quoted
+from holdfast.workflow.wording import clean, count, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.compactions import CompactionReport
     from holdfast.sessions.overview import Overview
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.model import Found, Phase, Workflow
+    from holdfast.workflow.model import Found, Workflow
 
 _PAUSE_S = 1.0  # durations are shown in seconds
 COMPACTIONS = 5
@@ -243,11 +243,8 @@ def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbos
         _workflow(row) for row, each in zip(status["workflows"], found.workflows, strict=True) if each.key != shown
     ]
     yield from _section("Other workflows" if seen else "Workflows", others)
-    units = {
-        (workflow.key, phase.id): _unit(workflow, phase) for workflow in found.workflows for phase in workflow.phases
-    }
     elsewhere = [each for each in status["agents"] if verbose or each["workflow"] != shown]
-    yield from _section("Agents", [_agent(each, units) for each in elsewhere])
+    yield from _section("Agents", [_agent(each) for each in elsewhere])
     if verbose:
         shared = " (folders with the same identity share the ledger)"
         identity = [f"Identity {status['identity']}{shared}"] if status["identity"] != status["root"] else []
@@ -354,16 +351,8 @@ def _agents(project: Workspace) -> list[dict[str, Any]]:
     return [agents.as_json(agent, *_AGENT) for each in listed for agent in agents.waiting(project, each.id)]
 
 
-def _unit(workflow: Workflow, phase: Phase) -> str:
-    """Return what people call a phase: `phase 1 "Build"`, or `task IMPL-1 "Build"`."""
-    number = phase.number if workflow.in_order else phase.id
-    return f"{workflow.unit} {one_line(str(number))} {quoted(redact(phase.title))}"
-
-
-def _agent(row: dict[str, Any], units: dict[tuple[str, str], str]) -> str:
-    unit = units.get((row["workflow"], row["phase"]), row["phase"])
-    phase = f" for {one_line(unit)}" if unit else ""
-    who = f"{one_line(row['agent_type'])} ({one_line(row['agent_id'])}){phase}, session {row['session'][:8]}"
+def _agent(row: dict[str, Any]) -> str:
+    who = f"{one_line(row['agent_type'])} ({one_line(row['agent_id'])}), session {row['session'][:8]}"
     if row["status"] == "running":
         return f"{who}: running since {_time(row['since'])}"
     place = f": {one_line(row['output'] or row['transcript'])}" if row["output"] or row["transcript"] else ""
