@@ -248,7 +248,7 @@ def shop(project: Stage) -> Iterator[Shown]:
     yield Shown(
         "Wave after wave is worked on, with a compaction in the middle",
         "17 agents, PreCompact (manual), SessionStart (compact), holdfast done --all",
-        [told(after), Panel("what show prints", shown)],
+        [told(after), Panel("what status prints", shown)],
         "In each wave the tasks that wait for nothing are worked on side by side.",
     )
 
