@@ -28,18 +28,18 @@ NAMED = re.compile(rf"[`'](holdfast [^`\n]+?)[`']|(?:: |  |^)(holdfast(?: {_WORD
 GUARD = "from holdfast import *\n\n@hookimpl(strict=True, match='Bash')\ndef on_pre_tool_use(event): return None\n"
 HOOKS_OFF = '{"disableAllHooks": true, "env": {"CLAUDE_CODE_SIMPLE": "1"}}'
 COMMANDS = """
-    list
+    status
     next
     done
-    show
-    status
+    status -v
     log
-    resume nobody
-    resume
+    restore
+    claim nobody
+    claim
     update
     start
-    agents show nobody
-    agents list
+    agents nobody
+    agents
     handlers off nobody
     handlers new "my handler" --project-handler
     handlers list
@@ -54,7 +54,7 @@ COMMANDS = """
     install --scope local
     install
     doctor
-    explain
+    status --why
     start "User auth" --phase "Design it" --phase Build
     start "User auth" --phase Build
     start "it's (one)" --phase Build --read missing.md
@@ -62,17 +62,18 @@ COMMANDS = """
     done
     update --phase 1 --status active
     done --all
-    show
+    status
+    status --all
     done --all user-auth
-    resume user-auth
+    claim user-auth
     next user-auth
-    skills next
+    skills pending
     skills start nothing missing.md
-    orchestrator next
-    orchestrator status
+    orchestrator bounds
+    doctor orchestrator
     start "My topic" --format wfs
     wfs task show
-    list
+    status --todos
     status
     handlers off "my guard"
     handlers on "my guard"

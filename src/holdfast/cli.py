@@ -89,7 +89,7 @@ def _used_here() -> tuple[str, ...]:
     )
 
 
-def _former(words: Sequence[str]) -> str:
+def former(words: Sequence[str]) -> str:
     """Return which command is gone that the words name, and what replaces it; empty if they name none."""
     gone = dict(_FORMER)
     for record in RECORDS.values():
@@ -172,7 +172,7 @@ class LazyGroup(click.Group):
 
         Raises UsageError, which says what replaces a former command, or names one that is spelt alike.
         """
-        if gone := _former(args):
+        if gone := former(args):
             raise click.UsageError(gone, ctx)
         if not ctx.resilient_parsing and args and not args[0].startswith("-") and not help_line(args[0]):
             near = get_close_matches(args[0], commands(), n=1)

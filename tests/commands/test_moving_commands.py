@@ -195,3 +195,16 @@ def test_a_title_that_two_phases_have_is_not_the_name_of_one(tmp_path: Path) -> 
     assert "`holdfast done 2 --note …`" in refused
     assert "Ship" in holdfast("done", "2", root=tmp_path).out
     assert "is completed already" in holdfast("done", "2", root=tmp_path, code=1).err
+
+
+def test_next_prints_what_a_phases_agent_is_told(tmp_path: Path) -> None:
+    """It begins nothing; the name may be a workflow's, too."""
+    holdfast("start", "Tool", "--format", "hybrid", "--phase", "Build @a", "--phase", "Test @b", root=tmp_path)
+    holdfast("done", "--note", "Mind the gap", root=tmp_path)
+
+    said = holdfast("next", "Test", root=tmp_path).out
+    row = holdfast("next", "Test", "--json", root=tmp_path).json
+
+    assert said == "phase 2/2: Test (active)\nHanded over to it: Mind the gap\n"
+    assert (row["title"], row["status"]) == ("Test", "active")
+    assert "Next: go on with" in holdfast("next", "tool", root=tmp_path).out

@@ -66,9 +66,9 @@ def test_the_example_can_be_moved_to_its_end(example: HoldfastProject) -> None:
     wrong = list[str]()
     for number, task in enumerate(("2.1", "2.2", "3.1"), 3):
         run(example, "done", task)
-        seen = json.loads(run(example, "show", "--json"))
+        seen = json.loads(run(example, "status", "--json"))["current"]
         if {each["id"]: each["title"] for each in seen["phases"]} != NAMES:
-            wrong.append(f"{task}: show names {[each['title'] for each in seen['phases']]}")
+            wrong.append(f"{task}: status names {[each['title'] for each in seen['phases']]}")
         example.fire("PreCompact", "PreCompact-auto")
         told = example.fire("SessionStart", "SessionStart-compact").context
         if (number < 5 and f"{number}/5 completed" not in told) or "task 4/5" in told:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from holdfast import formats, paths
-from holdfast.commands import definition_trust, options
+from holdfast.commands import options
 from holdfast.commands.verb import InProject, Json, ListGroup, Yes, verb
 from holdfast.errors import HoldfastError, StateError, because, command_line
 from holdfast.files import atomic, trust
 from holdfast.formats.described import catalog, view
 from holdfast.formats.described.description import NAME
 from holdfast.formats.described.format import DescribedFormat
+from holdfast.process.terminal_text import printable
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import definitions, registry, statefile, wording
 
@@ -25,41 +27,8 @@ if TYPE_CHECKING:
     from holdfast.workflow.definitions import Listed
 
 _ROW_LIMIT_CHARS = 8_000
-_NEW = """\
-# A format without code: which JSON files hold workflows, and what their fields and statuses mean.
-# `holdfast formats check {name}` says what Holdfast makes of it.
-
-# Below the project's root; * stands for any text in a name. A new workflow goes where the first one says.
-files = ["{name}/*.json"]
-
-# Where the file keeps what belongs to the workflow. Leave out what it doesn't keep.
-[workflow]
-title = "title"
-# id = "id"
-# status = "status"
-# created = "created"
-# reading = "required_reading"
-# reminders = "reminders"
-# context = "context"
-
-# How to get to the units, and what their fields are called. Nested ones: path = "phases[*].steps[*]".
-[units]
-path = "tasks[*]"
-word = "task"
-title = "title"
-status = "status"
-# id = "id"
-# agent = "agent"
-# note = "note"
-
-# The words of each status: the first is written, all are read. A word may be true, false or a number.
-[statuses]
-pending = ["todo"]
-active = ["in_progress"]
-completed = ["done"]
-failed = ["failed"]
-blocked = ["blocked"]
-"""
+_NEW = Path(catalog.__file__).with_name("new_format.toml")
+"""What `holdfast formats new` writes; `{name}` stands for the name."""
 
 
 @click.group(name="formats", cls=ListGroup)
@@ -142,7 +111,7 @@ def new(project: Workspace, name: str, *, in_project: InProject = False) -> None
     if name in taken:
         raise HoldfastError(f"there is a format or command {name!r} already; choose another name")
     path = folders[in_project] / f"{name}.toml"
-    raw = _NEW.format(name=name).encode()
+    raw = _NEW.read_text("utf-8").format(name=name).encode()
     if in_project:
         statefile.guard(project.root, path)
     try:
@@ -169,7 +138,21 @@ def trust_(project: Workspace, name: str, *, yes: Yes = False, as_json: Json = F
       holdfast formats trust checklist
       holdfast formats trust machines/release
     """
-    definition_trust.grant(project, name, yes=yes, as_json=as_json)
+    kind, slash, last = name.partition("/")
+    kind, name = (kind, last) if slash and kind in formats.definition_kinds() else (formats.DESCRIPTIONS, name)
+    folder = definitions.project_folder(project.root, kind)
+    path = folder / f"{name}.toml"
+    if path.parent != folder or not path.is_file():
+        raise HoldfastError(f"{project.root} has no {kind.removesuffix('s')} {name!r}; it would be {path}")
+    raw = definitions.content(project.root, path)
+    for line in raw.decode(errors="backslashreplace").splitlines():
+        click.echo(printable(line), err=as_json)  # click would remove control characters; here you must see them
+    options.confirm(f"Trust {path}?", yes=yes, on_stderr=as_json)
+    trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(raw)}, [raw])
+    if as_json:
+        options.print_json({"name": name, "path": str(path), "trusted": True})
+    else:
+        options.say(f"Trusted: {path}. If its content changes, trust it again.")
 
 
 def _known() -> Iterator[dict[str, Any]]:

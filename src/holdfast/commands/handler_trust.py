@@ -11,7 +11,7 @@ import click
 
 from holdfast import paths
 from holdfast.clients.claude import claude
-from holdfast.commands import definition_trust, handler_registration, options
+from holdfast.commands import handler_registration, options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document, tomlfile, trust
@@ -51,7 +51,7 @@ def grant(project: Workspace, *files: Path, yes: Yes = False) -> None:
         _describe(project, path, content)
     count = wording.count(len(chosen), "file")
     them = "it" if len(chosen) == 1 else "them"
-    definition_trust.ask(f"{count} will run in every session here. Trust {them}?", yes=yes)
+    options.confirm(f"{count} will run in every session here. Trust {them}?", yes=yes)
     names = strict_memory.trust_files(claude, project.root, chosen)
     click.echo(f"Trusted: {', '.join(names)}. If a file changes, trust it again.")
     handler_registration.refresh(options.reopen(project))

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from holdfast import capture, paths
 from holdfast.clients.claude import claude
-from holdfast.commands import definition_trust, handler_trust, options, terminal
+from holdfast.commands import handler_trust, options, terminal
 from holdfast.commands.verb import Json, Yes, verb
 from holdfast.dispatch import notices
 from holdfast.engine import CLIENT
@@ -222,7 +222,7 @@ def _earlier(
             for line in handler_trust.diff(source, content, "as it is now", f"at {revision}"):
                 click.echo(f"  {printable(line)}", err=on_stderr)
     if unknown:
-        definition_trust.ask(f"Run these contents of {revision} once?", yes=yes, on_stderr=on_stderr)
+        options.confirm(f"Run these contents of {revision} once?", yes=yes, on_stderr=on_stderr)
     return found
 
 

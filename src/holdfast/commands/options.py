@@ -1,13 +1,14 @@
-"""Options that several commands share, and what their values mean."""
+"""What the values of shared options mean, the project that a command is about, and how a command prints."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import sys
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from click.shell_completion import CompletionItem
@@ -24,7 +25,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import facts, names, outside_reading, registry, values, wording
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from holdfast.clients.claude.scopes import Scope, Target
@@ -32,19 +33,6 @@ if TYPE_CHECKING:
 
 _AGO = re.compile(r"(\d{1,6})\s*(s|min|m|h|d|w)")
 _UNITS = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-Command = TypeVar("Command", bound="Callable[..., Any]")
-
-project_option = click.option(
-    "--project", "project_dir", metavar="DIR", help="The project's folder. Default: the nearest one from here upward."
-)
-session_option = click.option(
-    "--session", "session_id", metavar="ID", help="Only this session. The beginning of its id will do."
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-yes_option = click.option("--yes", is_flag=True, help="Don't ask.")
-in_project_option = click.option(
-    "--in-project", is_flag=True, help="Write it into the project, trusted, not into your own folder."
-)
 
 
 def workflow_names(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -69,9 +57,6 @@ def workflow_names(context: click.Context, param: click.Parameter, incomplete: s
     ]
 
 
-workflow_argument = click.argument("workflow_id", metavar="[WORKFLOW]", required=False, shell_complete=workflow_names)
-
-
 class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases of click only
     """A moment: an ISO 8601 time, UTC where it names no zone, or how long ago, as in 2h or 3d."""
 
@@ -90,26 +75,6 @@ class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in newer rel
         if moment is None:
             self.fail(f"{value!r} is not a time. Write 2026-03-01T12:00, or how long ago: 30m, 2h or 3d.", param, ctx)
         return moment
-
-
-def content_options(command: Command) -> Command:
-    """Add `--read`, `--remind` and `--set`, which start and update share."""
-    for option in (
-        click.option("--set", "assignments", multiple=True, metavar="K=V", help="A context value. V may be JSON."),
-        click.option(
-            "--remind", "reminders", multiple=True, metavar="TEXT", help="What the model has to keep in mind."
-        ),
-        click.option(
-            "--read", "reading", multiple=True, metavar="PATH", help="A file that the model has to read. Repeat it."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-output_argument = click.argument(
-    "output", metavar="[FILE]", required=False, type=click.Path(path_type=Path, dir_okay=False, allow_dash=True)
-)
 
 
 def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
@@ -257,6 +222,16 @@ def at_most_one(given: Mapping[str, bool]) -> None:
     """Raise UsageError if more than one of these options was given."""
     if len(names := [name for name, is_given in given.items() if is_given]) > 1:
         raise click.UsageError(f"{' and '.join(names)} can't be used together; choose one")
+
+
+def confirm(question: str, *, yes: bool, on_stderr: bool = False) -> None:
+    """Ask whether to trust what was shown, unless `yes` says so. Raises HoldfastError if nobody agrees."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise HoldfastError("there is no terminal to ask on; read what you would trust, then add --yes")
+    if not click.confirm(question, err=on_stderr):
+        raise HoldfastError("nothing was trusted")
 
 
 def say(text: str) -> None:

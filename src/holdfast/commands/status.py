@@ -17,7 +17,7 @@ from holdfast.clients.claude import claude
 from holdfast.commands import options, safety, terminal, workflow_commands, workflow_page
 from holdfast.commands.verb import Json, Name, ProjectDir, verb
 from holdfast.errors import ChoiceError, HoldfastError
-from holdfast.files.redact import redact, redact_value
+from holdfast.files.redact import redact_value
 from holdfast.install import inspection, skill
 from holdfast.plugins import discovery
 from holdfast.sessions import (
@@ -35,7 +35,7 @@ from holdfast.sessions import (
     selection,
 )
 from holdfast.workflow import registry, todos, views
-from holdfast.workflow.wording import clean, count, one_line, quoted
+from holdfast.workflow.wording import clean, count, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.compactions import CompactionReport
     from holdfast.sessions.overview import Overview
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.model import Found, Phase, Workflow
+    from holdfast.workflow.model import Found, Workflow
 
 _PAUSE_S = 1.0  # durations are shown in seconds
 COMPACTIONS = 5
@@ -158,8 +158,10 @@ def _screen(console: Console, project_dir: str | None, name: str | None, *, wait
     """Return the lines of the page. With `waits`, why it can't be shown yet is the page. Else that is raised."""
     project = options.open_project(project_dir, tell=False)
     try:
-        lines = terminal.lines(console, *_page(project, name))
-        return lines if len(lines) <= console.height else terminal.lines(console, *_page(project, name, brief=True))
+        lines = terminal.lines(console, *_page(project, name, live=True))
+        if len(lines) > console.height:
+            lines = terminal.lines(console, *_page(project, name, live=True, brief=True))
+        return lines
     except HoldfastError as error:
         if not waits or isinstance(error, ChoiceError):
             raise
@@ -175,15 +177,32 @@ def _cropped(page: list[Text], height: int) -> list[Text]:
 
 
 def _page(
-    project: Workspace, name: str | None, *, everything: bool = False, verbose: bool = False, brief: bool = False
+    project: Workspace,
+    name: str | None,
+    *,
+    everything: bool = False,
+    verbose: bool = False,
+    live: bool = False,
+    brief: bool = False,
 ) -> Iterator[RenderableType]:
-    """Yield the parts of the page: whether all is safe, the workflow, and without a name what else is here."""
+    """Yield the parts of the page: whether all is safe, the workflow, and without a name what else is here.
+
+    Args:
+        project: the project.
+        name: the workflow to show; None for the current one.
+        everything: add the archive.
+        verbose: add what `_sections` adds.
+        live: leave out what takes long, because the page is made every second: handlers are loaded to find faults.
+        brief: leave out phases, as `workflow_page.page` does.
+    """
     found, seen, verdict = _look(project, name)
     yield Text(clean(paths.shown(verdict.text)), {True: "green", False: "bold red", None: "dim"}[verdict.safe])
     if seen:
         yield Text()
         yield from workflow_page.page(seen, clock.now(), brief=brief, verbose=verbose)
     if name is None:
+        yield from _workflows(project, found, seen)
+    if name is None and not live:
         yield from _sections(project, found, seen, verbose=verbose)
     if everything:
         kept = archive.entries(project)
@@ -235,19 +254,19 @@ def _json(project: Workspace, name: str | None, *, everything: bool) -> dict[str
     return rows
 
 
+def _workflows(project: Workspace, found: Found, seen: Overview | None) -> Iterator[RenderableType]:
+    """Yield the workflows besides the one that is shown."""
+    others = [each for each in found.workflows if seen is None or each.key != seen.workflow.key]
+    rows = redact_value([_row(project, each) for each in others])
+    yield from _section("Other workflows" if seen else "Workflows", [_workflow(row) for row in rows])
+
+
 def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbose: bool) -> Iterator[RenderableType]:
     """Yield what the project has besides the workflow that is shown."""
     status = redact_value(_status(project, found))
     shown = seen.workflow.key if seen else ""
-    others = [
-        _workflow(row) for row, each in zip(status["workflows"], found.workflows, strict=True) if each.key != shown
-    ]
-    yield from _section("Other workflows" if seen else "Workflows", others)
-    units = {
-        (workflow.key, phase.id): _unit(workflow, phase) for workflow in found.workflows for phase in workflow.phases
-    }
     elsewhere = [each for each in status["agents"] if verbose or each["workflow"] != shown]
-    yield from _section("Agents", [_agent(each, units) for each in elsewhere])
+    yield from _section("Agents", [_agent(each) for each in elsewhere])
     if verbose:
         shared = " (folders with the same identity share the ledger)"
         identity = [f"Identity {status['identity']}{shared}"] if status["identity"] != status["root"] else []
@@ -354,16 +373,8 @@ def _agents(project: Workspace) -> list[dict[str, Any]]:
     return [agents.as_json(agent, *_AGENT) for each in listed for agent in agents.waiting(project, each.id)]
 
 
-def _unit(workflow: Workflow, phase: Phase) -> str:
-    """Return what people call a phase: `phase 1 "Build"`, or `task IMPL-1 "Build"`."""
-    number = phase.number if workflow.in_order else phase.id
-    return f"{workflow.unit} {one_line(str(number))} {quoted(redact(phase.title))}"
-
-
-def _agent(row: dict[str, Any], units: dict[tuple[str, str], str]) -> str:
-    unit = units.get((row["workflow"], row["phase"]), row["phase"])
-    phase = f" for {one_line(unit)}" if unit else ""
-    who = f"{one_line(row['agent_type'])} ({one_line(row['agent_id'])}){phase}, session {row['session'][:8]}"
+def _agent(row: dict[str, Any]) -> str:
+    who = f"{one_line(row['agent_type'])} ({one_line(row['agent_id'])}), session {row['session'][:8]}"
     if row["status"] == "running":
         return f"{who}: running since {_time(row['since'])}"
     place = f": {one_line(row['output'] or row['transcript'])}" if row["output"] or row["transcript"] else ""

@@ -77,7 +77,8 @@ def verb(name: str, group: click.Group | None = None) -> Callable[[Callable[...,
 
         decorators: list[Decorator] = [_parameter(each, hints[each.name]) for each in others]
         if projects:
-            decorators.append(options.project_option)
+            keyword = inspect.Parameter.KEYWORD_ONLY
+            decorators.append(_parameter(inspect.Parameter("project_dir", keyword, default=None), ProjectDir))
         declared: Callable[..., Any] = run
         for decorator in reversed(decorators):
             declared = decorator(declared)

@@ -76,7 +76,8 @@ def _meant(
     if len(found) == 1 or (found and own):
         return found[0]
     if found:
-        named = ", ".join(command_line("done", "--workflow", each.id, name) for each, _ in found[:3])
+        verb = click.get_current_context().info_name or "done"
+        named = ", ".join(command_line(verb, "--workflow", each.id, name) for each, _ in found[:3])
         raise HoldfastError(f"several workflows have a phase {quoted(name)}; name one: {named}")
     try:
         return selection.select(project, name, session, whole=True), None

@@ -36,7 +36,7 @@ def used(run: Run) -> list[Used]:
     bounds = values.members(run.data.get("safety_bounds"))
     cost, max_cost = amounts.money(bounds.get("cost_so_far")), amounts.money(bounds.get("max_cost"))
     time, max_time = amounts.seconds(bounds.get("elapsed_time")), amounts.seconds(bounds.get("max_time"))
-    executors = [each for each in schema.objects(run.data.get("active_agents")) if each.get("type") == EXECUTOR]
+    executors = [each for each in run.entries("active_agents") if each.get("type") == EXECUTOR]
     use = list[Used]()
     if cost is not None and max_cost:
         use.append(Used("Cost", 100 * cost / max_cost, str(bounds["cost_so_far"]), str(bounds["max_cost"])))
@@ -121,7 +121,7 @@ def exceeded(run: Run) -> str:
 
 def unknown_costs(run: Run) -> str:
     """Return how many costs are unknown, which the sum therefore leaves out; empty for none."""
-    done = schema.objects(run.data.get("completed_tasks"))
+    done = run.entries("completed_tasks")
     tasks = {schema.task_of(each) for each in done if each.get("cost") == amounts.UNKNOWN}
     tasks |= {id_ for id_, noted in run.all_noted().items() if noted.get("unknown")}
     return f"Cost is unknown for {wording.count(len(tasks), 'task')}, so the sum may be too low" if tasks else ""

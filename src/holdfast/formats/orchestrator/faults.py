@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import StateError
-from holdfast.formats.orchestrator import amounts, bounds, moves, schema, snapshots, task_document
-from holdfast.formats.orchestrator.run import ENDED_EARLY, EXECUTOR, REVIEWER
+from holdfast.formats.orchestrator import amounts, bounds, schema, snapshots, task_document
+from holdfast.formats.orchestrator.run import ENDED_EARLY, EXECUTOR
 from holdfast.workflow import values, wording
 
 if TYPE_CHECKING:
@@ -107,20 +107,20 @@ def mend_lists(run: Run) -> None:
     if unlisted := run.unlisted():
         run.requeue(*unlisted)
     for name in ("completed_tasks", "pending_tasks"):
-        entries = schema.objects(run.data.get(name))
+        entries = run.entries(name)
         first = {schema.task_of(each): each for each in reversed(entries)}
         if len(first) < len(entries):
             run.data[name] = [each for each in entries if first[schema.task_of(each)] is each]
     begun = {id_ for id_, status in run.statuses().items() if status != "pending"}
-    if queued := begun.intersection(schema.task_of(each) for each in schema.objects(run.data.get("pending_tasks"))):
+    if queued := begun.intersection(schema.task_of(each) for each in run.entries("pending_tasks")):
         run.unqueue(*queued)
-    completed = {schema.task_of(each) for each in schema.objects(run.data.get("completed_tasks"))}
-    _remove_agents(run, lambda entry: entry.get("type") == EXECUTOR and schema.task_of(entry) in completed)
+    completed = {schema.task_of(each) for each in run.entries("completed_tasks")}
+    run.remove_agents(lambda entry: entry.get("type") == EXECUTOR and schema.task_of(entry) in completed)
 
 
 def mend_sums(run: Run) -> None:
     """Write what the tasks cost and took, attempts that failed included (I003-10, I003-11)."""
-    safety, done, tried = run.part("safety_bounds"), schema.objects(run.data.get("completed_tasks")), run.all_noted()
+    safety, done, tried = run.part("safety_bounds"), run.entries("completed_tasks"), run.all_noted()
     cost = amounts.sum_money([*(e.get("cost") for e in done), *(e.get("cost") for e in tried.values())])
     time = amounts.sum_seconds([*(e.get("time_elapsed") for e in done), *(e.get("time") for e in tried.values())])
     if amounts.money(safety.get("cost_so_far")) != cost:
@@ -155,23 +155,13 @@ def mend_agents(run: Run) -> None:
     """
     if run.terminal:
         return
-    stale = [
-        each
-        for each in schema.objects(run.data.get("active_agents"))
-        if each.get("status") != "blocked" and bounds.elapsed(run, each) >= bounds.STALE_S
-    ]
-    for each in stale:
-        if each.get("type") == EXECUTOR:
-            moves.remove_agent(run, schema.task_of(each))
-    _remove_agents(run, lambda entry: any(entry is each for each in stale))
-    if any(each.get("type") == REVIEWER for each in stale):
-        run.head["outer_ralph"] = run.under_review
 
+    def is_stale(entry: dict[str, Any]) -> bool:
+        return entry.get("status") != "blocked" and bounds.elapsed(run, entry) >= bounds.STALE_S
 
-def _remove_agents(run: Run, gone: Callable[[dict[str, Any]], bool]) -> None:
-    entries = schema.objects(run.data.get("active_agents"))
-    if any(map(gone, entries)):
-        run.data["active_agents"] = [each for each in entries if not gone(each)]
+    tasks = [schema.task_of(e) for e in run.entries("active_agents") if e.get("type") == EXECUTOR and is_stale(e)]
+    run.remove_agents(is_stale)
+    run.requeue(*tasks)
 
 
 _MENDS: tuple[tuple[str, Callable[[Run], None], str], ...] = (
@@ -186,7 +176,7 @@ _MENDS: tuple[tuple[str, Callable[[Run], None], str], ...] = (
 
 def _phases(run: Run) -> Iterator[Fault]:
     for name in ("pending_tasks", "checkpoints"):
-        for each in schema.objects(run.data.get(name)):
+        for each in run.entries(name):
             task, phase = schema.task_of(each), values.number(each.get("phase"))
             number = schema.phase_of(task)
             if number is not None and phase is not None and phase not in (number - 1, number):
@@ -204,7 +194,7 @@ def _unclear(run: Run) -> Iterator[Fault]:
     if run.status == "completed" and left:
         text = f"the run is completed, but {', '.join(left[:5])} {_are(left)} not"
         yield Fault("early", text, remedy="`holdfast restore` goes back to what it was before")
-    if run.status == "planning" and schema.objects(run.data.get("completed_tasks")):
+    if run.status == "planning" and run.entries("completed_tasks"):
         text = "the run is planning, but some of its tasks are completed"
         yield Fault("planning", text, remedy="`holdfast orchestrator approve` begins it")
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import BrokenError, HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError
-from holdfast.files import access, atomic, document
+from holdfast.files import access, document
 from holdfast.files.lock import locked
 from holdfast.formats.orchestrator import (
     archive,
@@ -27,21 +26,20 @@ from holdfast.formats.orchestrator import (
 )
 from holdfast.formats.orchestrator.draft import RunDraft
 from holdfast.formats.orchestrator.run import REVIEWER, stamp
-from holdfast.workflow import assignments, extras, names, statefile
+from holdfast.workflow import assignments, extras, statefile
 from holdfast.workflow.findings import Finding, aside, notice
 from holdfast.workflow.model import Brief, Foreign, Judged, Step
 from holdfast.workflow.store import FileFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
+    from pathlib import Path
 
     from holdfast.formats.orchestrator.run import Run
     from holdfast.workflow.model import Phase, Start, Status, Workflow
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
     from holdfast.workflow.store import FileDraft
-
-_A_TASK = "a heading such as `#### Task 1.1: Name`"
 
 
 class OrchestratorFormat(FileFormat):
@@ -114,14 +112,14 @@ class OrchestratorFormat(FileFormat):
 
     def fresh(self, project: Records, path: Path, start: Start, last: Workflow | None) -> dict[str, Any]:
         """Return the content of a new file: the tasks of its document are pending (R003-22)."""
-        doc = self._compose(project, start) if start.phases else self._document(project, start.title)
-        try:
-            text = task_document.content(doc)
-        except StateError as error:
-            raise StateError(doc, f"{error.reason}; name a Markdown file with {_A_TASK}") from error
+        if start.phases:
+            doc = task_document.write(project, start.title, start.phases)
+        else:
+            doc = task_document.find(project, start.title)
+        text = task_document.content(doc)
         read = task_document.parse(text)
         if not read.tasks:
-            raise TransitionError(f"{doc} names no task; give it {_A_TASK}, with four #")
+            raise TransitionError(f"{doc} names no task; give it a heading such as `#### Task 1.1: Name`, with four #")
         project.keep(doc, text.encode("utf-8", "replace"), why="start of a run")
         data = schema.fresh(str(doc), _start_time(last), max(len(read.phases), 1), len(read.in_phase(1)), read.bounds)
         tasks = sorted(read.tasks, key=lambda each: schema.key(each.id))
@@ -129,35 +127,6 @@ class OrchestratorFormat(FileFormat):
         if last is not None:
             archive.put_away(project, last)
         return data
-
-    def _document(self, project: Records, title: str) -> Path:
-        """Return the absolute path of the task document that a title names (R003-05)."""
-        name = Path(title.replace("\0", "")).expanduser()
-        named = next((each for each in (Path.cwd() / name, project.root / name) if each.is_file()), None)
-        if named is None or named.suffix != ".md":
-            raise TransitionError(
-                "a run needs tasks: give --phase for each, or the path of a task document, as in "
-                "`holdfast start docs/tasks/auth.md --format orchestrator`"
-            )
-        return named.resolve()
-
-    def _compose(self, project: Records, start: Start) -> Path:
-        """Write the task document of a run that is given its tasks, and return its path.
-
-        Nothing is overwritten: a document of that name with another content gets a neighbour with a number.
-        """
-        text = task_document.compose(start.title, start.phases).encode("utf-8", "replace")
-        for number in range(1, 10_000):
-            file = f"{names.slug(start.title)}{f'-{number}' if number > 1 else ''}.md"
-            path = project.root / task_document.FOLDER / file
-            statefile.guard(project.root, path)
-            try:
-                if document.read(path)[0] == text:
-                    return path
-            except MissingError:
-                atomic.replace(path, text, None)
-                return path
-        raise StateError(path, "and all similar names are taken; move old task documents away")
 
     # Change.
 

@@ -41,7 +41,7 @@ def add(run: Run, kind: str, lesson: str, *, pattern: str = "", context: str = "
         raise HoldfastError("a learning needs a lesson: say what you learned")
     id_ = task or run.at_work()
     entry = run.executor(id_) or {}
-    done = next((e for e in schema.objects(run.data.get("completed_tasks")) if schema.task_of(e) == id_), {})
+    done = run.completed(id_) or {}
     learning = {
         "timestamp": run.stamp,
         "task": id_,
@@ -66,7 +66,7 @@ def log(project: Records, run: Run) -> None:
     if not run.new_learnings:
         return
     known = {_canonical(each) for each in logged(project)}
-    wanted = [*run.expired_learnings, *schema.objects(run.data.get("learnings"))]
+    wanted = [*run.expired_learnings, *run.entries("learnings")]
     lacking = [each for each in wanted if _canonical(each) not in known]
     lines = [json.dumps(each, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n" for each in lacking]
     target = path(project)

@@ -112,13 +112,13 @@ def finish(run: Run, id_: str, *, handover: str = "") -> None:
         note["handover"] = handover
     run.unqueue(id_)
     note.pop("name", None)  # which the entry has
-    _remove_agent(run, id_)
+    run.remove_agents(lambda entry: _is_executor(entry, id_))
     _settle(run, id_)
 
 
 def deliver(run: Run, id_: str, deliverables: Sequence[str]) -> None:
     """Add what a task delivered: files to those that it modified, anything else to the notes."""
-    entry, note = _completed(run, id_), run.note(id_)
+    entry, note = run.completed(id_), run.note(id_)
     files = [each for each in deliverables if _FILE.fullmatch(each)]
     into, key = (note, "files") if entry is None else (entry, "files_modified")
     if files:
@@ -129,7 +129,7 @@ def deliver(run: Run, id_: str, deliverables: Sequence[str]) -> None:
 
 def judge_criteria(run: Run, id_: str, criteria: Mapping[str, bool]) -> None:
     """Record which success criteria a task meets (R003-15)."""
-    entry = _completed(run, id_)
+    entry = run.completed(id_)
     into, key = (run.note(id_), "criteria") if entry is None else (entry, "success_criteria_met")
     into[key] = {**values.members(into.get(key)), **criteria}
 
@@ -152,7 +152,7 @@ def spend(run: Run, id_: str, cost: str) -> None:
         note["unknown"] = unknown - 1
         return
     note.pop("unknown")
-    if (entry := _completed(run, id_)) is not None:
+    if (entry := run.completed(id_)) is not None:
         entry["cost"] = note.pop("cost")
 
 
@@ -166,7 +166,7 @@ def reopen(run: Run, id_: str) -> None:
     run.head.update(status="executing", end_time=None)
     run.notes.pop(ENDED_EARLY, None)
     run.notes.pop(CANCELLED, None)
-    before, note = _completed(run, id_), run.note(id_)
+    before, note = run.completed(id_), run.note(id_)
     if before is None:
         begin(run, id_)
         return
@@ -209,7 +209,7 @@ def skip(run: Run, id_: str) -> None:
         _end_attempt(run, entry)
     run.unqueue(id_)
     run.note(id_)["skipped"] = True
-    _remove_agent(run, id_)
+    run.remove_agents(lambda entry: _is_executor(entry, id_))
     _settle(run, id_)
 
 
@@ -219,7 +219,7 @@ def remove_agent(run: Run, id_: str) -> None:
     The time and cost of its attempt count for nothing, since nobody knows when it ended.
     """
     ensure_open(run)
-    _remove_agent(run, id_)
+    run.remove_agents(lambda entry: _is_executor(entry, id_))
     run.requeue(id_)
 
 
@@ -320,11 +320,5 @@ def _charge(run: Run, id_: str, cost: str) -> None:
         where[key] = amounts.as_money((amounts.money(where.get(key)) or Decimal(0)) + added)
 
 
-def _completed(run: Run, id_: str) -> dict[str, Any] | None:
-    """Return the entry of a completed task, None for another one."""
-    return next((each for each in schema.objects(run.data.get("completed_tasks")) if schema.task_of(each) == id_), None)
-
-
-def _remove_agent(run: Run, id_: str) -> None:
-    agents = run.listed("active_agents")
-    run.data["active_agents"] = [each for each in agents if schema.task_of(each) != id_ or each.get("type") != EXECUTOR]
+def _is_executor(entry: Mapping[str, Any], id_: str) -> bool:
+    return entry.get("type") == EXECUTOR and schema.task_of(entry) == id_

@@ -14,7 +14,7 @@ from holdfast.workflow.model import Phase
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from holdfast.workflow.model import Status
@@ -78,6 +78,10 @@ class Run:
         """Return the object `supervisor` or `safety_bounds`, for changing; a missing one is added."""
         return _object(self.data, name)
 
+    def entries(self, name: str) -> list[dict[str, Any]]:
+        """Return the entries of one of the state's lists, for reading."""
+        return schema.objects(self.data.get(name))
+
     def listed(self, name: str) -> list[dict[str, Any]]:
         """Return one of the state's lists, for changing; a missing one is added."""
         if not isinstance(self.data.get(name), list):
@@ -98,25 +102,46 @@ class Run:
         tasks = self.notes.get("tasks")
         return {id_: each for id_, each in tasks.items() if isinstance(each, dict)} if isinstance(tasks, dict) else {}
 
+    def completed(self, task: str) -> dict[str, Any] | None:
+        """Return the entry of a completed task, None for another one."""
+        return next((each for each in self.entries("completed_tasks") if schema.task_of(each) == task), None)
+
     def executor(self, task: str) -> dict[str, Any] | None:
         """Return the entry of the agent that works on a task, None for none."""
         return self._executors().get(task)
 
     def _executors(self) -> dict[str, dict[str, Any]]:
         """Return the entries of the agents that work on tasks, by the task's id; the first of several."""
-        entries = reversed(schema.objects(self.data.get("active_agents")))
+        entries = reversed(self.entries("active_agents"))
         return {id_: each for each in entries if each.get("type") == EXECUTOR and (id_ := schema.task_of(each))}
 
     @property
     def under_review(self) -> bool:
         """Whether an agent does the outer review (R003-09)."""
-        return any(each.get("type") == REVIEWER for each in schema.objects(self.data.get("active_agents")))
+        return any(each.get("type") == REVIEWER for each in self.entries("active_agents"))
+
+    def remove_agents(self, gone: Callable[[dict[str, Any]], bool]) -> None:
+        """Remove agents from the list. The outer review ends with its agent."""
+        removed = [each for each in self.entries("active_agents") if gone(each)]
+        if removed:
+            self.data["active_agents"] = [each for each in self.entries("active_agents") if not gone(each)]
+        if any(each.get("type") == REVIEWER for each in removed):
+            self.head["outer_ralph"] = self.under_review
 
     def tasks(self) -> list[Phase]:
-        """Return all tasks but the skipped ones, in the order of their ids."""
-        listed, names = self._listed(), self.names()
-        ids = sorted(listed, key=schema.key)
-        return [self._phase(number, id_, *listed[id_], names.get(id_, "")) for number, id_ in enumerate(ids, 1)]
+        """Return all tasks but the skipped ones, in the order of their ids.
+
+        They delivered the files that they modified, and what their agents named besides.
+        """
+        listed, names, tasks = self._listed(), self.names(), list[Phase]()
+        for number, id_ in enumerate(sorted(listed, key=schema.key), 1):
+            (status, entry), noted = listed[id_], self.noted(id_)
+            lists = (entry.get("files_modified"), noted.get("files"), noted.get("delivered"))
+            delivered = dict.fromkeys(each for one in lists for each in values.texts(one, "", []))
+            agent, handover = values.text(noted.get("agent")), values.text(noted.get("handover"))
+            name = names.get(id_) or f"Task {id_}"
+            tasks.append(Phase(id_, number, name, status, agent, tuple(delivered), handover))
+        return tasks
 
     def names(self) -> dict[str, str]:
         """Return the tasks' names by id, without those that nobody knows.
@@ -139,10 +164,13 @@ class Run:
 
         Raises HoldfastError that names the known ones.
         """
-        listed = self._listed()
-        if id_ in listed or self.noted(id_).get("skipped"):
-            return self._phase(0, id_, *listed.get(id_, ("pending", {})), self.names().get(id_, ""))
-        raise HoldfastError(missing(f"task {id_!r}", sorted(listed, key=schema.key)))
+        tasks = self.tasks()
+        if self.noted(id_).get("skipped"):
+            tasks.append(Phase(id_, 0, self.names().get(id_) or f"Task {id_}", "pending"))
+        for each in tasks:
+            if each.id == id_:
+                return each
+        raise HoldfastError(missing(f"task {id_!r}", [each.id for each in tasks]))
 
     def _listed(self) -> dict[str, tuple[Status, dict[str, Any]]]:
         """Return each task's status and entry by its id.
@@ -154,11 +182,11 @@ class Run:
         tasks: dict[str, tuple[Status, dict[str, Any]]] = {
             id_: ("pending", {}) for id_ in known if not self.noted(id_).get("skipped")
         }
-        for each in reversed(schema.objects(self.data.get("pending_tasks"))):
+        for each in reversed(self.entries("pending_tasks")):
             tasks[schema.task_of(each)] = "pending", each
         for id_, each in self._executors().items():
             tasks[id_] = self._standing(id_, each), each
-        for each in reversed(schema.objects(self.data.get("completed_tasks"))):
+        for each in reversed(self.entries("completed_tasks")):
             tasks[schema.task_of(each)] = "completed", each
         return tasks
 
@@ -183,7 +211,7 @@ class Run:
 
     def last_completed(self) -> str:
         """Return the id of the task that was completed last; empty if none was."""
-        done = schema.objects(self.data.get("completed_tasks"))
+        done = self.entries("completed_tasks")
         return schema.task_of(done[-1]) if done else ""
 
     def documented(self) -> dict[str, Any]:
@@ -197,7 +225,9 @@ class Run:
     def requeue(self, *tasks: str) -> None:
         """Make tasks pending that no agent works on any more; the entry of one that is pending stays."""
         names, pending = self.names(), self.listed("pending_tasks")
-        new = set(tasks) - {schema.task_of(each) for each in pending}
+        new = {each for each in tasks if not self.completed(each)} - {schema.task_of(each) for each in pending}
+        if not new:
+            return
         entries = [*pending, *(schema.pending(each, names.get(each) or f"Task {each}") for each in new)]
         for each in new & self.all_noted().keys():
             self.note(each).pop("name", None)
@@ -246,21 +276,10 @@ class Run:
         return sorted([each for each in ids if schema.key(each)[0] == number], key=schema.key)
 
     def _standing(self, id_: str, entry: Mapping[str, Any]) -> Status:
+        """Return the status of a task with an agent: an attempt that ended is `failed` if the notes say why."""
         if entry.get("status") != "blocked":
             return "active"
         return "failed" if self.noted(id_).get("failed") else "blocked"
-
-    def _phase(self, number: int, id_: str, status: Status, entry: Mapping[str, Any], name: str) -> Phase:
-        """Return a task by its entry and its notes.
-
-        It is `failed` with a failure in the notes, `blocked` without one. It delivered the files that it modified, and
-        what its agent named besides.
-        """
-        noted, name = self.noted(id_), name or f"Task {id_}"
-        agent, handover = values.text(noted.get("agent")), values.text(noted.get("handover"))
-        lists = (entry.get("files_modified"), noted.get("files"), noted.get("delivered"))
-        delivered = [each for one in lists for each in values.texts(one, "", [])]
-        return Phase(id_, number, name, status, agent, tuple(dict.fromkeys(delivered)), handover)
 
 
 def _name(entry: Mapping[str, Any]) -> str:

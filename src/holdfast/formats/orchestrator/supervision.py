@@ -101,11 +101,8 @@ def join(run: Run, type_: str, text: str) -> None:
 
 def leave(run: Run, type_: str) -> None:
     """List such an agent no longer: of several of its type the first."""
-    agents = run.listed("active_agents")
-    gone = next((each for each in agents if each.get("type") == type_), None)
-    run.data["active_agents"] = [each for each in agents if each is not gone]
-    if type_ == REVIEWER:
-        run.head["outer_ralph"] = run.under_review
+    gone = next((each for each in run.entries("active_agents") if each.get("type") == type_), None)
+    run.remove_agents(lambda entry: entry is gone)
 
 
 def _count(supervisor: dict[str, Any], names: list[str]) -> None:

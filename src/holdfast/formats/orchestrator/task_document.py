@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import paths
-from holdfast.errors import BrokenError, StateError
-from holdfast.files import document
+from holdfast.errors import BrokenError, MissingError, StateError, TransitionError
+from holdfast.files import atomic, document
 from holdfast.formats.orchestrator import amounts, schema
-from holdfast.workflow import markdown, values
+from holdfast.workflow import markdown, names, statefile, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -172,15 +172,41 @@ def section(text: str, task: str) -> Section:
     return Section(cut, tuple(_criteria(lines)))
 
 
-def compose(title: str, tasks: Sequence[tuple[str, str]]) -> str:
-    """Return a task document with one phase for (name, agent) pairs, as `holdfast start` writes it."""
-    name = " ".join(title.split())
-    parts = [f"# {name}\n\n### Phase 1: {name}\n"]
-    for number, (each, agent) in enumerate(tasks, 1):
-        parts.append(
-            f"\n#### Task 1.{number}: {' '.join(each.split())}\n{f'{chr(10)}Agent: {agent}{chr(10)}' if agent else ''}"
+def find(project: Records, title: str) -> Path:
+    """Return the absolute path of the task document that a run's title names (R003-05).
+
+    It counts from the present folder, else from the project. Raises TransitionError if there is no such document.
+    """
+    name = Path(title.replace("\0", "")).expanduser()
+    there = next((each for each in (Path.cwd() / name, project.root / name) if each.is_file()), None)
+    if there is None or there.suffix != ".md":
+        raise TransitionError(
+            "a run needs tasks: give --phase for each, or the path of a task document, as in "
+            "`holdfast start docs/tasks/auth.md --format orchestrator`"
         )
-    return "".join(parts)
+    return there.resolve()
+
+
+def write(project: Records, title: str, tasks: Sequence[tuple[str, str]]) -> Path:
+    """Write a task document with one phase for (name, agent) pairs, and return its path.
+
+    Nothing is overwritten: a document of that name with another content gets a neighbour with a number.
+    """
+    name = " ".join(title.split())
+    text = f"# {name}\n\n### Phase 1: {name}\n"
+    for number, (task, agent) in enumerate(tasks, 1):
+        text += f"\n#### Task 1.{number}: {' '.join(task.split())}\n" + (f"\nAgent: {agent}\n" if agent else "")
+    raw = text.encode("utf-8", "replace")
+    for suffix in ("", *(f"-{number}" for number in range(2, 10_000))):
+        path = project.root / FOLDER / f"{names.slug(title)}{suffix}.md"
+        statefile.guard(project.root, path)
+        try:
+            if document.read(path)[0] == raw:
+                return path
+        except MissingError:
+            atomic.replace(path, raw, None)
+            return path
+    raise StateError(path, "and all similar names are taken; move old task documents away")
 
 
 def _heading(line: str) -> str:

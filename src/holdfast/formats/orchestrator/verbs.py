@@ -52,7 +52,7 @@ def task(
     skip: Annotated[bool, "Leave it out of the run; --iterate brings it back."] = False,
     issue_url: Annotated[str, {"metavar": "URL"}, "The issue of its phase's milestone."] = "",
 ) -> Answer:
-    """Record what task ID cost and met, or begin it again.
+    """Record what task ID cost and met, iterate it, or leave it out.
 
     A task has the number that the task document gives it, such as 1.2. `holdfast next`, `done` and `update` start and
     end tasks.

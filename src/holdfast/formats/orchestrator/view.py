@@ -107,7 +107,7 @@ def context(run: Run, root: Path) -> dict[str, Any]:
     statuses = run.statuses()
     agents = [
         _agent(each, iteration)
-        for each in schema.objects(run.data.get("active_agents"))
+        for each in run.entries("active_agents")
         if each.get("type") != EXECUTOR or statuses.get(schema.task_of(each)) != "completed"
     ]
     if agents and agents != [f"{EXECUTOR} {run.at_work()}"]:  # that its task is in progress says the same
@@ -131,8 +131,8 @@ def lessons(run: Run, task: str = "") -> list[str]:
         run: the run.
         task: the task; by default those that agents work on, and then the latest of other phases fill up the list.
     """
-    entries = schema.objects(run.data.get("learnings"))
-    agents = schema.objects(run.data.get("active_agents"))
+    entries = run.entries("learnings")
+    agents = run.entries("active_agents")
     at = {task} if task else {schema.task_of(each) for each in agents}
     phases = {schema.phase_of(each) for each in at}
 
