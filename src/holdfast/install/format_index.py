@@ -121,5 +121,5 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
             continue
         if missing := [each for each in names if asked and not hasattr(loaded, each)]:
             yield f"{module} has no {missing[0]}"
-        elif module == record.ADAPTER and not all(hasattr(loaded.FORMAT, each) for each in _ASKED):
+        elif module == record.ADAPTER and not all(hasattr(getattr(loaded, "FORMAT", None), each) for each in _ASKED):
             yield f"{module}.FORMAT is no instance of a subclass of holdfast.workflow.format.Format"
