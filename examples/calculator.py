@@ -223,7 +223,7 @@ def look_back(project: Stage) -> Shown:
     promise((first["attempts"], second["attempts"]) == (1, 2), "the phases took one attempt and two")
     promise(all(each["started_at"] < each["ended_at"] for each in (first, second)), "each began before it ended")
     promise(second["error"] == "", "an error that a retry made good is no error any more")
-    shown = project.holdfast("show", state["id"])
+    shown = project.holdfast("status", state["id"])
     for word in (TASK, FIRST, SECOND, "test_calculator.py", "2 attempts", "100%"):
         promise(word in shown, f"{word!r} is shown")
     return Shown(
@@ -262,7 +262,7 @@ def read(project: Stage) -> dict[str, Any]:
 
 def history(project: Stage) -> list[dict[str, Any]]:
     """Return what Holdfast remembers of each phase."""
-    shown = json.loads(project.holdfast("show", read(project)["id"], "--json"))
+    shown = json.loads(project.holdfast("status", read(project)["id"], "--json"))
     return [phase["history"] for phase in shown["phases"]]
 
 

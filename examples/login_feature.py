@@ -173,16 +173,14 @@ def join(project: Stage) -> Shown:
     heard = second.fire("UserPromptSubmit", prompt="/dev features")
     message = str(parsed(heard.stdout).get("systemMessage", ""))
     promise("User login" in message, "the folder finds the run of its feature")
-    printed = second.holdfast("claim", FEATURE)
-    promise(f"session {project.session[:8]}, which is live" in printed, "the first session is named")
+    promise(f"session {project.session[:8]}, which is live" in message, "the first session is named")
     refused = second.holdfast("skills", "task", "5", "--done", code=1)
-    promise("belong to other live sessions" in refused, "the second session can't move it")
+    promise("belongs to another live session" in refused, "the second session can't move it")
     second.fire("SessionEnd")
-    panels = [Panel("how claim ends", printed.splitlines()[-1]), Panel("what task prints", refused)]
     return Shown(
         "A second session asks for the same feature",
-        "SessionStart, UserPromptSubmit (/dev features), holdfast claim, skills task 5 --done",
-        [Panel("what the user is told", message), *panels],
+        "SessionStart, UserPromptSubmit (/dev features), holdfast skills task 5 --done",
+        [Panel("what the user is told", message), Panel("what task prints", refused)],
         "It hears whose run it is. What a live session owns is not moved by another one.",
     )
 

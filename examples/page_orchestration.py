@@ -278,8 +278,8 @@ class Orchestration:
         told = before.stdout + after.context
         promise(TITLE not in told, "a completed workflow is neither saved nor restored")
         promise(not self.path.parent.exists(), "the left-over memory file does not revive it")
-        listed, archived = self.project.holdfast("list"), self.project.holdfast("list", "--archive")
-        promise(TITLE not in listed, "nothing of it is listed any more")
+        listed, archived = self.project.holdfast("status"), self.project.holdfast("status", "--all")
+        promise("no workflow is in progress" in listed, "nothing of it is in progress any more")
         promise(TITLE in archived, "but it is in the archive")
         return Shown(
             "One more compaction: a completed workflow stays completed",

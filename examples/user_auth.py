@@ -243,12 +243,12 @@ def shop(project: Stage) -> Iterator[Shown]:
     promise(waves == [4] * LEAVES, "four agents work side by side in each wave")
     promise(work(project, LEAVES + 1) == 1, "and one opens the shop")
     project.holdfast("done", "--all")
-    shown = project.holdfast("show", "WFS-rebuild-the-shop")
+    shown = project.holdfast("status", "WFS-rebuild-the-shop")
     promise("100%" in shown, "it is completed")
     yield Shown(
         "Wave after wave is worked on, with a compaction in the middle",
         "17 agents, PreCompact (manual), SessionStart (compact), holdfast done --all",
-        [told(after), Panel("what show prints", shown)],
+        [told(after), Panel("what status prints", shown)],
         "In each wave the tasks that wait for nothing are worked on side by side.",
     )
 

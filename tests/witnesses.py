@@ -213,8 +213,10 @@ def plain(title: str) -> str:
 
 def status(desk: Desk) -> Seen:
     """Read what `status` prints for people."""
+    page = desk.run("status")
+    head = rf"^{re.escape(desk.title)}\n(?P<status>\w+), (?:[\w ]* )?{_POSITION}"
     row = rf"^  {re.escape(desk.title)}: (?P<status>\w+), {_POSITION}(?: .*)? \(\w+"
-    found = re.search(row, desk.run("status"), re.MULTILINE)
+    found = re.search(head, page, re.MULTILINE) or re.search(row, page, re.MULTILINE)
     return _listed(found.groupdict() if found else {})
 
 

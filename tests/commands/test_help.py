@@ -122,3 +122,21 @@ def test_no_line_of_a_list_of_commands_is_cut(words: tuple[str, ...]) -> None:
     assert listed
     assert [line for line in listed.splitlines() if line.strip() and not line.endswith(".")] == []
     assert "..." not in listed
+
+
+def test_there_are_few_commands_and_options() -> None:
+    """A second way to say the same is a fault; these are limits to stay below."""
+    leaves = [each for each in MINE.values() if not isinstance(each, click.Group)]
+    options = [option for each in leaves for option in each.params if isinstance(option, click.Option)]
+
+    assert len(leaves) <= 58
+    assert len(options) <= 240
+
+
+def test_the_help_fits_on_a_screen(tmp_path: Path) -> None:
+    """With at most 24 commands."""
+    lines = holdfast("--help", root=tmp_path).out.splitlines()
+
+    listed = [line for line in lines if re.match(r"  [a-z]+ +[A-Z]", line) and "holdfast" not in line[:10]]
+    assert len(listed) <= 24
+    assert len(lines) <= 50

@@ -102,7 +102,7 @@ class Workflows:
 
     def claim(self, name: str, *more: str, code: int = 0) -> Said:
         """Make a session active."""
-        return self.say("resume", name, *more, code=code)
+        return self.say("claim", name, *more, code=code)
 
     def ready(self) -> list[str]:
         """Return the ids of the tasks that can be begun now."""

@@ -38,11 +38,11 @@ def test_the_general_verbs_leave_a_paused_session_alone(workflows: Workflows, fo
     assert "is paused" in said.err
     assert "holdfast claim WFS-user-auth" in said.err
     assert workflows.task(folder, "IMPL-1")["status"] == "active"
-    assert holdfast("status", root=workflows.root).out.startswith("paused")
+    assert "\npaused, 0/2 tasks completed" in holdfast("status", root=workflows.root).out
 
 
 @pytest.mark.parametrize(
-    "words", [("start", "Third", "--format", "wfs", "--replace"), ("resume", "WFS-other", "--anyway")]
+    "words", [("start", "Third", "--format", "wfs", "--replace"), ("claim", "WFS-other", "--anyway")]
 )
 def test_no_client_takes_anothers_turn_unasked(workflows: Workflows, folder: Path, words: tuple[str, ...]) -> None:
     """R002-07: one session is active at a time; another client that is live keeps its own, unless it is told to."""

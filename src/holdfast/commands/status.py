@@ -158,8 +158,10 @@ def _screen(console: Console, project_dir: str | None, name: str | None, *, wait
     """Return the lines of the page. With `waits`, why it can't be shown yet is the page. Else that is raised."""
     project = options.open_project(project_dir, tell=False)
     try:
-        lines = terminal.lines(console, *_page(project, name))
-        return lines if len(lines) <= console.height else terminal.lines(console, *_page(project, name, brief=True))
+        lines = terminal.lines(console, *_page(project, name, live=True))
+        if len(lines) > console.height:
+            lines = terminal.lines(console, *_page(project, name, live=True, brief=True))
+        return lines
     except HoldfastError as error:
         if not waits or isinstance(error, ChoiceError):
             raise
@@ -175,15 +177,32 @@ def _cropped(page: list[Text], height: int) -> list[Text]:
 
 
 def _page(
-    project: Workspace, name: str | None, *, everything: bool = False, verbose: bool = False, brief: bool = False
+    project: Workspace,
+    name: str | None,
+    *,
+    everything: bool = False,
+    verbose: bool = False,
+    live: bool = False,
+    brief: bool = False,
 ) -> Iterator[RenderableType]:
-    """Yield the parts of the page: whether all is safe, the workflow, and without a name what else is here."""
+    """Yield the parts of the page: whether all is safe, the workflow, and without a name what else is here.
+
+    Args:
+        project: the project.
+        name: the workflow to show; None for the current one.
+        everything: add the archive.
+        verbose: add what `_sections` adds.
+        live: leave out what takes long, because the page is made every second: handlers are loaded to find faults.
+        brief: leave out phases, as `workflow_page.page` does.
+    """
     found, seen, verdict = _look(project, name)
     yield Text(clean(paths.shown(verdict.text)), {True: "green", False: "bold red", None: "dim"}[verdict.safe])
     if seen:
         yield Text()
         yield from workflow_page.page(seen, clock.now(), brief=brief, verbose=verbose)
     if name is None:
+        yield from _workflows(project, found, seen)
+    if name is None and not live:
         yield from _sections(project, found, seen, verbose=verbose)
     if everything:
         kept = archive.entries(project)
@@ -235,14 +254,17 @@ def _json(project: Workspace, name: str | None, *, everything: bool) -> dict[str
     return rows
 
 
+def _workflows(project: Workspace, found: Found, seen: Overview | None) -> Iterator[RenderableType]:
+    """Yield the workflows besides the one that is shown."""
+    others = [each for each in found.workflows if seen is None or each.key != seen.workflow.key]
+    rows = redact_value([_row(project, each) for each in others])
+    yield from _section("Other workflows" if seen else "Workflows", [_workflow(row) for row in rows])
+
+
 def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbose: bool) -> Iterator[RenderableType]:
     """Yield what the project has besides the workflow that is shown."""
     status = redact_value(_status(project, found))
     shown = seen.workflow.key if seen else ""
-    others = [
-        _workflow(row) for row, each in zip(status["workflows"], found.workflows, strict=True) if each.key != shown
-    ]
-    yield from _section("Other workflows" if seen else "Workflows", others)
     elsewhere = [each for each in status["agents"] if verbose or each["workflow"] != shown]
     yield from _section("Agents", [_agent(each) for each in elsewhere])
     if verbose:

@@ -84,7 +84,7 @@ def _head(overview: Overview, now: datetime) -> Iterator[RenderableType]:
     if workflow.finished:
         archived = ", kept in the archive" if overview.archived else ""
         changed = f"{workflow.word} {when(seen.ended_at or workflow.updated_at, now)}{archived}"
-    yield Text(changed, "dim")
+    yield Text("; ".join(filter(None, (changed, _line(workflow.ended)))), "dim")
     kind = f" ({_line(workflow.kind)})" if workflow.kind else ""
     named = [_line(workflow.id)] if workflow.id != workflow.path.stem else []
     yield Text(", ".join([f"{workflow.format}{kind}", *named, _line(overview.place)]), "dim")

@@ -46,13 +46,14 @@ class _Next(NamedTuple):
     Attributes:
         text: the step in a sentence.
         short: the same after the line that names the current phase, if it needn't name that again; else empty.
-        known: the number of its phase if these two lines have all that is known of it, else None.
+        omit_phase: the number of the phase to leave out of later sections, because these two lines have all that is
+            known of it; else None.
         before: the phases whose hand-over is for it.
     """
 
     text: str
     short: str = ""
-    known: int | None = None
+    omit_phase: int | None = None
     before: tuple[Phase, ...] = ()
 
 
@@ -136,7 +137,7 @@ def build(
     }
     whole = _whole(workflow, step, sections.values())
     # What the first lines say isn't said again, and of a workflow with a full version nobody needs the state file.
-    sections["open"] = sections["open"].without([step.known] if step.known else [])
+    sections["open"] = sections["open"].without([step.omit_phase] if step.omit_phase else [])
     sections["finished"] = sections["finished"].without([each.number for each in step.before[:_BEFORE]])
     if sidecar and not workflow.recovered:
         sections["notes"] = facts.lines("Notes:", [*_notes(workflow), *notes])

@@ -119,6 +119,7 @@ class CompactionFormat(FileFormat):
         TransitionError if a workflow of this name is unfinished.
         """
         start = replace(start, kind=next((each for each in schema.TYPES if each == start.kind.casefold()), start.kind))
+        statefile.guard(project.root, self.folder(project))
         with locked(self.folder(project)):
             same = [each for each in self.find(project).workflows if names.key(each.title) == names.key(start.title)]
             before = [each for each in same if not each.finished]
