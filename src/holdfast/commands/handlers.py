@@ -79,7 +79,7 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
         row["last_decision"], row["last_decision_at"] = decided.get(key, (None, None))
         row["options"] = _options(by_path[row["file"]], project)
     listed_files = {row["file"] for rows in listed.values() for row in rows if not row["off"]}
-    unused = [(path, why) for path, why in inspection.unused(project, files) if str(path) not in listed_files]
+    unused = [(path, str(why)) for path, why in inspection.unused(project, files) if str(path) not in listed_files]
     remarks = [(file.path, remark) for file in files for remark in (*file.faults, *file.doubts)]
     remarks = [remark for remark in remarks if remark not in unused]
     if as_json:
