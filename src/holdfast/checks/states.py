@@ -40,6 +40,7 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
         if each.path not in theirs
         and not _checks_itself(project, each.path)
         and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
+        and not (each.path in tops and access.is_link(each.path))
     ]
     for name in (only,) if only else formats.NAMES:
         wrong += of_format(project, name, [each for each in found.workflows if each.format == name])
@@ -129,6 +130,8 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
 
 def putting_back(project: Workspace, path: Path, *, replace: bool = False) -> str:
     """Return the command that puts the last whole content of a file back, if it was read; else nothing."""
+    if not os.path.lexists(project.ledger_file):
+        return ""  # nothing was, and looking would create it
     try:
         document.read(path, search.LIMIT_BYTES)
         last = rewind.last_state(project, path)

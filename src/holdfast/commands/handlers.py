@@ -71,7 +71,8 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
       holdfast handlers list --json
     """
     files = discovery.find(claude, project)
-    listed = inspection.listing(files, inspection.withheld(project, files))
+    withheld = {event: f"not registered: {why}" for event, why in inspection.withheld(project, files).items()}
+    listed = inspection.listing(files, withheld)
     decided = event_log.last_decisions(project)
     by_path = {str(file.path): file for file in files}
     for row in (row for rows in listed.values() for row in rows):

@@ -142,7 +142,7 @@ _REPLACES_GIT = (
 
 
 def listing(
-    files: Sequence[HandlerFile], withheld: Mapping[str, register.LeftOut] = MappingProxyType({})
+    files: Sequence[HandlerFile], withheld: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, list[dict[str, Any]]]:
     """Return what `holdfast handlers list --json` prints: for each event the functions that want it.
 
@@ -159,8 +159,7 @@ def listing(
             Call(file, route) for file in files if not file.active for route in file.routes if route.event == event
         ]
         if running or inactive:
-            why = f"not registered: {withheld[event]}" if event in withheld else ""
-            listed[event] = [_row(call, why) for call in (*running, *inactive)]
+            listed[event] = [_row(call, withheld.get(event, "")) for call in (*running, *inactive)]
     return listed
 
 
