@@ -67,8 +67,8 @@ def test_a_name_that_is_not_utf_8_costs_nobody_a_workflow(project: HoldfastProje
     fired = compact(project)
     assert "Workflow: Mine" in fired.context
     assert "raised" not in fired.stdout
-    for command in ("status", "status --why", "log"):
-        holdfast(command, root=project.root)
+    for command in (["status"], ["status", "--why"], ["log"]):
+        holdfast(*command, root=project.root)
 
 
 def test_what_another_live_session_owns_is_named_to_the_user_once(project: HoldfastProject) -> None:
@@ -369,7 +369,7 @@ def test_what_the_summary_kept_is_counted_once(project: HoldfastProject, how: st
 
     (row,) = holdfast("status", "--json", root=project.root).json["compactions"]
     assert (row["facts_kept"], row["facts"]) == (3, 7)
-    assert "the summary had 3 of 7 facts word for word" in holdfast("status", root=project.root).out
+    assert "the summary had 3 of 7 facts word for word" in holdfast("status", "-v", root=project.root).out
     assert holdfast("log", root=project.root).out.count("3 of 7 facts") == 1
 
 
