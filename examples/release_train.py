@@ -305,13 +305,13 @@ def review(project: Stage) -> Shown:
     agent.stopped("PASS")
     agent.returned("PASS")
     promise(state(project)["orchestrator"]["status"] == "reviewing", "its end does not complete the run")
-    project.holdfast("done", "--all")
+    printed = project.holdfast("done", "--all")
     head = state(project)["orchestrator"]
     promise((head["status"], head["outer_ralph"]) == ("completed", False), "the run is completed")
     return Shown(
         "The outer review passes, and the run is completed",
         "PreToolUse, SubagentStop and PostToolUse (Agent), holdfast done --all",
-        [project.file(STATE, 14)],
+        [Panel("what it prints", printed)],
         "Only the command completes a run.",
     )
 

@@ -840,9 +840,7 @@ def test_a_foreign_file_at_our_path_is_never_touched(tmp_path: Path, content: An
     refused = desk.run("start", "Mine", "--format", "hybrid", "--phase", "A", code=1)
     assert f"{HYBRID}: " in refused
     assert "left alone" in refused or "array" in refused
-    assert "no workflow is unfinished" in desk.run(
-        "update", "--phase", "phase_0", "--status", "completed", code=1
-    )
+    assert "no workflow is unfinished" in desk.run("update", "--phase", "phase_0", "--status", "completed", code=1)
     for command in ("next", "done", "update --remind x"):
         assert desk.run(*command.split(), code=1)
     explained = json.loads(desk.run("status", "--why", "--json"))

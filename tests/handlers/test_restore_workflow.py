@@ -67,8 +67,8 @@ def test_a_name_that_is_not_utf_8_costs_nobody_a_workflow(project: HoldfastProje
     fired = compact(project)
     assert "Workflow: Mine" in fired.context
     assert "raised" not in fired.stdout
-    for command in (["status"], ["status", "--why"], ["log"]):
-        holdfast(*command, root=project.root)
+    for command in ("status", "status --why", "log"):
+        holdfast(*command.split(), root=project.root)
 
 
 def test_what_another_live_session_owns_is_named_to_the_user_once(project: HoldfastProject) -> None:

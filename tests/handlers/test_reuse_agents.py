@@ -126,6 +126,21 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
     assert not wrong
 
 
+def test_agents_that_ran_at_the_same_time_are_no_loop(project: HoldfastProject) -> None:
+    """Whichever ended last, the results of both hold after a compaction."""
+    both = [Agent(project, words, prompt="Check.", number=number) for number, words in enumerate(("Review", "Look"), 1)]
+    for each in both:
+        each.about_to()
+        each.started()
+    for each in both:
+        each.stopped(f"{each.run} is well.")
+        each.returned(f"{each.run} is well.")
+    compacted(project)
+    for number, each in enumerate(both, 3):
+        again = Agent(project, str(each.asked["description"]), prompt="Check.", number=number)
+        again.about_to().assert_denied(f"{each.run} is well.")
+
+
 @pytest.mark.parametrize(("source", "session"), [("resume", ME), ("startup", OTHER), ("fork", OTHER)])
 def test_an_agent_that_is_continued_ends_its_phase_once(
     project: HoldfastProject, process: list[str], source: str, session: str

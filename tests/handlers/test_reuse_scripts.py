@@ -212,18 +212,20 @@ def test_a_changed_script_is_resumed_too(launches: Launches, given: dict[str, An
 
 
 def test_a_named_run_stands_for_the_newest_that_was_carried_from_it(launches: Launches) -> None:
-    """Its journal had to be repaired, so it went on under another id. What that finished is used, in each session."""
-    folder = launches.ran(done=PROMPTS[:3])
-    last = json.loads((folder / NAME).read_text("utf-8").splitlines()[-1])
-    with (folder / NAME).open("a") as file:
-        file.write(json.dumps({"type": "failed", "key": last["key"], "agentId": last["agentId"]}) + "\n")
-    launches.begin(process="999999998", source="resume")
-    other = changed(launches.launch(script=SCRIPT, resumeFromRunId=RUN))["resumeFromRunId"]
-    assert other != RUN
-    shutil.rmtree(journal(launches, other).parent)
-    launches.launched(other, done=PROMPTS[:5])
+    """Each journal had to be repaired, so it went on under another id. What that finished is used, in each session."""
+    folder, other = launches.ran(done=PROMPTS[:3]), RUN
+    for process, done in (("999999998", 4), ("999999997", 5)):
+        last = json.loads((folder / NAME).read_text("utf-8").splitlines()[-1])
+        with (folder / NAME).open("a") as file:
+            file.write(json.dumps({"type": "failed", "key": last["key"], "agentId": last["agentId"]}) + "\n")
+        launches.begin(process=process, source="resume")
+        before = {RUN, other}
+        other = changed(launches.launch(script=SCRIPT, resumeFromRunId=RUN))["resumeFromRunId"]
+        assert other not in before
+        shutil.rmtree(journal(launches, other).parent)
+        folder = launches.launched(other, done=PROMPTS[:done])
 
-    launches.begin(SECOND, "999999997")
+    launches.begin(SECOND, "999999996")
     launches.fire("UserPromptSubmit", prompt=f"Go on with {RUN}.", prompt_id="second")
     found = WorkflowRuns().journal(journal(launches).parent)
     assert found
@@ -232,7 +234,7 @@ def test_a_named_run_stands_for_the_newest_that_was_carried_from_it(launches: La
     assert passed(fired)
     assert f"5 of 6 agents finished in run {other}" in fired.reply["systemMessage"]
 
-    launches.begin(FIRST, "999999996", source="resume")
+    launches.begin(FIRST, "999999995", source="resume")
     assert changed(launches.launch(script=SCRIPT, resumeFromRunId=RUN)) == {"script": SCRIPT, "resumeFromRunId": other}
 
 
@@ -257,6 +259,15 @@ def test_one_that_the_client_lists_no_more_is_not_waited_for(launches: Launches)
     launches.fire("Stop", background_tasks=[])
     launches.compact()
     assert changed(launches.launch())["resumeFromRunId"] == RUN
+
+
+def test_one_of_which_the_client_says_that_it_runs_is_waited_for(launches: Launches) -> None:
+    """Not every notification is of an end."""
+    launches.ran()
+    notice = f"<task-notification>\n<task-id>task-{RUN}</task-id>\n<status>running</status>\n</task-notification>"
+    launches.fire("UserPromptSubmit", prompt=notice)
+    launches.compact()
+    launches.launch().assert_denied("running already", RUN)
 
 
 def test_one_whose_task_is_unknown_is_waited_for(launches: Launches) -> None:

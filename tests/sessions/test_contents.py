@@ -61,6 +61,18 @@ def test_at_most_two_hundred_are_kept(project: Workspace) -> None:
     assert (rows[0].why, rows[-1].why) == (str(contents.MOST + 4), "5")
 
 
+def test_generations_of_another_worktree_stay(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each checkout counts its own, though the path is the same."""
+    monkeypatch.setattr(contents, "MOST", 2)
+    path = project.root / "state.json"
+    contents.keep(project, path, b"there", why="there")
+    project.ledger.run("UPDATE contents SET worktree = '/elsewhere'")
+    for number in range(4):
+        contents.keep(project, path, str(number).encode(), why="here")
+    rows = project.ledger.rows("SELECT why FROM contents ORDER BY why")
+    assert [row["why"] for row in rows] == ["here", "here", "there"]
+
+
 def test_the_last_change_of_content_is_known(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """I001-10: freshness counts from when the ledger saw the content first, not from a touch."""
     path = project.root / "state.json"

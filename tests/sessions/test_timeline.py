@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.sessions import phases, timeline
+from holdfast.sessions import owners, phases, timeline
 from holdfast.sessions.timeline import TimelineEvent
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -155,6 +155,23 @@ def test_log_filters_by_session_workflow_time_and_limit(project: HoldfastProject
         '11:00 1 guidance given: "Alpha"; '
         + next(line for line in everything if "11:00 1 guidance given" in line).split("; ")[1]
     ]
+
+
+def test_log_of_a_session_says_who_took_its_workflow(project: HoldfastProject, at: Callable[[str], None]) -> None:
+    """It is an event of both sessions."""
+    fire(project, "SessionStart", recorded="SessionStart-startup-tui", session_id=ME)
+    holdfast("start", "Alpha", "--phase", "One", root=project.root, session=ME)
+    at("09:30:00")
+    there = workspace(project.root)
+    owners.own(there, registry.all_found(there).workflows[0], OTHER)
+    there.close()
+
+    taken = '09:30 2 ownership changed: "Alpha"; before: session 11111111'
+    assert [line for line in told(project, session=ME) if "changed" in line] == [
+        '09:00 1 ownership changed: "Alpha"',
+        taken,
+    ]
+    assert taken in told(project, session=OTHER)
 
 
 def test_log_says_that_an_announced_compaction_never_happened(

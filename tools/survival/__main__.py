@@ -61,8 +61,8 @@ QUICK = 1  # compactions of each row of a quick run, before the one that is repe
     help="Play only this row. Repeat it.",
 )
 @click.option("--here", is_flag=True, help="Use your own configuration and handlers, and the project's trusted ones.")
-@options.json_option
-@options.project_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--project", "project_dir", metavar="DIR", help="The project's folder. Default: the nearest one.")
 def command(
     full: bool,
     cycles: int | None,

@@ -143,7 +143,7 @@ def test_a_session_that_cannot_be_filled_is_not_there(project: Workspace) -> Non
     assert session.current(project).name == before.name
 
 
-@pytest.mark.parametrize("move", [session.activate, session.pause, session.complete, session.correct_status])
+@pytest.mark.parametrize("move", [session.activate, session.pause, session.complete])
 def test_who_changes_which_session_is_active_keeps_others_from_it(
     project: Workspace, monkeypatch: pytest.MonkeyPatch, move: Callable[[Workspace, str], object]
 ) -> None:

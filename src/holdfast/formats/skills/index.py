@@ -80,18 +80,18 @@ def differences(root: Path, unfinished: Mapping[Path, Mapping[str, Any]]) -> tup
 def _agreeing(root: Path, rows: _Rows, unfinished: Mapping[Path, Mapping[str, Any]]) -> tuple[_Rows, list[str]]:
     """Return the rows as they should be, and a line for each that is wrong or missing."""
     stems = {id_: path.stem for path, data in unfinished.items() for id_ in ids(path, data)}
-    kept: dict[str, dict[str, Any]] = {}
+    right: dict[str, dict[str, Any]] = {}
     lines: list[str] = []
     for each in rows:
         stem = stems.get(_id(each))
         if stem is None:
             lines.append(f"{_id(each)} is listed, but has no state file")
-        elif stem in kept:
+        elif stem in right:
             lines.append(f"{stem} is listed more than once")
         else:
-            kept[stem] = each
-    new = [row(root, path, data) for path, data in unfinished.items() if path.stem not in kept]
-    return [*kept.values(), *new], [*lines, *(f"{each['id']} is not listed" for each in new)]
+            right[stem] = each
+    new = [row(root, path, data) for path, data in unfinished.items() if path.stem not in right]
+    return [*right.values(), *new], [*lines, *(f"{each['id']} is not listed" for each in new)]
 
 
 def _change(root: Path, edit: Callable[[_Rows], _Rows]) -> None:

@@ -31,9 +31,9 @@ def enter(state: State, name: str) -> None:
         return
     allowed = state.rules.allowed(before)
     if name not in allowed and not (name == before and status_of(wanted) != "pending"):
-        said = f"{before} can't be followed by {name!r}" if before in order else f"a workflow can't begin with {name!r}"
+        start = f"{before} can't be followed by" if before in order else "a workflow can't begin with"
         ways = f"allowed: {', '.join(allowed)}" if allowed else "nothing follows it"
-        raise TransitionError(f"{said}; {ways}")
+        raise TransitionError(f"{start} {name!r}; {ways}")
     is_forward = before not in order or order.index(name) > order.index(before)
     is_next_round = bool(state.rules.cycle) and name == order[0] and before == order[-1]
     if before in order and before != name and (is_forward or is_next_round):
@@ -152,10 +152,9 @@ def end(state: State, *, early: bool) -> None:
     left = [id_ for id_, each in state.phases.items() if status_of(each) != "completed"]
     left += [f"task {number}" for number in _open_tasks(state)]
     if not early and (left or not state.phases):
-        said = (
-            f"{', '.join(left)} {'is' if len(left) == 1 else 'are'} not completed" if left else "no phases are recorded"
-        )
-        raise TransitionError(f"{said}; `holdfast done --all` ends the workflow as it is")
+        open_ = f"{', '.join(left)} {'is' if len(left) == 1 else 'are'} not completed"
+        reason = open_ if left else "no phases are recorded"
+        raise TransitionError(f"{reason}; `holdfast done --all` ends the workflow as it is")
     state.workflow.update(status="completed", completed_at=state.at)
     state.note("workflow_completed")
 
@@ -215,9 +214,9 @@ def reopen_unit(state: State, unit: str) -> None:
 
     Later phases are pending again, and so is another task in progress. Nothing changes if it isn't completed.
     """
-    number, found = task_number(unit), state.unit(unit)
+    number, entry = task_number(unit), state.unit(unit)
     ensure_unblocked(state)
-    if status_of(found) != "completed":
+    if status_of(entry) != "completed":
         return
     if number is None:
         _go_to(state, unit)
@@ -228,7 +227,7 @@ def reopen_unit(state: State, unit: str) -> None:
             each["status"] = "pending"
     if state.rules.tasks.phase in state.phases:
         _go_to(state, state.rules.tasks.phase)
-    found["status"] = "in_progress"
+    entry["status"] = "in_progress"
     state.note("task_reopened", task=number)
 
 

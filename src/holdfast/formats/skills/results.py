@@ -205,8 +205,8 @@ def _go_to_part(state: State, name: str) -> None:
     number, cycle = state.current_task, state.rules.tasks.cycle
     if name not in cycle or number is None:
         known = list(dict.fromkeys([*state.rules.order, *cycle]))
-        said = missing(f"part {name!r}", known, where=f"{state.rules.name} has")
-        raise TransitionError(f"{said}, and a task has to be in progress")
+        reason = missing(f"part {name!r}", known, where=f"{state.rules.name} has")
+        raise TransitionError(f"{reason}, and a task has to be in progress")
     moves.start_task(state, number)
     task, at = state.task(number), cycle.index(name)
     wanted = {

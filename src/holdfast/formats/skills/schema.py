@@ -260,28 +260,28 @@ class State:
         Phases before it are completed, later ones are pending, and it is in progress unless it is blocked or completed.
         While it isn't the phase of tasks, no task is in progress. If no phase is current, the statuses stay.
         """
-        found, name = self.phases, self.current
-        listed = self.tasks if self.rules.tasks.phase in found else []
+        phases, name = self.phases, self.current
+        listed = self.tasks if self.rules.tasks.phase in phases else []
         begun = [each for each in listed if status_of(each) == "in_progress"]
-        if name not in found and begun:
+        if name not in phases and begun:
             name = self.machine_state["current_phase"] = self.rules.tasks.phase
-        if name not in found and status_word(name) != "completed":
+        if name not in phases and status_word(name) != "completed":
             return
-        order = list(found)
-        at = order.index(name) if name in found else len(order)
+        order = list(phases)
+        at = order.index(name) if name in phases else len(order)
         for each in begun if name != self.rules.tasks.phase else ():
             each["status"] = "pending"
         for id_ in order[:at]:
-            set_status(found[id_], "completed")
-        if name in found and status_of(found[name]) != "blocked" and not self._is_left(order[at:]):
-            set_status(found[name], "in_progress")
+            set_status(phases[id_], "completed")
+        if name in phases and status_of(phases[name]) != "blocked" and not self._is_left(order[at:]):
+            set_status(phases[name], "in_progress")
         for id_ in order[at + 1 :]:
-            set_status(found[id_], "pending")
+            set_status(phases[id_], "pending")
 
     def _is_left(self, names: list[str]) -> bool:
         """Return whether the first of these phases is completed, and the document didn't begin it again."""
-        found = self.phases
-        if status_of(found[names[0]]) != "completed" or any(status_of(found[each]) != "pending" for each in names[1:]):
+        first, *later = (status_of(self.phases[each]) for each in names)
+        if first != "completed" or any(each != "pending" for each in later):
             return False
         about = [each.get("event") for each in self.history if each.get("phase") == names[0]]
         return about[-1:] != ["phase_started"]

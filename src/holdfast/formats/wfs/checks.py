@@ -39,7 +39,7 @@ def findings(project: Records) -> Iterator[Finding]:
     if access.is_link(top):
         return  # the check of folders reports it; links are not followed
     folders = paths.folders(project)
-    found = [*_markers(project), *_places(project)]
+    found = [*_markers(project), *_not_sessions(project)]
     for folder in folders:
         found += _session(project, folder)
     yield from found
@@ -47,7 +47,7 @@ def findings(project: Records) -> Iterator[Finding]:
         yield ok(f"{count(len(folders), 'session')}, with consistent files")
 
 
-def _places(project: Records) -> Iterator[Finding]:
+def _not_sessions(project: Records) -> Iterator[Finding]:
     """Yield what lies in the place of sessions and isn't read."""
     top = paths.top(project)
     if os.path.lexists(top) and not top.is_dir():
@@ -209,9 +209,9 @@ def _state(project: Records, folder: Path, error: StateError) -> Iterator[Findin
     elif not isinstance(error, MissingError | BrokenError | SchemaMismatch):
         yield problem(f"{where}: {error.reason}", _opening(path), code="broken", path=path)
     else:
-        kept = "" if isinstance(error, MissingError) else ", and this one kept beside it"
+        aside = "" if isinstance(error, MissingError) else ", and this one kept beside it"
         how = "its last content is put back" if _earlier(project, path) else "it is made anew from what is left"
-        text = f"{where}: {error.reason}: {how}{kept}"
+        text = f"{where}: {error.reason}: {how}{aside}"
         yield problem(text, FIX, partial(_recreate, project, folder, text), code="broken", path=path)
 
 
@@ -273,10 +273,8 @@ def _match_marker(project: Records, folder: Path, text: str) -> str:
     now = session.get(project, folder.name)
     if not now.marker_mismatch:
         return ""
-    if now.standing == "completed":
-        session.unmark(project, now.name)
-    else:
-        session.correct_status(project, now.name)
+    settle = {"active": session.activate, "paused": session.pause, "completed": session.unmark}
+    settle[now.standing](project, now.name)
     return text
 
 

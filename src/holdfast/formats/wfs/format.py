@@ -200,7 +200,7 @@ class WfsFormat(Format):
         if path == workflow.path:
             return workflow
         if path == folder / paths.LIST:
-            message = todo_list.seen(project, session.get(project, workflow.id), tree.read(project, folder))
+            message = todo_list.keep_edits(project, session.get(project, workflow.id), tree.read(project, folder))
             return _with_notes(workflow, [message] if message else [])
         if path.parent != folder / paths.TASKS:
             return None
@@ -226,18 +226,21 @@ class WfsFormat(Format):
         """
         now = session.get(project, workflow.id)
         if status == "active":
-            task = tree.read(project, now.folder).get(phase_id)
-            if now.standing == "completed" or task is None or task.status == "completed":
+            try:
+                moved = moves.begin(project, now, phase_id, anyway=True)
+            except StateError:
+                raise
+            except HoldfastError:  # it is completed or gone by now
                 return Judged(workflow, changed=False)
-            moved = moves.begin(project, now, phase_id, anyway=True)
         elif status == "completed":
             moved = moves.complete(project, now, phase_id, words[:SUMMARY_LIMIT_CHARS])
         else:
             moved = moves.block(project, now, phase_id)
         after = view.workflow(project, moved.session, moved.tree)
         observed = _observed(project, after, words if status == "failed" else "")
-        with locked(now.folder):  # another agent may have ended since; if it fails, the task is judged again
-            todo_list.write(project, moved.session, tree.read(project, now.folder))
+        if todo_list.differences(moved.session, moved.tree):  # it couldn't be written, or another agent ended since
+            with locked(now.folder):
+                todo_list.write(project, moved.session, tree.read(project, now.folder))
         return Judged(observed, moved.changed, moved.remark, moved.notes)
 
     def brief(self, project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
@@ -310,8 +313,8 @@ def _refuse_if_busy(project: Records, conversation: str | None, remedy: str, wan
 def _named(keys: Collection[str]) -> list[str]:
     """Return the names of the sessions with some keys."""
     prefix = f"{record.NAME}:"
-    places = [key.removeprefix(prefix).rpartition("#")[0] for key in keys if key.startswith(prefix)]
-    return list(dict.fromkeys(parts[1] for place in places if len(parts := place.split("/")) > 2))
+    files = [key.removeprefix(prefix).rpartition("#")[0] for key in keys if key.startswith(prefix)]
+    return list(dict.fromkeys(parts[1] for file in files if len(parts := file.split("/")) > 2))
 
 
 def _changed(folder: Path) -> int:

@@ -13,7 +13,7 @@ from holdfast import clock
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError, command_line
 from holdfast.files import atomic
 from holdfast.files.lock import locked
-from holdfast.formats.wfs import choice, paths, schema, todo_list, tree
+from holdfast.formats.wfs import choice, paths, schema, tree
 from holdfast.workflow import statefile
 from holdfast.workflow.wording import missing
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.statefile import StateFile
 
 Standing = Literal["active", "paused", "completed"]
-PLAN_TEXT = "# Implementation Plan\n"
-"""The content of a plan that nobody has written yet (R002-09)."""
 _TELLING = ("session_id", "current_phase", "progress")  # a session's file has at least one of these keys
 _TOPICS = ("project", "topic", "title", "description")  # where real sessions say what they are about
 _OVER = frozenset(("completed", "complete", "done", "finished", "archived"))
@@ -255,8 +253,8 @@ def create(
         folder = top / name
         with _removed_on_failure(project, folder):
             (folder / paths.TASKS).mkdir(parents=True)
-            atomic.write(folder / paths.PLAN, PLAN_TEXT.encode())
-            atomic.write(folder / paths.LIST, todo_list.EMPTY.encode())
+            atomic.write(folder / paths.PLAN, paths.PLAN_TEXT.encode())
+            atomic.write(folder / paths.LIST, paths.LIST_TEXT.encode())
             data = new_state(name, topic, kind or choice.COMPLEXITIES[0])
             file = statefile.write(project, paths.state(folder), data, None, why="wfs start")
             fill(view(file, folder, marked=False))
@@ -296,12 +294,6 @@ def complete(project: Records, name: str) -> Session:
         file = _write_status(project, session, "completed", "completed_at", phases=phases)
         unmark(project, session.name)
         return view(file, session.folder, marked=False)
-
-
-def correct_status(project: Records, name: str) -> None:
-    """Set the status in a session's file by its marker (I002-14). Raises StateError."""
-    with _unchanged(project, name) as session:
-        _write_status(project, session, session.standing)
 
 
 def unmark(project: Records, name: str) -> None:

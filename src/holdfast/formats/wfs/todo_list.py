@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from holdfast import log
 from holdfast.errors import MissingError, StateError
 from holdfast.files import atomic, document
-from holdfast.formats.wfs import ids, paths
+from holdfast.formats.wfs import paths
+from holdfast.formats.wfs import tree as trees
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.tree import Task, Tree
     from holdfast.workflow.records import Records
 
-EMPTY = "# Tasks\n"
-"""The content of a list without tasks (R002-09)."""
 STAYS = "it stays as it is; remove it, and `holdfast doctor --fix` writes a new one"
 _HEADING = "# Tasks"
 _SECTION = "## Task Progress"
@@ -28,8 +27,6 @@ _LEGEND = (
     "- `- [x]` = Completed leaf task",
     "- Maximum 2 levels: Main tasks and subtasks only",
 )
-_MARK = re.compile(r"\[([ xX✓✔✅])\]|([✅✔☑☐⬜▸])")
-_TICKS = frozenset("xX✓✔✅☑")
 _GENERATED_ROW = re.compile(r"(?:▸|(?:  )?- \[.\]) \*\*[^*]+\*\*: .* → \[📋\]\(\./\S+\)(?: \| \[✅\]\(\./\S+\))?")
 _TITLE = re.compile(rf"{_HEADING}(?:: .*)?")
 _NAMED = 3  # differences of a list that a message names
@@ -73,20 +70,20 @@ def write(project: Records, session: Session, tree: Tree, before: bytes | None =
     """
     path, wanted = session.folder / paths.LIST, generate(session, tree)
     statefile.guard(project.root, path)
-    message = seen(project, session, tree, before)
+    message = keep_edits(project, session, tree, before)
     present = _read(session)
     if present != wanted and (present == before or not is_left_alone(session, tree)):
         atomic.write(path, wanted, durable=False)
     return message
 
 
-def seen(project: Records, session: Session, tree: Tree, before: bytes | None = None) -> str:
+def keep_edits(project: Records, session: Session, tree: Tree, before: bytes | None = None) -> str:
     """Keep a list that somebody edited; return what to tell about it, empty for what was told before.
 
     Arguments and exceptions are those of `write`.
     """
     path, present = session.folder / paths.LIST, _read(session)
-    if present is None or present in (generate(session, tree), before, EMPTY.encode()):
+    if present is None or present in (generate(session, tree), before, paths.LIST_TEXT.encode()):
         return ""
     text, messages = _text(present), list[str]()
     if not project.holds(path, present):
@@ -122,29 +119,12 @@ def differences(session: Session, tree: Tree) -> list[str]:
     return ["it is missing"] if present is None else _differences(session, tree, present)
 
 
-def ticks(text: str) -> dict[ids.Key | None, tuple[str, bool | None]]:
-    """Return the tasks that a list names, whatever its form, with their ids as written and whether they are ticked.
-
-    A line is about the first id in it if it has a box, or a sign that stands for one. A task with several lines is
-    ticked if all of them are. A container (`▸`) has no box: None.
-    """
-    found: dict[ids.Key | None, tuple[str, bool | None]] = {}
-    for line in text.splitlines():
-        marks = {box or sign for box, sign in _MARK.findall(line)}
-        if marks and (named := ids.first_mentioned(line)):
-            key = ids.key(named)
-            id_, before = found.get(key, (named, None))
-            ticked = not marks.isdisjoint(_TICKS)
-            found[key] = id_, before if marks == {"▸"} else ticked and before is not False
-    return found
-
-
 def _differences(session: Session, tree: Tree, present: bytes) -> list[str]:
     """Return the differences of a list; the task files decide, never its ticks."""
     text = _text(present)
     if present == generate(session, tree) or (not tree.tasks and text.strip() == _HEADING):
         return []
-    listed, lines = ticks(text), _contradictions(session, tree, text)
+    listed, lines = trees.ticks(text), _contradictions(session, tree, text)
     unticked = [tree.get(id_) for id_, ticked in listed.values() if ticked is False]
     lines += [
         f"{each.id} is not ticked, and its file says {each.raw_status}"
@@ -160,7 +140,7 @@ def _differences(session: Session, tree: Tree, present: bytes) -> list[str]:
 def _contradictions(session: Session, tree: Tree, text: str) -> list[str]:
     """Return what a list says that isn't so in the tasks; that it lags behind them is none."""
     lines = list[str]()
-    for id_, ticked in ticks(text).values():
+    for id_, ticked in trees.ticks(text).values():
         task = tree.get(id_)
         if task is None:
             lines.append(f"{id_} is listed, and has no file in {paths.TASKS}/")

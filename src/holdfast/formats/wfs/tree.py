@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, LargeError, MissingError, StateError
 from holdfast.files import document
-from holdfast.formats.wfs import ids, paths, schema, todo_list
+from holdfast.formats.wfs import ids, paths, schema
 from holdfast.workflow import names, statefile, statuses
 from holdfast.workflow.model import Problem, Status
 from holdfast.workflow.wording import missing
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from holdfast.workflow.search import ReadBudget
 
 _FILE = re.compile(r"[A-Za-z]+-[0-9][^/]*\.json")  # any numbered name: a wrong one is reported, not ignored
+_MARK = re.compile(r"\[([ xX✓✔✅])\]|([✅✔☑☐⬜▸])")
+_TICKS = frozenset("xX✓✔✅☑")
 _KNOWN: dict[str, Status] = {
     "pending": "pending",
     "active": "active",
@@ -341,6 +343,23 @@ def read(project: Records, folder: Path, budget: ReadBudget | None = None) -> Tr
     return Tree(_in_order(tasks), tuple(sorted(problems)), changed, ticked, paths.summarized(folder))
 
 
+def ticks(text: str) -> dict[ids.Key | None, tuple[str, bool | None]]:
+    """Return the tasks that a list names, whatever its form, with their ids as written and whether they are ticked.
+
+    A line is about the first id in it if it has a box, or a sign that stands for one. A task with several lines is
+    ticked if all of them are. A container (`▸`) has no box: None.
+    """
+    found: dict[ids.Key | None, tuple[str, bool | None]] = {}
+    for line in text.splitlines():
+        marks = {box or sign for box, sign in _MARK.findall(line)}
+        if marks and (named := ids.first_mentioned(line)):
+            key = ids.key(named)
+            id_, before = found.get(key, (named, None))
+            ticked = not marks.isdisjoint(_TICKS)
+            found[key] = id_, before if marks == {"▸"} else ticked and before is not False
+    return found
+
+
 def meaning(status: str) -> Status:
     """Return the meaning of a task's status as written; an unknown one means pending (R002-16)."""
     word = status.casefold()
@@ -363,7 +382,7 @@ def _ticks(folder: Path) -> Iterator[tuple[str, bool]]:
         raw, _ = document.read(folder / paths.LIST, within=folder.parent.parent)
     except StateError:
         return
-    for id_, ticked in todo_list.ticks(raw.decode("utf-8", "replace")).values():
+    for id_, ticked in ticks(raw.decode("utf-8", "replace")).values():
         yield id_, bool(ticked)
 
 

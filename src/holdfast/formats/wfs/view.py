@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import command_line
 from holdfast.formats.wfs import context as contexts
 from holdfast.formats.wfs import paths, record, schema, tree
-from holdfast.formats.wfs.session import PLAN_TEXT, Standing
 from holdfast.workflow import assignments, extras
 from holdfast.workflow.model import Phase, Step, Workflow, changed
 from holdfast.workflow.wording import quoted
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from holdfast.formats.wfs.session import Session
+    from holdfast.formats.wfs.session import Session, Standing
     from holdfast.formats.wfs.tree import Task, Tree
     from holdfast.workflow.model import Status
     from holdfast.workflow.records import Records
@@ -118,7 +117,7 @@ def _reading(project: Records, session: Session, tasks: Tree, due: Task | None) 
 
 def _is_written(plan: Path) -> bool:
     try:
-        return plan.stat().st_size > len(PLAN_TEXT)
+        return plan.stat().st_size > len(paths.PLAN_TEXT)
     except OSError:
         return False
 
