@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.requirements.document_002 import alone, changed
+from tests.requirements.document_002 import alone, changed, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,3 +193,15 @@ def test_a_completed_session_keeps_no_other_from_being_repaired(workflows: Workf
     assert workflows.markers() == [".active-WFS-linked", f".active-{later.name}"]
     assert workflows.state(folder)["status"] == "completed"
     assert "Paint it" in workflows.todo(later)
+
+
+def test_two_files_of_one_task_are_each_set_right(workflows: Workflows, folder: Path) -> None:
+    """I002-2, R002-10: they are named, and neither keeps the check from going on, nor a repair from its end."""
+    twin = folder / ".task/IMPL-002.json"
+    twin.write_text(json.dumps(alone("IMPL-002", status="todo")))
+    edit(folder, "IMPL-2", status="doing")
+    (folder / "TODO_LIST.md").write_text("- [x] IMPL-2\n")
+    assert [each.path for each in workflows.violations() if rule(each) == 1] == [twin, folder / ".task/IMPL-2.json"]
+    workflows.repair()
+    assert [json.loads(path.read_text())["status"] for path in (twin, folder / ".task/IMPL-2.json")] == ["pending"] * 2
+    assert workflows.repair() == []

@@ -40,7 +40,7 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
         if each.path not in theirs
         and not _checks_itself(project, each.path)
         and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
-        and not (each.path in tops and access.is_link(each.path))
+        and not (each.path in tops and access.is_link(each.path))  # the folders check reports that, too
     ]
     for name in (only,) if only else formats.NAMES:
         wrong += of_format(project, name, [each for each in found.workflows if each.format == name])

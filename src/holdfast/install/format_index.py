@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast import formats, paths
 from holdfast.files import atomic
 from holdfast.formats.record import Record, completed, listed, misshapen
-from holdfast.workflow.format import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 GROUP = "holdfast.formats"
 """The entry point group in which a package names the module of its format's record."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+
+_ASKED = ("find", "candidates", "start", "change", "restore", "findings")  # of the base class of formats
 
 
 class Brought(NamedTuple):
@@ -120,5 +121,5 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
             continue
         if missing := [each for each in names if asked and not hasattr(loaded, each)]:
             yield f"{module} has no {missing[0]}"
-        elif module == record.ADAPTER and not isinstance(getattr(loaded, "FORMAT", None), Format):
-            yield f"{module}.FORMAT is no instance of holdfast.workflow.format.Format"
+        elif module == record.ADAPTER and not all(hasattr(getattr(loaded, "FORMAT", None), each) for each in _ASKED):
+            yield f"{module}.FORMAT is no instance of a subclass of holdfast.workflow.format.Format"

@@ -111,7 +111,7 @@ def restore_for_command(event: Event, context: Context, prompt: str) -> list[Mes
     """Give a session the unfinished workflow that a slash command such as `/dev features/login.md` is about, once.
 
     Several are listed. One that another live session owns is only named, with the command that moves it here. `event`
-    is a `UserPromptSubmit`.
+    is a `UserPromptSubmit`, `prompt` its text.
     """
     match = _COMMAND.match(prompt)
     if match is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import LedgerError, StateError
 from holdfast.files import document
+from holdfast.files.redact import redact, redact_value
 from holdfast.formats import RECORDS
 from holdfast.sessions import agents, compactions, contents, conversations, messages, owners, phases
 from holdfast.sessions.phases import History
@@ -130,8 +131,9 @@ class Overview:
 def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
     """Return the overview of a workflow; only what its file says if the ledger can't be read. Never writes.
 
-    The workflow is one of those that were found in the project, or one of the archive.
+    The workflow is one of those that were found in the project, or one of the archive. Secrets in it are masked.
     """
+    workflow = _masked(workflow)
     plain = Overview(
         workflow=workflow,
         todos=tuple(todos.todo_list(workflow)),
@@ -146,6 +148,29 @@ def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
         return _with_ledger(project, plain, found)
     except LedgerError as error:
         return replace(plain, ledger=str(error))
+
+
+def _masked(workflow: Workflow) -> Workflow:
+    """Return a workflow with the secrets in its texts masked, because people paste what `status` prints."""
+    names = ("title", "phase", "next_step", "ended")
+    texts: dict[str, Any] = {name: redact(getattr(workflow, name)) for name in names}
+    for name in ("reading", "reminders", "warnings", "remarks"):
+        texts[name] = tuple(map(redact, getattr(workflow, name)))
+    units = (
+        each._replace(
+            title=redact(each.title),
+            agent=redact(each.agent),
+            handover=redact(each.handover),
+            deliverables=tuple(map(redact, each.deliverables)),
+        )
+        for each in workflow.phases
+    )
+    return replace(
+        workflow,
+        **texts,
+        phases=tuple(units),
+        context=redact_value(dict(workflow.context)),
+    )
 
 
 def _with_ledger(project: OpenProject, plain: Overview, found: Found) -> Overview:

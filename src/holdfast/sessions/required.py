@@ -141,7 +141,7 @@ def reading_that_holds(event: Event, context: Context, workflow: Workflow, place
     """Return the required reading that an edit of the file at `place` must wait for, empty if that is unknown.
 
     Edits don't wait for a file that is missing, outside the project, or whose Read failed. Edits of the required files
-    themselves never wait. `event` is any event of the main conversation.
+    themselves never wait. `event` is any event of the main conversation, `workflow` the one whose reading it is.
     """
     project, conversation = Workspace.at(event, context)
     required = states(project, conversation, workflow).values()

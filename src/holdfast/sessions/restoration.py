@@ -80,7 +80,7 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
 def report_losses(event: Event, context: Context, text: str) -> None:
     """Count what a summary kept of the workflow that a compaction's session was given last, unless that is known.
 
-    `event` is a `PostCompact`.
+    `event` is a `PostCompact`, `text` the summary.
     """
     project, conversation = Workspace.at(event, context)
     last = next(iter(deliveries.recent(project, 1, conversation)), None)

@@ -133,12 +133,14 @@ def _list(project: Records, now: Session, tasks: Tree) -> Iterator[Finding]:
         fix = None if left_alone else partial(_follow, project, now.folder)
         remedy = todo_list.STAYS if left_alone else FIX
         yield notice(f"{now.name}/{paths.LIST}: {text}", remedy, fix, code="list", path=path)
-    for id_, why in tasks.looks_finished.items():
-        task = tasks.find(id_)
-        if task.key not in tasks.ticked:  # else the list's differences say so
-            text = f"{now.name}: {id_} looks finished: {why}, but its file says {task.status}. If it is, complete it"
-            remedy = command_line("wfs", "task", "complete", id_, "--session", now.name)
-            yield notice(text, remedy, code="looks-finished", path=paths.summary(now.folder, id_))
+    for task in tasks.leaves:
+        why = tasks.looks_finished.get(task.id)
+        if why and task.key not in tasks.ticked:  # else the list's differences say so
+            text = (
+                f"{now.name}: {task.id} looks finished: {why}, but its file says {task.status}. If it is, complete it"
+            )
+            remedy = command_line("wfs", "task", "complete", task.id, "--session", now.name)
+            yield notice(text, remedy, code="looks-finished", path=paths.summary(now.folder, task.id))
 
 
 def _tasks(project: Records, folder: Path, tasks: Tree, *, fixable: bool) -> Iterator[Finding]:
@@ -306,7 +308,7 @@ def _corrections(task: Task, tasks: Tree) -> dict[str, str]:
 def _correct(project: Records, folder: Path, task: Task) -> str:
     """Write a task's right status and parent into its file."""
     with moves.changing(project, session.get(project, folder.name), why=_WHY) as change:
-        now = change.tree.get(task.id)
+        now = next((each for each in change.tree.tasks if each.name == task.name), None)
         right = _corrections(now, change.tree) if now else {}
         if now is None or not change.edit(now, partial(_apply, right)):
             return ""

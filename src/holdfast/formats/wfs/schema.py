@@ -261,7 +261,7 @@ class Approach(Part):
 def _approach(value: Any) -> Any:
     """Return an approach, which may also be a text, or a list of steps as in later versions of the document."""
     if isinstance(value, list):
-        return {"modification_points": value}
+        return {"modification_points": list(values.texts(value, "", []))}
     return {"task_description": value} if isinstance(value, str) else value
 
 
@@ -366,11 +366,12 @@ def faults(model: type[Part], data: Mapping[str, Any], strict: Strict) -> Iterat
 
 
 def _is_missing(data: Mapping[str, Any], field: str) -> bool:
+    """Return whether a required field, or the object that should have it, is missing."""
     outer, _, last = field.rpartition(".")
-    holder = data.get(outer) if outer else data
-    if not isinstance(holder, dict):
-        return holder is not data and outer == "progress"
-    return holder.get(last) is None and (bool(holder) or outer != "flow_control")
+    holder = data.get(outer, {}) if outer else data
+    if outer == "flow_control" and holder == {}:
+        return False
+    return isinstance(holder, dict) and holder.get(last) is None
 
 
 def _rule_of(field: str) -> int:

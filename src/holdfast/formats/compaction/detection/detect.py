@@ -79,7 +79,8 @@ def _chosen(
     own = [plan for plan in fresh if owns(plan)]
     if len(own) == 1:
         return own[0]
-    named = (*(remembered.reading if remembered else ()), *project.mentions(session))
+    mentioned = project.mentions(session) if session else ()
+    named = (*(remembered.reading if remembered else ()), *mentioned)
     return next((plan for text in named for plan in own or fresh if plan_file.names(text, plan)), None)
 
 
