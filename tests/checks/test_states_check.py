@@ -161,7 +161,7 @@ def test_what_does_not_validate_is_a_problem(root: Path, hybrid: Path, values: d
     found = only("states", root, "problem")
 
     assert found.text.startswith(f"{hybrid}: {words}")
-    assert found.remedy == f'correct "{next(iter(values))}" in {hybrid}'
+    assert found.remedy == f"correct {hybrid}"
     hybrid.write_text(good)
     mend("states", root)
     healthy("states", root)

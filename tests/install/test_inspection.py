@@ -222,7 +222,7 @@ def test_a_guard_that_is_gone_is_not_to_be_looked_at(project: Workspace) -> None
     path.unlink()
     (gone,) = discovery.find(claude, project)
     command = f"holdfast handlers untrust --project {project.root} guard.py"
-    assert inspection.idle(gone) == f"gone since you trusted it, so what it guarded is refused; {command}"
+    assert str(inspection.idle(gone)) == f"gone since you trusted it, so what it guarded is refused; {command}"
     assert not any("look at it" in said for said in remarks(project))
 
 
@@ -252,7 +252,7 @@ def test_why_a_file_does_not_run_is_said(project: Workspace, text: str, words: s
     """A file somebody dropped in and that does nothing needs a reason."""
     user_handler("still", text)
 
-    assert words in inspection.idle(the_file(project, "still")).lower()
+    assert words in str(inspection.idle(the_file(project, "still"))).lower()
 
 
 def test_an_untrusted_and_a_replaced_file_say_so(project: Workspace) -> None:
@@ -260,10 +260,10 @@ def test_an_untrusted_and_a_replaced_file_say_so(project: Workspace) -> None:
     user_handler("same")
     path = write(paths.project_handlers(project.root), "same")
     mine, theirs = discovery.find(claude, project)
-    assert inspection.idle(mine) == ""
-    assert inspection.idle(theirs) == f"not trusted; holdfast handlers trust --project {project.root} same.py"
+    assert str(inspection.idle(mine)) == ""
+    assert str(inspection.idle(theirs)) == f"not trusted; holdfast handlers trust --project {project.root} same.py"
 
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
     mine, theirs = discovery.find(claude, project)
-    assert inspection.idle(mine) == f"replaced by {path}"
-    assert inspection.idle(theirs) == ""
+    assert str(inspection.idle(mine)) == f"replaced by {path}"
+    assert str(inspection.idle(theirs)) == ""

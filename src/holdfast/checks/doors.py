@@ -54,7 +54,8 @@ def _row(label: str, doors: dict[str, bool]) -> Finding:
     if not missing:
         return ok(text)
     event = DOORS[missing[-1]][0]
-    why = f"{event} isn't registered for that. To register it: holdfast install"
+    why, command = f"{event} isn't registered for that", "holdfast install"
     if event in SINCE:
-        why = f"{event} isn't registered: {register.why_left_out(event)}"
-    return notice(f"{text}. It isn't asked about {', '.join(missing)}, because {why}", why.rpartition(": ")[2])
+        left = register.why_left_out(event)
+        why, command = f"{event} isn't registered: {left.why}", left.command
+    return notice(f"{text}. It isn't asked about {', '.join(missing)}, because {why}", command)

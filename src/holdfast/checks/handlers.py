@@ -49,8 +49,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
     for file in read:
         yield from _inactive(file, project)
     yield from _unused(read, project)
-    for file, said in inspection.unexpected(project, read):
-        text, _, remedy = said.rpartition(". ")
+    for file, text, remedy in inspection.unexpected(project, read):
         yield notice(f"{file.path}: {text}", remedy)
     yield from _unknown(project, files)
     yield from _reading_shell(read)
@@ -116,10 +115,9 @@ def _unused(files: Sequence[HandlerFile], project: Workspace) -> Iterator[Findin
         file = known.get(path)
         if why == inspection.HELPER or (file and (file.place == "shipped" or file.faults or _lost(file))):
             continue
-        reason, _, remedy = why.partition("; ")
-        if file and file.off and file.name in project.config.handlers.off:
-            remedy = _switch_on(file.name, project)
-        yield notice(f"{path} isn't used: {reason}", remedy.removeprefix("to run it: "))
+        listed_off = file is not None and file.off and file.name in project.config.handlers.off
+        remedy = _switch_on(path.stem, project) if listed_off else why.remedy
+        yield notice(f"{path} isn't used: {why.why}", remedy)
 
 
 def _lost(file: HandlerFile) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Foreign, Found, Problem, Workflow
-
-_FIELD = re.compile(r'"([^"]+)"')  # a warning begins with the field's name
 
 
 def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
@@ -93,9 +90,7 @@ def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding])
     """Yield a finding of the given level for each warning about a state file's content."""
     for workflow in workflows:
         for warning in (*workflow.warnings, *workflow.remarks):
-            field = _FIELD.match(warning)
-            remedy = f'correct "{field[1]}" in {workflow.path}' if field else f"correct {workflow.path}"
-            yield level(f"{workflow.path}: {warning}", remedy)
+            yield level(f"{workflow.path}: {warning}", f"correct {workflow.path}")
 
 
 def _checks_itself(project: Workspace, path: Path) -> bool:
@@ -135,6 +130,8 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
 
 def putting_back(project: Workspace, path: Path, *, replace: bool = False) -> str:
     """Return the command that puts the last whole content of a file back, if it was read; else nothing."""
+    if not os.path.lexists(project.ledger_file):
+        return ""  # nothing was, and looking would create it
     try:
         document.read(path, search.LIMIT_BYTES)
         last = rewind.last_state(project, path)

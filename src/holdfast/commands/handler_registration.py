@@ -54,6 +54,6 @@ def refresh(project: Workspace) -> None:
     for line in upkeep.keep_registered(project):
         click.echo(paths.shown(line))
     for event, why in inspection.withheld(project, discovery.find(claude, project)).items():
-        click.echo(f"{event} is {why}")
+        click.echo(f"{event} is not registered: {why}")
     if not paths.launcher().exists():
         click.echo("Nothing runs yet, because Holdfast isn't registered. Run holdfast install.")

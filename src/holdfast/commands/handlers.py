@@ -71,7 +71,8 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
       holdfast handlers list --json
     """
     files = discovery.find(claude, project)
-    listed = inspection.listing(files, inspection.withheld(project, files))
+    withheld = {event: f"not registered: {why}" for event, why in inspection.withheld(project, files).items()}
+    listed = inspection.listing(files, withheld)
     decided = event_log.last_decisions(project)
     by_path = {str(file.path): file for file in files}
     for row in (row for rows in listed.values() for row in rows):
@@ -79,7 +80,7 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
         row["last_decision"], row["last_decision_at"] = decided.get(key, (None, None))
         row["options"] = _options(by_path[row["file"]], project)
     listed_files = {row["file"] for rows in listed.values() for row in rows if not row["off"]}
-    unused = [(path, why) for path, why in inspection.unused(project, files) if str(path) not in listed_files]
+    unused = [(path, str(why)) for path, why in inspection.unused(project, files) if str(path) not in listed_files]
     remarks = [(file.path, remark) for file in files for remark in (*file.faults, *file.doubts)]
     remarks = [remark for remark in remarks if remark not in unused]
     if as_json:

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from shlex import quote
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from holdfast import clock, paths
 from holdfast.clients.claude import claude, events, settings_schema
@@ -65,17 +65,17 @@ def _never_holds(file: HandlerFile) -> Iterator[str]:
         yield from rules.never_holds(file.source, fields, get_args(settings_schema.Mode))
 
 
-def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
+def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, register.LeftOut]:
     """Find the events that handlers want but that aren't registered because not every client knows them.
 
     Returns:
-        Event -> the reason, with the command that registers it. An event that a settings file does register is left
+        Event -> the reason and the command that registers it. An event that a settings file does register is left
         out. Empty if nothing of Holdfast's is registered.
     """
     wanted = register.entries(register.wishes_of(files), events.EVENTS.keys() - events.OLDEST_CLIENT_EVENTS)
     present = registered_events(project) if wanted else {}
     names = {background.event(name) for name in wanted.keys() - present.keys()} if present else ()
-    return {event: f"not registered: {register.why_left_out(event)}" for event in names}
+    return {event: register.why_left_out(event) for event in names}
 
 
 def remarks(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
@@ -88,28 +88,32 @@ def remarks(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Handle
     known = registered_events(project)
     found = [(file, each) for file in files for each in filter(None, (file.notice, *file.doubts))]
     found += [(file, each) for file in files if file.active for each in _unregistered(file, known)]
-    return found + unexpected(project, files)
+    return found + [(file, f"{text}. {remedy}") for file, text, remedy in unexpected(project, files)]
 
 
-def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
-    """Return pairs as `remarks` does, but only on how the registration or the event affects active handlers."""
+def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str, str]]:
+    """Return how the registration or the event affects active handlers, and what changes that."""
     silent, limits = withheld(project, files), _client_limits(project)
     found = []
     for file in files:
         routes = {route.event: route.function for route in file.routes} if file.active else {}
         found += [
-            (file, f"{name} doesn't run: {event} is {silent[event]}")
+            (
+                file,
+                f"{name} doesn't run: {event} is not registered: {silent[event].why}",
+                f"To register it: {silent[event].command}",
+            )
             for event, name in routes.items()
             if event in silent and claude.HOOK_NAMES[name] == event  # `holdfast doctor` tells what a guard misses
         ]
         for event, entry in register.entries(register.wishes_of([file]), events.EVENTS).items():
             if entry.timeout_s and entry.timeout_s > limits.get(event, entry.timeout_s):
                 function = routes[background.event(event)]
-                found.append((file, f"{function} {_CUT_OFF.format(event, limits[event], entry.timeout_s)}"))
+                text = f"{function} {_CUT_OFF.format(event, limits[event])}"
+                found.append((file, text, f"To register {entry.timeout_s} s: holdfast install"))
         if "WorktreeCreate" in routes:
-            found.append(
-                (file, f"{routes['WorktreeCreate']} {_REPLACES_GIT.format(command_line('handlers', 'off', file.name))}")
-            )
+            remedy = f"If you don't want that: {command_line('handlers', 'off', file.name)}"
+            found.append((file, f"{routes['WorktreeCreate']} {_REPLACES_GIT}", remedy))
     return found
 
 
@@ -129,11 +133,11 @@ def _client_limits(project: Project) -> dict[str, float]:
 
 _CUT_OFF = (
     "is cut off: it asks for more time than Claude Code gives the registered {} hook ({:g} s), and a"
-    " plugin's can't have more. To register {} s: holdfast install"
+    " plugin's can't have more"
 )
 _REPLACES_GIT = (
     "makes worktrees instead of Claude Code, which then doesn't use git for them; if it names no folder, no worktree is"
-    " made and the session is told. If you don't want that: {}"
+    " made and the session is told"
 )
 
 
@@ -159,33 +163,47 @@ def listing(
     return listed
 
 
-def idle(file: HandlerFile) -> str:
-    """Return why a file doesn't run; empty if it does."""
+class Idle(NamedTuple):
+    """Why a file doesn't run, and what changes that; empty if it runs, or if nothing short does."""
+
+    why: str = ""
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, self))
+
+    def __bool__(self) -> bool:
+        return bool(self.why)
+
+
+def idle(file: HandlerFile) -> Idle:
+    """Return why a file doesn't run, and what changes that."""
     if file.off and file.runs_when:
         asked = [f"{key} = {' or '.join(map(repr, values))}" for key, values in file.runs_when]
-        return f"switched off; it runs if the configuration has {', '.join(asked)} and handlers.off doesn't name it"
+        runs = f"it runs if the configuration has {', '.join(asked)} and handlers.off doesn't name it"
+        return Idle("switched off", runs)
     if file.off:
-        return f"switched off; to run it: {command_line('handlers', 'on', file.name)}"
+        return Idle("switched off", command_line("handlers", "on", file.name))
     if file.faults and not file.routes:
-        return file.faults[0]
+        return Idle(file.faults[0])
     if not file.trusted:
         how, verb = ("changed since you trusted it" if file.changed else "not trusted"), "trust"
         if not file.path.exists():
             how, verb = "gone since you trusted it", "untrust"
         refuses = ", so what it guarded is refused" if file.active else ""
         command = command_line("handlers", verb, "--project", str(file.path.parents[2]), file.path.name)
-        return f"{how}{refuses}; {command}"
+        return Idle(f"{how}{refuses}", command)
     if file.replaced_by:
-        return f"replaced by {file.replaced_by}" + (f" ({file.notice})" if file.notice else "")
+        return Idle(f"replaced by {file.replaced_by}" + (f" ({file.notice})" if file.notice else ""))
     if file.routes:
-        return ""
+        return Idle()
     if file.path.suffix == ".py":
-        return "answers no event, because none of its functions is marked with @hookimpl"
-    return executables.UNDECLARED
+        return Idle("answers no event, because none of its functions is marked with @hookimpl")
+    return Idle(executables.UNDECLARED)
 
 
-def unused(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Path, str]]:
-    """Return the files that aren't used, each with the reason and, after a semicolon, what changes that.
+def unused(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Path, Idle]]:
+    """Return the files that aren't used, each with the reason and what changes that.
 
     Args:
         project: the project they belong to.
@@ -199,20 +217,21 @@ def unused(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Path, s
     return [(path, why) for path, why in reasons.items() if why]
 
 
-def _stray(path: Path) -> str:
+HELPER = Idle("a helper file, because its name begins with _")
+
+
+def _stray(path: Path) -> Idle:
     """Return why something in a handlers folder is no handler; empty for a folder without Python files."""
     if path.is_dir() and not any(map(kinds.is_handler, path.iterdir())):
-        return ""
+        return Idle()
     if path.name[0] in "_.":
-        return HELPER if path.name[0] == "_" else "hidden, because its name begins with a dot"
+        return HELPER if path.name[0] == "_" else Idle("hidden, because its name begins with a dot")
     if path.is_dir():
-        return f"a folder, and handlers in it don't run; move them into {path.parent}"
+        return Idle("a folder, and handlers in it don't run", f"move them into {path.parent}")
     if kinds.is_handler(path):
-        return ""
-    return f"its name doesn't end in .py or .toml, and it can't be executed; to run it: chmod +x {quote(str(path))}"
-
-
-HELPER = "a helper file, because its name begins with _"
+        return Idle()
+    why = "its name doesn't end in .py or .toml, and it can't be executed"
+    return Idle(why, f"chmod +x {quote(str(path))}")
 
 
 def _unregistered(file: HandlerFile, known: Mapping[str, Sequence[str | None]]) -> list[str]:
@@ -284,5 +303,5 @@ def _row(call: Call, withheld: str) -> dict[str, Any]:
         "broken": route.broken or None,
         "off": call.file.off,
         "last_run": clock.stamp(last) if (last := activity.last_run(call)) else None,
-        "inactive_reason": idle(call.file) or withheld or notices.left_out(call) or None,
+        "inactive_reason": str(idle(call.file)) or withheld or notices.left_out(call) or None,
     }

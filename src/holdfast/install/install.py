@@ -270,7 +270,8 @@ def _left_out(edit: Edit) -> list[str]:
     """Return a line for each event that handlers want but that isn't registered, because not every client knows it."""
     team = edit.target.scope == "project"
     reasons = {
-        event: _NOT_FOR_TEAMS if team else register.why_left_out(background.event(event)) for event in edit.left_out
+        event: _NOT_FOR_TEAMS if team else str(register.why_left_out(background.event(event)))
+        for event in edit.left_out
     }
     return [f"{event} is not registered: {why}" for event, why in reasons.items()]
 

@@ -162,16 +162,23 @@ def _entry(event: str, wishes: Sequence[Wish]) -> Entry:
     return Entry(union(event, [wish.match for wish in wishes]), limit or None)
 
 
-def why_left_out(event: str) -> str:
+class LeftOut(NamedTuple):
+    """Why an event isn't registered, and the command that registers it."""
+
+    why: str
+    command: str
+
+    def __str__(self) -> str:
+        return f"{self.why}. To register it: {self.command}"
+
+
+def why_left_out(event: str) -> LeftOut:
     """Return why an event that the oldest client lacks isn't registered, and the command that registers it."""
     client, since = versions.version(), SINCE[event]
     if client is not None and client >= since:
-        return "it wasn't when you ran the last install. To register it: holdfast install"
+        return LeftOut("it wasn't when you ran the last install", "holdfast install")
     here = f"this is {versions.shown(client)}" if client else "there is no claude on PATH to ask for its version"
-    return (
-        f"it needs Claude Code {versions.shown(since)}, and {here}. "
-        "To register it all the same: holdfast install --all-events"
-    )
+    return LeftOut(f"it needs Claude Code {versions.shown(since)}, and {here}", "holdfast install --all-events")
 
 
 # --- what the handlers want ----------------------------------------------------------------------------------------

@@ -107,6 +107,8 @@ def mentions(project: OpenProject, conversation: str) -> list[str]:
 
     These are what its transcript's end and the ledger have; without either, there are fewer.
     """
+    if not conversation:
+        return []
     with suppress(LedgerError):
         trail = project.transcripts.trail(conversations.get(project, conversation).transcript)
         prompts = project.ledger.rows(
