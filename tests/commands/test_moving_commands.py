@@ -119,7 +119,7 @@ def test_done_says_what_it_completed(tmp_path: Path) -> None:
     holdfast("update", "--status", "completed", root=tmp_path)
     assert 'Phase "Draft" was completed before; "Review" begins.' in holdfast("done", root=tmp_path).out
     assert 'Completed phase 2/3 "Review".' in holdfast("done", root=tmp_path).out
-    assert "The workflow is complete. Its file is in the archive" in holdfast("done", root=tmp_path).out
+    assert "The workflow is complete. Its file was put away" in holdfast("done", root=tmp_path).out
 
 
 def test_what_nobody_worked_on_is_not_completed_by_an_end(root: Path) -> None:
