@@ -78,7 +78,7 @@ def test_a_run_from_start_to_archive(root: Path, started: Command) -> None:
         ("update --phase 1.1 --status active", "go on with task 1.1"),
         ("task 1.1 --iterate", "Task 1.1 begins its next iteration."),
         ("learn pattern Reuse --pattern Look", "learning is recorded"),
-        ("task 1.1 --cost 0.20 --met tested --unmet fast", "Task 1.1 is recorded."),
+        ("task 1.1 --cost 0.20 --met migration_tested --unmet model_updated", "Task 1.1 is recorded."),
         ("update --phase 1.1 --deliverable a.py", "Updated."),
         ("done 1.1", "go on with task 1.2"),
         ("update --phase 1.2 --status failed --error Disk", "retry task 1.2"),
@@ -95,7 +95,7 @@ def test_a_run_from_start_to_archive(root: Path, started: Command) -> None:
     ended = state(root)
     assert ended["orchestrator"]["status"] == "completed"
     assert [(each["name"], each["issue_url"]) for each in ended["milestones"]] == [("Foundation", "https://x/1")]
-    assert ended["completed_tasks"][0]["success_criteria_met"] == {"tested": True, "fast": False}
+    assert ended["completed_tasks"][0]["success_criteria_met"] == {"migration_tested": True, "model_updated": False}
     assert ended["completed_tasks"][0]["files_modified"] == ["a.py"]
     assert [each["cost"] for each in ended["completed_tasks"]] == ["$0.20", "unknown"]
 
@@ -376,6 +376,47 @@ def test_a_restore_never_runs_git(root: Path, started: Command) -> None:
     assert "uncommitted changes" in out
     assert state(root)["completed_tasks"] == []
     assert started("checkpoint", "checkpoint-001", "--restore", "--json").json["git_sha"] == sha
+
+
+def test_a_skipped_task_is_skipped_in_the_log_and_has_its_title(root: Path, started: Command) -> None:
+    """Neither one that had begun nor one that hadn't was completed."""
+    started("update", "--phase", "1.1", "--status", "active")
+    started("task", "1.1", "--skip")
+    started("task", "1.2", "--skip")
+
+    said = started("log").out
+
+    assert 'task began: "User auth", task 1.1 "Update the model"' in said
+    assert 'task skipped: "User auth", task 1.1 "Update the model"' in said
+    assert 'task skipped: "User auth", task 1.2 "Write the middleware"' in said
+    assert said.count("task skipped") == 2 and "completed" not in said
+    assert started("log").out.count("task skipped") == 2, "it is noted once"
+
+
+def test_only_a_criterion_of_the_document_can_be_met(started: Command) -> None:
+    """In any spelling; a task without criteria takes any."""
+    refused = started("task", "1.1", "--met", "nonsense", code=1).err
+    assert "task 1.1 has no criterion 'nonsense'" in refused
+    assert '"model updated", "migration tested"' in refused
+    started("task", "1.1", "--met", "Migration tested")
+    started("task", "1.2", "--met", "anything")
+
+
+@pytest.mark.parametrize("more", [(), ("--phase", "A")])
+def test_a_path_of_no_document_is_refused(root: Path, run: Command, more: tuple[str, ...]) -> None:
+    """Nothing is started, and no document is written under that name."""
+    assert "there is no docs/typo.md" in run("start", "docs/typo.md", "--format", "orchestrator", *more, code=1).err
+    assert not (root / ".claude").exists()
+
+
+def test_a_wrong_word_is_named_with_those_that_are_allowed(root: Path, started: Command) -> None:
+    """To correct it comes first, because an earlier content would drop the edit by hand."""
+    path = root / ".claude/agent-state.json"
+    path.write_text(path.read_text().replace('"planning"', '"nonsense"'))
+
+    assert '"orchestrator.status" is not one of planning, executing' in started("approve", code=1).err
+    said = started("doctor", "orchestrator", code=1).out
+    assert f'correct "orchestrator.status" in {path}' in said and "holdfast restore 1" not in said
 
 
 def test_a_drifted_state_is_left_alone_and_each_deviation_named(root: Path, run: Command) -> None:

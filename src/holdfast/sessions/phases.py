@@ -168,6 +168,7 @@ def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at:
 def _states(workflow: Workflow, olds: Mapping[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
     """Return the number and status of every phase, including past phases that the file no longer lists."""
     states: dict[str, tuple[int, str]] = {phase.id: (phase.number, phase.status) for phase in workflow.phases}
+    states |= {phase.id: (phase.number, "skipped") for phase in workflow.skipped}
     whole = workflow.completed == workflow.total
     for phase, (number, _) in olds.items():
         passed = whole or number < (workflow.current or 0)
@@ -182,7 +183,7 @@ def _move(
     old, new = change
     running, ended = _running(workflow), ("completed", *RECORDS[workflow.format].RETRIED)
     began = new in running and old not in running
-    passed_over = new in ended and old == "pending"  # it was not seen to begin
+    passed_over = new in (*ended, "skipped") and old == "pending"  # it was not seen to begin
     attempt = _last_attempt(project, workflow, phase) + (began or passed_over)
     happened = [new] if error else []
     if began:
@@ -234,4 +235,5 @@ def _unmoved(project: OpenProject, workflows: Mapping[str, tuple[bool, str]]) ->
 
 def _listed(workflow: Workflow) -> str:
     """Return the id, number and status of each phase as JSON."""
-    return json.dumps([[each.id, each.number, each.status] for each in workflow.phases])
+    skipped = [[each.id, each.number, "skipped"] for each in workflow.skipped]
+    return json.dumps([*([each.id, each.number, each.status] for each in workflow.phases), *skipped])

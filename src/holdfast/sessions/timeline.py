@@ -212,7 +212,7 @@ def names_of(workflows: Iterable[Workflow]) -> PhaseNames:
             each.unit, f"{phase.number if each.in_order else one_line(phase.id, 40)} {quoted(phase.title)}"
         )
         for each in workflows
-        for phase in each.phases
+        for phase in (*each.phases, *each.skipped)
     }
 
 

@@ -109,6 +109,7 @@ class Workflow:
         warnings: what the model and people must know of it.
         remarks: what is odd in the state file but changes nothing in the guidance; only people are told.
         next_step: the next step in somebody's own words; empty for none.
+        skipped: the phases that were left out of it, of which only the log speaks.
     """
 
     format: str
@@ -141,6 +142,7 @@ class Workflow:
     ended: str = ""
     remarks: tuple[str, ...] = ()
     next_step: str = ""
+    skipped: tuple[Phase, ...] = ()
 
     @classmethod
     def of(

@@ -128,6 +128,30 @@ def test_what_is_given_wrongly_is_refused_with_what_to_do(root: Path) -> None:
         assert said in skills(root, *arguments, code=1).err, arguments
 
 
+def test_what_is_missing_is_said(root: Path) -> None:
+    """A feature file, the answer to the question, a part of a task, and checkpoints."""
+    assert "there is no features/none.md" in skills(root, "start", "dev", "features/none.md", code=1).err
+    start(root)
+    shown = skills(root, "start", "dev", FEATURE).out
+    assert shown.endswith(f"`holdfast skills start dev {FEATURE} --yes` continues it.\n")
+    assert "no task is in progress" in skills(root, "tdd", "red", code=1).err
+    refused = skills(root, "tdd", "commit", code=1).err
+    assert "has no part 'commit'" in refused and "holdfast skills task N --done --commit SHA" in refused
+    for name in skills(root, "pending").out.split():
+        skills(root, "checkpoint", name, "--passed")
+    assert skills(root, "pending").out == "No checkpoint is pending.\n"
+
+
+def test_a_workflow_that_ends_early_prints_no_signal(root: Path) -> None:
+    """DEV_COMPLETE is for one that is completed, and a failed checkpoint lets none end."""
+    start(root)
+    skills(root, "checkpoint", "pr_created", "--failed")
+    refused = holdfast("done", "--all", root=root, code=1).err
+    assert "checkpoint pr_created --passed --workflow dev-" in refused and "holdfast cancel dev-" in refused
+    skills(root, "checkpoint", "pr_created", "--passed")
+    assert "DEV_COMPLETE" not in holdfast("done", "--all", root=root).out
+
+
 def test_a_command_answers_with_json(root: Path) -> None:
     """One JSON value, whatever came of it."""
     assert skills(root, "start", "dev", FEATURE, "--json").json["phase"] == "Load feature"

@@ -62,6 +62,11 @@ class OrchestratorFormat(FileFormat):
         """Raise SchemaMismatch if a file that was read isn't of this format (I003-20)."""
         schema.check(file)
 
+    def wrong_field(self, data: dict[str, Any]) -> str:
+        """Return the first field to correct in a run that can't be read because of its values."""
+        fields = schema.deviations(data) if schema.kind(data) == "drifted" else []
+        return fields[0][0] if fields else ""
+
     def workflow(self, project: Records, file: StateFile) -> Workflow:
         """Return the workflow in a file of this format, without its extras."""
         return view.workflow(project, file)
@@ -113,6 +118,8 @@ class OrchestratorFormat(FileFormat):
     def fresh(self, project: Records, path: Path, start: Start, last: Workflow | None) -> dict[str, Any]:
         """Return the content of a new file: the tasks of its document are pending (R003-22)."""
         if start.phases:
+            if start.title.endswith(".md") and not (project.root / start.title).is_file():
+                raise TransitionError(f"there is no {start.title}; give the run a title that isn't a file's name")
             doc = task_document.write(project, start.title, start.phases)
         else:
             doc = task_document.find(project, start.title)

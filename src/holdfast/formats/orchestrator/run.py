@@ -143,6 +143,12 @@ class Run:
             tasks.append(Phase(id_, number, name, status, agent, tuple(delivered), handover))
         return tasks
 
+    def skipped_tasks(self) -> list[Phase]:
+        """Return the skipped tasks, in the order of their ids. Their number is 0, which only `tasks` counts."""
+        names, listed = self.names(), self._listed()
+        ids = [id_ for id_ in self.skipped() if id_ not in listed]
+        return [Phase(id_, 0, names.get(id_) or f"Task {id_}", "pending") for id_ in ids]
+
     def names(self) -> dict[str, str]:
         """Return the tasks' names by id, without those that nobody knows.
 
@@ -160,13 +166,11 @@ class Run:
         return {id_: status for id_, (status, _) in self._listed().items()}
 
     def task(self, id_: str) -> Phase:
-        """Return a task by its id, a skipped one too; its number is 0, which only `tasks` counts.
+        """Return a task by its id, a skipped one too.
 
         Raises HoldfastError that names the known ones.
         """
-        tasks = self.tasks()
-        if self.noted(id_).get("skipped"):
-            tasks.append(Phase(id_, 0, self.names().get(id_) or f"Task {id_}", "pending"))
+        tasks = [*self.tasks(), *self.skipped_tasks()]
         for each in tasks:
             if each.id == id_:
                 return each

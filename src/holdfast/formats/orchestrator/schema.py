@@ -12,6 +12,7 @@ from holdfast import clock
 from holdfast.errors import SchemaMismatch
 from holdfast.formats.orchestrator import amounts
 from holdfast.workflow import lenient, values
+from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -302,6 +303,11 @@ def kind(data: Mapping[str, Any]) -> Kind:
 def check(file: StateFile) -> None:
     """Raise SchemaMismatch, which says what the file is, unless a file that was read is a state of ours."""
     whose = kind(file.data)
+    if whose == "drifted" and (fields := deviations(file.data)):
+        field, wrong = fields[0]
+        more = f", and {count(len(fields) - 1, 'other field')} may differ" if len(fields) > 1 else ""
+        left = "it is left alone, and `holdfast doctor orchestrator` names each"
+        raise SchemaMismatch(file.path, f'is a run whose "{field}" {wrong}{more}; {left}')
     if whose != "ours":
         raise SchemaMismatch(file.path, _MEANINGS[whose])
 

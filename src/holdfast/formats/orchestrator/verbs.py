@@ -3,7 +3,7 @@
 \b
 Examples:
   holdfast start docs/tasks/user-auth.md --format orchestrator
-  holdfast orchestrator task 1.1 --cost 0.20 --met tests_pass
+  holdfast orchestrator task 1.1 --cost 0.20 --met migration_tested
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from holdfast.errors import HoldfastError, command_line
-from holdfast.formats.orchestrator import archive, learnings, moves, schema, supervision
+from holdfast.formats.orchestrator import archive, learnings, moves, schema, supervision, task_document
 from holdfast.formats.orchestrator import bounds as safety
 from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.workflow import values
@@ -59,7 +59,7 @@ def task(
 
     \b
     Examples:
-      holdfast orchestrator task 1.2 --cost 0.20 --met tests_pass
+      holdfast orchestrator task 1.2 --cost 0.20 --met migration_tested
       holdfast orchestrator task 1.3 --skip
     """
     if both := sorted(set(met) & set(unmet)):
@@ -71,6 +71,7 @@ def task(
 
     def edit(run: Run) -> None:
         run.task(id_)
+        task_document.ensure_criteria(project, run, id_, (*met, *unmet))
         if cost:
             moves.spend(run, id_, cost)
         if met or unmet:

@@ -60,6 +60,7 @@ def workflow(project: Records, file: StateFile) -> Workflow:
         title=title(run),
         status=_STATUSES.get(run.status, "pending"),
         phases=tasks,
+        skipped=tuple(run.skipped_tasks()),
         current=next((each for each in tasks if each.id == current), None),
         context={} if run.terminal else context(run, project.root),
         created_at=values.text(run.head.get("start_time")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import TransitionError, command_line
-from holdfast.formats.skills import schema
+from holdfast.formats.skills import paths, schema
 from holdfast.formats.skills.schema import set_status, status_of, task_number
 from holdfast.workflow import values
 from holdfast.workflow.wording import plural, quoted
@@ -145,9 +145,11 @@ def end(state: State, *, early: bool) -> None:
     """
     ensure_unblocked(state)
     if failed := state.open_checkpoints(state.checkpoints).get("failed"):
+        identity = paths.identity(state.data, state.path)
         raise TransitionError(
             f"{', '.join(failed)} failed, so the workflow can't be completed; run it again and record it with "
-            f"`{command_line('skills', 'checkpoint', failed[0], '--passed')}`"
+            f"`{command_line('skills', 'checkpoint', failed[0], '--passed', '--workflow', identity)}`, or give the "
+            f"workflow up with `{command_line('cancel', identity)}`"
         )
     left = [id_ for id_, each in state.phases.items() if status_of(each) != "completed"]
     left += [f"task {number}" for number in _open_tasks(state)]

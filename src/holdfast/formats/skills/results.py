@@ -203,10 +203,12 @@ def _write_phase(state: State, name: str, tests: Tests, **marks: Any) -> None:
 def _go_to_part(state: State, name: str) -> None:
     """Move the task that is in progress to a part of it; parts before it are completed."""
     number, cycle = state.current_task, state.rules.tasks.cycle
-    if name not in cycle or number is None:
-        known = list(dict.fromkeys([*state.rules.order, *cycle]))
-        reason = missing(f"part {name!r}", known, where=f"{state.rules.name} has")
-        raise TransitionError(f"{reason}, and a task has to be in progress")
+    if name not in cycle:
+        reason = missing(f"part {name!r}", cycle, where=f"a task of {state.rules.name} has")
+        way = "; `holdfast skills task N --done --commit SHA` records a task's commit" if state.rules.has_tasks else ""
+        raise TransitionError(f"{reason}{way if name == 'commit' else ''}")
+    if number is None:
+        raise TransitionError("no task is in progress; `holdfast skills task N --start` begins one")
     moves.start_task(state, number)
     task, at = state.task(number), cycle.index(name)
     wanted = {

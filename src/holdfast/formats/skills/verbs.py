@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from holdfast import clock
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, command_line
 from holdfast.formats.skills import display, moves, results, upkeep, view
 from holdfast.formats.skills.format import CORRUPTED, FORMAT
 from holdfast.formats.skills.schema import TASK_ID
@@ -84,7 +84,8 @@ def start(
     lines += ["", *display.found(project.root, state, now), "", *_branches(project, state)]
     if not yes:
         question = display.question(state)
-        return Answer("\n".join([*lines, question]), data={"shown": lines, "question": question})
+        way = f"`{command_line('skills', 'start', skill, about, '--yes')}` continues it."
+        return Answer("\n".join([*lines, question, way]), data={"shown": lines, "question": question})
     task = "none" if state.current_task is None else state.current_task
     lines += [*display.resumed(project.root, state, now), display.RESUMING, f"Current phase: {state.current}"]
     return Answer("\n".join([*lines, f"Current task: {task}"]), workflow)
@@ -230,7 +231,7 @@ def pending(project: Records, workflow: Workflow) -> Answer:
     """
     state = view.state_of(workflow)
     names = state.open_checkpoints(state.checkpoints).get("pending", [])
-    return Answer("\n".join(names), data=names)
+    return Answer("\n".join(names) or "No checkpoint is pending.", data=names)
 
 
 VERBS = {"start": start, "phase": phase, "task": task, "tdd": tdd, "checkpoint": checkpoint, "pending": pending}

@@ -44,7 +44,10 @@ class WfsDraft(Draft):
         """Begin, complete or block a task."""
         self._ensure_active()
         if status == "pending":
-            self.refuse("a task can't become pending again; add --status blocked instead")
+            way = "add --status blocked instead"
+            if self.unit(id).status == "blocked":
+                way = f"{id} is blocked; `{command_line('update', '--phase', id, '--status', 'active')}` continues it"
+            self.refuse(f"a task can't become pending again; {way}")
         if status == "completed":
             self.notes += moves.complete(self.project, self.session, id, note).notes
         elif status == "active":

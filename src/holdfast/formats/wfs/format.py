@@ -121,7 +121,8 @@ class WfsFormat(Format):
         same = [each for each in self.find(project).workflows if each.title == start.title and not each.finished]
         if same and not start.replace:
             why = f"{quoted(start.title)} ({same[0].id}) is in the way: it is unfinished"
-            raise TransitionError(f"{why}; {outlines.ways(project, same[0])}")
+            ending = outlines.ending(project, same[0])
+            raise TransitionError(f"{why}; end it with `{ending}`, or add --replace to pause it and start another")
         if not start.replace:
             _refuse_if_busy(project, start.session, "add --replace to pause it all the same")
 
