@@ -406,7 +406,7 @@ def test_only_a_criterion_of_the_document_can_be_met(started: Command) -> None:
 def test_a_path_of_no_document_is_refused(root: Path, run: Command, more: tuple[str, ...]) -> None:
     """Nothing is started, and no document is written under that name."""
     assert "there is no docs/typo.md" in run("start", "docs/typo.md", "--format", "orchestrator", *more, code=1).err
-    assert not (root / ".claude").exists()
+    assert not (root / ".claude/tasks").exists() and not (root / ".claude/agent-state.json").exists()
 
 
 def test_a_wrong_word_is_named_with_those_that_are_allowed(root: Path, started: Command) -> None:
