@@ -319,7 +319,7 @@ def test_a_start_says_whether_it_resumes(scene: Scene) -> None:
     said = scene.run("start", "dev", FEATURE, "--yes").out
     assert "📂 Resuming workflow from saved state..." in said
     assert "Current phase: task_execution\nCurrent task: 1\n" in said
-    said = scene.run("start", "dev", "features/typo.md").out
+    said = scene.run("start", "dev", "features/typo.md", code=1).err
     assert "there is no features/typo.md in the project" in said
 
 
