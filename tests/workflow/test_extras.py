@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from holdfast.errors import SchemaMismatch
 from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.workflow.model import Start
+from tests.commandline import holdfast
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -34,3 +36,25 @@ def test_one_broken_from_the_first_is_set_aside_by_our_write(project: Workspace,
     put(EXTRA, "not json")
     assert hybrid.start(project, GIVEN).reading == ("@docs/a.md",)
     assert [path.read_text() for path in (project.root / ".claude/state").glob("*.corrupt-*")] == ["not json"]
+
+
+def test_what_is_no_extras_is_named_by_status_and_hides_no_workflow(project: Workspace, put: Put) -> None:
+    """The workflow is shown without what was kept there."""
+    hybrid.start(project, GIVEN)
+    path = put(EXTRA, '{"a": 1}')
+
+    shown = holdfast("status", "--json", root=project.root).json
+
+    assert [each["path"] for each in shown["problems"]] == [str(path)]
+    assert (shown["current"]["title"], shown["current"]["required_reading"]) == ("Ship", [])
+
+
+def test_extras_belong_to_the_workflow_whose_id_they_name(project: Workspace) -> None:
+    """A workflow that a model writes over a finished one inherits nothing."""
+    started = hybrid.start(project, GIVEN)
+    data = json.loads(started.path.read_bytes())
+    started.path.write_text(json.dumps({**data, "id": "wf_another"}))
+
+    shown = holdfast("status", "--json", root=project.root).json["current"]
+
+    assert (shown["id"], shown["required_reading"], shown["key_reminders"]) == ("wf_another", [], [])
