@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.sessions import archive
 from holdfast.workflow import extras, places, statefile
 from holdfast.workflow.model import Start
+from tests.commandline import holdfast
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
@@ -82,3 +84,25 @@ def test_workflow_that_is_replaced_is_in_the_archive_before_its_file_is_overwrit
         hybrid.start(project, Start(title="Second", phases=(("Test", "b"),), replace=True))
 
     assert [each.workflow.title for each in archive.entries(project)] == ["First"]
+
+
+def test_what_is_no_extras_is_named_by_status_and_hides_no_workflow(project: Workspace, put: Put) -> None:
+    """The workflow is shown without what was kept there."""
+    hybrid.start(project, GIVEN)
+    path = put(EXTRA, '{"a": 1}')
+
+    shown = holdfast("status", "--json", root=project.root).json
+
+    assert [each["path"] for each in shown["problems"]] == [str(path)]
+    assert (shown["current"]["title"], shown["current"]["required_reading"]) == ("Ship", [])
+
+
+def test_extras_belong_to_the_workflow_whose_id_they_name(project: Workspace) -> None:
+    """A workflow that a model writes over a finished one inherits nothing."""
+    started = hybrid.start(project, GIVEN)
+    data = json.loads(started.path.read_bytes())
+    started.path.write_text(json.dumps({**data, "id": "wf_another"}))
+
+    shown = holdfast("status", "--json", root=project.root).json["current"]
+
+    assert (shown["id"], shown["required_reading"], shown["key_reminders"]) == ("wf_another", [], [])
