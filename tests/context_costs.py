@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.clients.claude import claude
 from holdfast.formats import WITH_AGENTS
 from holdfast.sessions import conversations
 from holdfast.sessions.workspace import Workspace
@@ -72,7 +73,7 @@ def _session(project: HoldfastProject, name: str, rich: bool) -> Iterator[tuple[
     yield COMPACTION, project.fire("SessionStart", "SessionStart-compact")
     project.fire("Stop")
     yield UNREAD, project.fire("UserPromptSubmit")
-    opened = Workspace.open(project.root)
+    opened = Workspace.open(project.root, client=claude)
     conversations.note_event(opened, project.session, _NOBODY)
     opened.close()
     yield RESUME, project.fire("SessionStart", "SessionStart-resume")

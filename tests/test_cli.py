@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import click
 import pytest
 
 from holdfast import cli
+from holdfast.formats import RECORDS
 from tests import processes
 from tests.commandline import command_of, holdfast
 from tests.tables import each_row
@@ -167,3 +169,15 @@ def test_a_former_command_names_what_replaces_it(former: str) -> None:
 
     assert f"Error: `holdfast {former}` is gone: " in error
     assert new[-1] in holdfast(new[0], "--help").out
+
+
+@each_row("name", sorted(RECORDS))
+def test_a_former_command_of_a_format_leads_to_one_that_exists(name: str) -> None:
+    """Each is one of the format's group, and each `holdfast …` in its sentence has a help page."""
+    for line in RECORDS[name].FORMER:
+        former, _, sentence = line.partition(" = ")
+        assert former.split()[0] == name, line
+        assert f"`holdfast {former}` is gone: " in holdfast(*former.split(), "more", code=2).err
+        for named in re.findall("`holdfast ([^`]+)`", sentence):
+            words = named.split()
+            assert words[0] in holdfast(*words[: 2 if words[0] in RECORDS else 1], "--help").out, line

@@ -104,15 +104,15 @@ def imports(path: Path) -> frozenset[str]:
 def folder_of(module: str) -> str:
     """Return the folder a module of ours lies in, below `src/holdfast`; at the top, its own name.
 
-    The commands that belong to one format lie in its folder, and are bound as all commands are.
-    Its record imports nothing, so that anybody may ask for it; nor does the clients' base class.
+    The functions for programs that use a format are bound as commands are. A format's record imports nothing, so that
+    anybody may ask for it; nor does the clients' base class.
     """
     if module == "holdfast.clients.client":
         return "client"
     first, *rest = module.removeprefix("holdfast.").split(".")
     if first == "formats" and (not rest or rest[-1] == "record"):
         return "records"
-    return rest[1] if first == "formats" and rest[1:2] == ["commands"] else first
+    return "commands" if first == "formats" and rest[-1] == "functions" else first
 
 
 def test_at_the_top_lie_folders_and_a_few_foundations() -> None:

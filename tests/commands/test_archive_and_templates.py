@@ -52,6 +52,17 @@ def test_templates_are_listed_and_used(root: Path) -> None:
     assert (shown["required_reading"], shown["context"]) == (["@a.md", "@b.md"], {"k": 1, "n": 2})
 
 
+def test_your_phases_replace_how_many_a_template_has(root: Path) -> None:
+    """Its total counts its own phases only."""
+    (root / ".claude" / "templates").mkdir()
+    (root / ".claude" / "templates" / "long.toml").write_text('phases = ["A"]\ntotal = 5\n')
+    holdfast("start", "Whole", "--template", "long", root=root)
+    holdfast("start", "Short", "--template", "long", "--phase", "Only", root=root)
+
+    totals = [holdfast("status", name, "--json", root=root).json["total"] for name in ("Whole", "Short")]
+    assert totals == [5, 1]
+
+
 def test_a_template_that_cannot_be_used_is_named(root: Path) -> None:
     """With what is wrong in its file."""
     (root / ".claude" / "templates").mkdir()

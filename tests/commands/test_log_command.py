@@ -161,6 +161,17 @@ def test_another_workflow_in_its_place_gives_way_only_when_asked(project: Holdfa
     assert abacus in kept(project, hybrid).values()
 
 
+def test_what_was_edited_by_hand_is_a_generation_after_a_restore(project: HoldfastProject, hybrid: Path) -> None:
+    """No command has seen it before, and a restore can be undone."""
+    edited = hybrid.read_bytes() + b"\n\n"
+    hybrid.write_bytes(edited)
+
+    said = holdfast("restore", "1", root=project.root).out
+
+    assert edited in kept(project, hybrid).values()
+    assert "kept next to it" not in said
+
+
 def test_a_file_of_another_tool_is_left_alone(project: HoldfastProject, hybrid: Path) -> None:
     """JSON of another schema, or another kind of JSON, is never overwritten."""
     for theirs in (b'{"jobs": []}', b"[1, 2]"):

@@ -119,7 +119,7 @@ def test_done_says_what_it_completed(tmp_path: Path) -> None:
     holdfast("update", "--status", "completed", root=tmp_path)
     assert 'Phase "Draft" was completed before; "Review" begins.' in holdfast("done", root=tmp_path).out
     assert 'Completed phase 2/3 "Review".' in holdfast("done", root=tmp_path).out
-    assert "The workflow is complete. Its file is in the archive" in holdfast("done", root=tmp_path).out
+    assert "The workflow is complete. Its file was put away" in holdfast("done", root=tmp_path).out
 
 
 def test_what_nobody_worked_on_is_not_completed_by_an_end(root: Path) -> None:
@@ -161,6 +161,20 @@ def test_a_note_on_what_is_being_completed_is_handed_over(tmp_path: Path) -> Non
     assert only(tmp_path).context == {}
 
 
+def test_a_note_that_completed_a_phase_completes_the_next_one_only_with_again(tmp_path: Path) -> None:
+    """A command that is sent twice completes nothing twice; two phases may still end with the same note."""
+    phases = ("--phase", "Draft", "--phase", "Review", "--phase", "Print")
+    holdfast("start", "Book", "--format", "hybrid", *phases, root=tmp_path)
+    holdfast("done", "--note", "All four chapters", root=tmp_path)
+
+    said = holdfast("done", "--note", "All four chapters", root=tmp_path, code=1).err
+    assert "add --again" in said
+    assert only(tmp_path).phase == "Review"
+
+    holdfast("done", "--again", "--note", "All four chapters", root=tmp_path)
+    assert only(tmp_path).phase == "Print"
+
+
 def test_of_several_each_command_is_printed_ready_to_copy(tmp_path: Path) -> None:
     """With all that was given, and a short name that leads to the workflow."""
     for title in ("Payments", "User auth"):
@@ -195,6 +209,16 @@ def test_a_title_that_two_phases_have_is_not_the_name_of_one(tmp_path: Path) -> 
     assert "`holdfast done 2 --note …`" in refused
     assert "Ship" in holdfast("done", "2", root=tmp_path).out
     assert "is completed already" in holdfast("done", "2", root=tmp_path, code=1).err
+
+
+def test_of_two_phases_with_one_title_the_one_that_is_left_is_meant(tmp_path: Path) -> None:
+    """The first one is completed, and a phase between them is current."""
+    holdfast("start", "Book", "--phase", "Review", "--phase", "Ship", "--phase", "Review", root=tmp_path)
+    holdfast("done", "1", root=tmp_path)
+
+    holdfast("update", "--phase", "Review", "--rename", "Look back", root=tmp_path)
+
+    assert [each.title for each in only(tmp_path).phases] == ["Review", "Ship", "Look back"]
 
 
 def test_next_prints_what_a_phases_agent_is_told(tmp_path: Path) -> None:

@@ -206,3 +206,28 @@ def test_a_person_is_told_of_the_one_live_session_or_of_each(desk: Desk) -> None
     found = desk.explained("")
     assert found["harbour"]["reason"] == "in full in session 11111111, which owns it"
     assert {found["tide"]["restored"], found["tower"]["restored"]} == {"full", "line"}
+
+
+def test_the_first_line_of_status_counts_what_a_compaction_restores(desk: Desk) -> None:
+    """One that no session gets back is no danger for the others."""
+    holdfast("install", "--scope", "project", root=desk.project.root)
+    desk.started("Harbour", OTHER)
+    desk.started("Tide", ME)
+    desk.live(OTHER, ME)
+    desk.kept("Moor", days=1)  # it could belong to either
+
+    said = holdfast("status", root=desk.project.root).out
+    assert said.startswith("Safe: a compaction restores 2 of 3 unfinished workflows.")
+
+
+def test_the_first_line_of_status_names_the_one_workflow(desk: Desk) -> None:
+    """Its position, when it was saved and how the last compaction went."""
+    holdfast("install", "--scope", "project", root=desk.project.root)
+    assert holdfast("status", root=desk.project.root).out.startswith("Nothing to save here: ")
+    desk.started("Tide", ME)
+    began = holdfast("status", root=desk.project.root, session=ME).out
+    desk.compacted()
+    after = holdfast("status", root=desk.project.root, session=ME).out
+
+    assert began.startswith("Safe: Tide 1/2 A, saved just now, no compaction yet."), began
+    assert after.startswith("Safe: Tide 1/2 A, saved just now, last compaction restored, not confirmed yet."), after

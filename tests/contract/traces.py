@@ -474,7 +474,8 @@ def trace(name: str, folder: Path) -> str:
     finally:
         stage.close()
     text = "\n".join(stage.lines).lstrip("\n") + "\n"
-    for path, shown in {str(stage.root): "<project>", str(stage.home): "<home>"}.items():
+    places = {str(stage.root): "<project>", str(stage.home): "<home>", str(REPOSITORY): "<repository>"}
+    for path, shown in places.items():
         text = text.replace(path, shown)
     for pattern, shown in _VARYING.items():
         text = re.sub(pattern, shown, text, flags=re.MULTILINE)

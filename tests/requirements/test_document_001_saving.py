@@ -236,6 +236,18 @@ def test_a_memory_file_changed_before_the_state_moved_says_nothing(desk: Desk) -
     assert untouched(desk.file) == moved
 
 
+def test_a_memory_file_changed_after_the_state_moved_counts(desk: Desk) -> None:
+    """The later of the two knows the position, though a command moved the state between two saves."""
+    desk.put("CLAUDE.local.md", MEMORY, age=600)
+    desk.precompact()
+    desk.run("done")
+    desk.put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", "1/3 - Run QA"), age=-60)
+
+    desk.precompact()
+
+    assert (desk.state["phase"]["current"], desk.state["phase"]["name"]) == (1, "Run QA")
+
+
 def test_a_first_phase_that_is_completed_ends_no_workflow(desk: Desk) -> None:
     """R001-13: phases are left, so there is something to save."""
     desk.put("CLAUDE.local.md", MEMORY.replace("2/3", "1/3") + "Status: completed\n")

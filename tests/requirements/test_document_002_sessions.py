@@ -298,6 +298,18 @@ def test_a_marker_of_a_completed_session_makes_it_no_active_one(workflows: Workf
     assert workflows.state(running)["status"] == "active"
 
 
+def test_a_stale_marker_does_not_open_a_completed_session_again(workflows: Workflows) -> None:
+    """Starting another one removes the marker, and the completed one stays completed."""
+    old = workflows.start("Old")
+    workflows.end("old")
+    (workflows.top / ".active-WFS-old").touch()
+
+    workflows.start("New")
+
+    assert workflows.markers() == [".active-WFS-new"]
+    assert workflows.state(old)["status"] == "completed"
+
+
 def test_a_check_names_what_keeps_the_format_from_working(workflows: Workflows) -> None:
     """R002-10: several markers, one of no or of a completed session, a broken state, a file in place of the folder."""
     folder = workflows.start("One")

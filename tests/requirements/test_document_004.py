@@ -361,6 +361,29 @@ def test_a_completed_task_has_its_commit(scene: Scene) -> None:
     assert "is completed with commit 172c0b0; `holdfast skills task 1 --reopen` lets you change that" in said
 
 
+def test_a_task_that_is_reopened_is_the_only_one_in_progress(scene: Scene) -> None:
+    """The one that was worked on waits."""
+    scene.dev()
+    scene.run("task", "1", "--start")
+    scene.run("task", "1", "--done")
+    scene.run("task", "2", "--start")
+
+    scene.run("task", "1", "--reopen")
+
+    assert [each["status"] for each in scene.state()["tasks"]] == ["in_progress", "pending"]
+
+
+def test_a_block_at_a_completed_task_leaves_it_completed(scene: Scene) -> None:
+    """Its work is done; the workflow waits."""
+    scene.dev()
+    scene.run("task", "1", "--start")
+    scene.run("task", "1", "--done", "--commit", "172c0b0")
+
+    scene.holdfast("update", "--phase", "Add model", "--status", "blocked", "--error", "Key")
+
+    assert (scene.state()["workflow"]["status"], scene.state()["tasks"][0]["status"]) == ("blocked", "completed")
+
+
 def test_checkpoints_are_recorded_and_pending_ones_named(scene: Scene) -> None:
     """R004-27, R004-29 and I004-8: in their order; one that failed isn't pending, is shown, and blocks verification."""
     scene.dev("verification")

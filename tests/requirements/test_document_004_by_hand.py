@@ -198,7 +198,10 @@ def test_the_completed_copy_wins(handmade: Callable[..., Handmade]) -> None:
 
     made.file.write_bytes(finished)
     data = made.data()
-    data["workflow"] |= {"status": "in_progress", "updated_at": clock.stamp(clock.now() + timedelta(minutes=1))}
+    over = json.loads(finished)
+    over["workflow"]["completed_at"] = clock.stamp(clock.now() - timedelta(minutes=1))  # times are whole seconds
+    copy.write_text(json.dumps(over))
+    data["workflow"] |= {"status": "in_progress", "updated_at": now()}
     made.write(data)
     assert "4/4" in made.guidance()["Step"]
 

@@ -104,9 +104,9 @@ def named_phase(workflow: Workflow, name: str) -> Phase:
 
 
 def kept(workflow: Workflow) -> str:
-    """Return where the file of a workflow is that just ended, if it isn't where it was."""
+    """Return how to see a workflow that just ended, if its file isn't where it was."""
     showing = command_line("status", workflow.id)
-    return "" if workflow.path.exists() else f" Its file is in the archive: `{showing}` shows it."
+    return "" if workflow.path.exists() else f" Its file was put away: `{showing}` shows it."
 
 
 def settle(project: Workspace) -> None:

@@ -81,6 +81,16 @@ def test_the_workflows_own_status_follows_its_units(
     assert file["status"] == status
 
 
+def test_a_cancelled_workflow_stays_cancelled() -> None:
+    """Whatever its units say."""
+    rules = description.parse("mine", tomllib.loads(f'{RULES}cancelled = ["dropped"]\n'), "mine.toml")
+    file = data("done", "todo", status="dropped")
+
+    edits.settle(rules, file)
+
+    assert file["status"] == "dropped"
+
+
 def test_a_context_of_another_kind_is_left_alone(rules: description.Description) -> None:
     """A text is no object that something could be added to."""
     file = data("todo", context="see the wiki")

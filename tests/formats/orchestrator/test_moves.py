@@ -132,3 +132,28 @@ def test_a_learning_that_leaves_the_state_unlogged_is_logged_then(scene: Scene) 
 
     logged = [each["lesson"] for each in learnings.logged(scene.project)]
     assert (logged[0], logged[-1], len(logged)) == ("The first", "The last", learnings.STATE_LIMIT + 1)
+
+
+def test_an_attempt_that_failed_counts_once_in_the_sums(scene: Scene) -> None:
+    """The end of the run ends only what was still going on."""
+    scene.start()
+    scene.do(lambda run: moves.begin(run, "1.1"))
+    scene.at("12:10:00")
+    scene.do(lambda run: moves.fail(run, "1.1", "Disk"))
+    before = scene.data["safety_bounds"]
+    scene.at("12:40:00")
+    scene.do(lambda run: moves.cancel(run, "Enough"))
+
+    assert scene.data["safety_bounds"] == before
+
+
+def test_a_milestone_with_an_issue_outlives_its_phase_being_reopened(scene: Scene) -> None:
+    """The issue is there still; one without goes, because the phase is no longer complete."""
+    scene.start()
+    for task in ("1.1", "1.2", "2.1"):
+        scene.do(lambda run, task=task: moves.finish(run, task))
+    scene.do(lambda run: moves.name_issue(run, "1.2", "https://x/1"))
+    for task in ("1.2", "2.1"):
+        scene.do(lambda run, task=task: moves.reopen(run, task))
+
+    assert [(each["name"], each["issue_url"]) for each in scene.data["milestones"]] == [("Foundation", "https://x/1")]
