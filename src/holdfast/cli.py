@@ -46,6 +46,8 @@ _FORMER = {
     "show": "use `holdfast status`, or `holdfast status WORKFLOW`",
     "watch": "use `holdfast status --watch`",
     "explain": "use `holdfast status --why`",
+    "simulate": "`holdfast status --why` says what a compaction restores",
+    "profile": "`holdfast handlers` lists what runs; the guide about the warm server says how to find what is slow",
     "resume": "use `holdfast claim`",
     "cost": "`holdfast report` shows what the model's context got",
     "log list": "use `holdfast log`",

@@ -84,10 +84,17 @@ class ChoiceError(HoldfastError):
         choices: what you can type for each, and what it is.
         more: how many are not listed.
         wanted: the name that fits none of them, or several; None if there is none.
+        paused: whether all are paused, so that a command that moves one is refused until it is claimed.
     """
 
     def __init__(
-        self, reason: str, choices: Sequence[tuple[str, str]], *, more: int = 0, wanted: str | None = None
+        self,
+        reason: str,
+        choices: Sequence[tuple[str, str]],
+        *,
+        more: int = 0,
+        wanted: str | None = None,
+        paused: bool = False,
     ) -> None:
         listed = ", ".join(f"{name} ({label})" for name, label in choices)
         super().__init__(f"{reason}: {listed}" + (f" and {more} more" if more else ""))
@@ -95,6 +102,7 @@ class ChoiceError(HoldfastError):
         self.choices = tuple(choices)
         self.more = more
         self.wanted = wanted
+        self.paused = paused
 
 
 class LedgerError(HoldfastError):

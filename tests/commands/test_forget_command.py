@@ -356,6 +356,19 @@ def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> 
     assert not [path for path in files(project) if any(form in path.read_bytes() for form in spellings(word))]
 
 
+@pytest.mark.parametrize("named", [ME, OTHER])
+def test_whichever_of_its_ids_names_a_session_all_go(project: HoldfastProject, named: str) -> None:
+    """The client changed the id at a compaction, and each stands in the log."""
+    there = Workspace.open(project.root)
+    conversations.note_event(there, ME)
+    conversations.adopt(there, ME, OTHER)
+    there.close()
+    for each in (ME, OTHER):
+        log.write("warning", "something happened", session=each)
+    holdfast("forget", "--session", named, "--yes", root=project.root)
+    assert not [path for path in files(project) if any(each.encode() in path.read_bytes() for each in (ME, OTHER))]
+
+
 def test_files_of_others_in_our_folder_stay(project: HoldfastProject) -> None:
     """Only what we wrote goes, and what is left there is said."""
     holdfast("start", "Book", "--phase", "Draft", root=project.root, session=ME)

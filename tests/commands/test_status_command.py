@@ -79,13 +79,15 @@ def test_status_and_log_say_why_nothing_was_restored(holdfast_project: Callable[
 def test_status_shows_what_is_unfinished_beside_what_is_finished(
     holdfast_project: Callable[..., HoldfastProject],
 ) -> None:
-    """Although the finished one changed last."""
+    """Although the finished one changed last; the archive is shown when asked for."""
     project = holdfast_project({})
     holdfast("start", "Book", "--phase", "Draft", root=project.root)
     holdfast("start", "Tool", "--format", "hybrid", "--phase", "A", root=project.root)
     holdfast("done", "--all", "tool", root=project.root)
 
     assert holdfast("status", "--json", root=project.root).json["current"]["title"] == "Book"
+    assert "Archive" not in holdfast("status", root=project.root).out
+    assert "Archive" in holdfast("status", "--all", root=project.root).out
 
 
 def test_status_shows_what_failed(compacted: HoldfastProject) -> None:

@@ -222,7 +222,11 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
             *("[ ] 2. Review", "session 11111111", "Be kind", "docs/a.md", "plan"),
         ),
         "status X": (1, 'no workflow is named "X"; these are here: "Book"', "holdfast status book"),
-        "status --why": (0, "After a compaction, Holdfast restores 1 workflow here.", '"Book": in full'),
+        "status --why": (
+            0,
+            "could restore 1 workflow here, but doesn't yet: Holdfast isn't registered here",
+            '"Book": in full',
+        ),
         "status --todos": (0, "Draft"),
         "log": (0, 'ownership changed: "Book"', "generation 1 kept"),
         "restore": (0, "1 2", "start"),

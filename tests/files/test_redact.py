@@ -275,6 +275,15 @@ def test_half_a_secret_is_never_left() -> None:
                 assert not readable(secret, ending("x " * 40_000 + after, limit + 2 * fill), 4)
 
 
+def test_half_a_secret_is_not_left_where_masking_makes_a_text_much_shorter() -> None:
+    """What is left of it is then shorter than asked, and begins or ends at the cut."""
+    keys = [made_up(293, seed=str(number)) for number in range(200)]
+    text = "\n".join(f"API_KEY={key}" for key in keys)
+    for limit in (8_000, 8_100, 8_200):
+        shown = beginning(text, limit) + ending(text, limit)
+        assert not any(half in shown for key in keys for half in (key[:8], key[-8:]))
+
+
 def test_a_cut_text_is_as_long_as_asked() -> None:
     """The beginning and the end of a text without secrets are its own."""
     text = " ".join(str(number) for number in range(30_000))

@@ -78,6 +78,14 @@ def test_after_a_compaction_the_reason_is_the_result(project: HoldfastProject) -
     assert passed(agent(project, 3).about_to())
 
 
+def test_each_compaction_gets_the_same_result(project: HoldfastProject) -> None:
+    """A call that was refused ran nothing, so it makes no loop of the agent whose result it got."""
+    finished(project)
+    for number in (2, 3):
+        compacted(project)
+        agent(project, number).about_to().assert_denied("All is well.")
+
+
 def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tmp_path: Path) -> None:
     """Not after an edit by the session or an agent, another agent's end, or a second run under the same prompt."""
     transcript = tmp_path / "session.jsonl"
@@ -289,6 +297,22 @@ def test_another_living_clients_agents_are_its_own(
     fired = agent(project, 2, background=True).about_to()
     assert passed(fired) is not taken
     assert ("All is well." in fired.stdout) is taken
+
+
+def test_its_own_result_comes_before_that_of_another_session(project: HoldfastProject, process: list[str]) -> None:
+    """Also where the other one, whose client is gone, did the same work later."""
+    process[0] = str(os.getpid())
+    begin(project, "startup")
+    finished(project, "Two errors.")
+    mine, project.session, process[0] = project.session, OTHER, GONE
+    begin(project, "startup")
+    theirs = agent(project, 2)
+    theirs.about_to()
+    theirs.started()
+    theirs.stopped("No errors.")
+    project.session, process[0] = mine, str(os.getpid())
+    compacted(project)
+    agent(project, 3).about_to().assert_denied("Two errors.")
 
 
 @pytest.mark.parametrize(("rests", "taken"), [(True, False), (False, True)])

@@ -98,6 +98,13 @@ def test_one_that_is_there_is_not_launched_again(team: Team) -> None:
     assert "permissionDecision" not in team.about_to("carol").specific
 
 
+def test_what_the_model_calls_twice_without_a_compaction_it_means(team: Team) -> None:
+    """It knows of the first one; the client makes an alice-2."""
+    team.spawned()
+    team.idle("Built.")
+    assert "permissionDecision" not in team.about_to().specific
+
+
 def test_in_another_process_there_is_no_team(team: Team) -> None:
     """Teammates live in the client's process: after a kill nobody of them is there."""
     team.spawned()

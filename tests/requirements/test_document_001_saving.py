@@ -237,7 +237,7 @@ def test_a_memory_file_changed_before_the_state_moved_says_nothing(desk: Desk) -
 
 
 def test_a_memory_file_changed_after_the_state_moved_counts(desk: Desk) -> None:
-    """I001-6: the later of the two knows the position, though a command moved the state between two saves."""
+    """The later of the two knows the position, though a command moved the state between two saves."""
     desk.put("CLAUDE.local.md", MEMORY, age=600)
     desk.precompact()
     desk.run("done")

@@ -299,7 +299,7 @@ def test_a_marker_of_a_completed_session_makes_it_no_active_one(workflows: Workf
 
 
 def test_a_stale_marker_does_not_open_a_completed_session_again(workflows: Workflows) -> None:
-    """R002-07: starting another one removes the marker, and the completed one stays completed."""
+    """Starting another one removes the marker, and the completed one stays completed."""
     old = workflows.start("Old")
     workflows.end("old")
     (workflows.top / ".active-WFS-old").touch()

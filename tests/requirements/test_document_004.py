@@ -362,7 +362,7 @@ def test_a_completed_task_has_its_commit(scene: Scene) -> None:
 
 
 def test_a_task_that_is_reopened_is_the_only_one_in_progress(scene: Scene) -> None:
-    """R004-26: the one that was worked on waits."""
+    """The one that was worked on waits."""
     scene.dev()
     scene.run("task", "1", "--start")
     scene.run("task", "1", "--done")
@@ -374,7 +374,7 @@ def test_a_task_that_is_reopened_is_the_only_one_in_progress(scene: Scene) -> No
 
 
 def test_a_block_at_a_completed_task_leaves_it_completed(scene: Scene) -> None:
-    """R004-26: its work is done; the workflow waits."""
+    """Its work is done; the workflow waits."""
     scene.dev()
     scene.run("task", "1", "--start")
     scene.run("task", "1", "--done", "--commit", "172c0b0")

@@ -36,6 +36,19 @@ class _Elsewhere(Workspace):
         return "elsewhere.example"
 
 
+def test_what_is_over_in_another_worktree_is_not_over_here(tmp_path: Path) -> None:
+    """Its agents are not offered in this one."""
+    for name in ("a", "b"):
+        (tmp_path / name / ".claude").mkdir(parents=True)
+        (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
+    here, there = (Workspace.open(tmp_path / name, trusted=True) for name in ("a", "b"))
+    for project, session in ((here, ME), (there, OTHER)):
+        conversations.note_event(project, session)
+        conversations.end(project, session)
+    assert conversations.over_since(here, THIRD, "", 10) == [ME]
+    assert conversations.over_since(there, THIRD, "", 10) == [OTHER]
+
+
 def test_a_session_whose_process_has_gone_is_not_live(project: Workspace) -> None:
     """Where CLAUDE_PID was noted on this host, that process must still run."""
     gone = subprocess.Popen([sys.executable, "-c", ""])

@@ -66,6 +66,17 @@ def test_a_later_delivery_looks_for_the_earlier_one_first(
     assert deliveries.settle(project, ME) is None  # the earlier one's words are not the later one's
 
 
+def test_what_the_transcript_shows_stays(project: Workspace, tmp_path: Path) -> None:
+    """Also if the process that wrote the reply notes only afterwards that it has."""
+    transcript = tmp_path / "t.jsonl"
+    transcript.touch()
+    given = begin(project, str(transcript))
+    transcript.write_bytes((WRITTEN / "guided-2.1.329.jsonl").read_bytes())
+    deliveries.settle(project, ME)
+    deliveries.written(project, given)
+    assert states(project) == ["confirmed"]
+
+
 def test_only_one_of_several_processes_gives_guidance_again(project: Workspace, tmp_path: Path) -> None:
     """Two hooks of one prompt must not both give the guidance again."""
     transcript = tmp_path / "t.jsonl"

@@ -108,3 +108,16 @@ def test_the_last_owner_learns_who_has_what_it_released(project: Workspace) -> N
     assert owners.changes_since(project, OTHER, messages.OFFERED) == {mine.key: False}
     messages.tell(project, ME, messages.OFFERED, mine.key)
     assert owners.changes_since(project, ME, messages.OFFERED) == {}
+
+
+def test_each_release_is_told_of(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever was told of one hears of the next, which somebody else made an hour later."""
+    free = workflow(project.root)
+    owners.release(project, free, by_hand=True)
+    messages.tell(project, ME, messages.OFFERED, free.key)
+    assert owners.changes_since(project, ME, messages.OFFERED) == {}
+
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T13:00:00Z")
+    owners.own(project, free, OTHER)
+    owners.release(project, free)
+    assert owners.changes_since(project, ME, messages.OFFERED) == {free.key: False}

@@ -92,6 +92,17 @@ def test_a_compaction_that_changes_the_id_loses_nothing(project: HoldfastProject
         assert "session began" in holdfast("log", "--session", beginning, root=project.root).out
 
 
+def test_the_end_of_an_earlier_id_ends_nothing(project: HoldfastProject) -> None:
+    """It may come late: the session goes on under the next one."""
+    project.fire("PreCompact", "PreCompact-auto")
+    project.session = OTHER
+    begin(project, "compact")
+    project.fire("SessionEnd", "SessionEnd-other", session_id=ME)
+    assert "session ended" not in holdfast("log", root=project.root).out
+    project.fire("SessionEnd", "SessionEnd-other")
+    assert "session ended" in holdfast("log", root=project.root).out
+
+
 def test_after_clear_only_what_is_at_work_goes_on(project: HoldfastProject) -> None:
     """The workflow and the agent that runs; the model knows nothing else any more."""
     there = workspace(project.root)
@@ -162,6 +173,18 @@ def test_a_fork_beside_its_original_owns_nothing_of_it(
     assert owner(project) == ME
     assert "Workflow: Check" not in begin(project, "compact", transcript_path=path).context
     assert owner(project) == ME
+
+
+def test_a_fork_has_the_results_that_its_original_had(project: HoldfastProject, process: list[str]) -> None:
+    """What the original is told later, while it goes on, is its own."""
+    path = str(TRANSCRIPTS / "worked-2.1.329-tasks.jsonl")
+    project.fire("UserPromptSubmit", prompt="Go on.", prompt_id="second", transcript_path=path)
+    project.session, process[0] = OTHER, ELSEWHERE
+    begin(project, "fork", transcript_path=str(TRANSCRIPTS / "fork-2.1.329.jsonl"))
+    Agent(project, "Measure", number=2, session=ME).stopped("Fast enough.")
+
+    assert "All is well." in relaunched(project, "Review")
+    assert not relaunched(project, "Measure")
 
 
 @pytest.fixture

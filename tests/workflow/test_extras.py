@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast.errors import SchemaMismatch
 from holdfast.formats.hybrid.format import FORMAT as hybrid
+from holdfast.sessions import archive
+from holdfast.workflow import extras, places, statefile
 from holdfast.workflow.model import Start
 from tests.commandline import holdfast
 
@@ -36,6 +38,52 @@ def test_one_broken_from_the_first_is_set_aside_by_our_write(project: Workspace,
     put(EXTRA, "not json")
     assert hybrid.start(project, GIVEN).reading == ("@docs/a.md",)
     assert [path.read_text() for path in (project.root / ".claude/state").glob("*.corrupt-*")] == ["not json"]
+
+
+def test_restored_workflow_has_its_extras_again(project: Workspace) -> None:
+    """Reading, reminders and context lie in a file of their own, which then belongs to the workflow that gave way."""
+    first = hybrid.start(project, Start(title="First", phases=(("Build", "a"),), reminders=("No floats",)))
+    hybrid.start(project, Start(title="Second", phases=(("Test", "b"),), reminders=("No ints",), replace=True))
+
+    back = hybrid.restore(project, first.path, first.raw, why="restore", replace=True).workflow
+
+    assert (back.title, back.reminders) == ("First", ("No floats",))
+
+
+def test_doctor_brings_back_the_extras_of_a_workflow_that_a_killed_start_spared(project: Workspace) -> None:
+    """The new workflow's extras are written first, so a start that is killed then leaves them beside the old state."""
+    first = hybrid.start(project, Start(title="First", phases=(("Build", "a"),), reminders=("No floats",)))
+    second = Start(title="Second", phases=(("Test", "b"),), reminders=("No ints",))
+    with pytest.raises(KeyboardInterrupt), extras.begun(project, first.path, "wf_20990101_000000", second):
+        beside = places.extras(project.root, first.path)
+        spared = beside.read_bytes()
+        raise KeyboardInterrupt
+    beside.write_bytes(spared)  # nobody undid it
+    assert hybrid.find(project).workflows[0].reminders == ()
+
+    (found,) = [each for each in hybrid.findings(project) if each.code == "extras"]
+    assert found.fix is not None
+    found.fix()
+
+    assert hybrid.find(project).workflows[0].reminders == ("No floats",)
+
+
+def test_workflow_that_is_replaced_is_in_the_archive_before_its_file_is_overwritten(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process may be killed in between."""
+    hybrid.start(project, Start(title="First", phases=(("Build", "a"),)))
+    write = statefile.write
+
+    def killed(*values: Any, **options: Any) -> Any:
+        write(*values, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(statefile, "write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        hybrid.start(project, Start(title="Second", phases=(("Test", "b"),), replace=True))
+
+    assert [each.workflow.title for each in archive.entries(project)] == ["First"]
 
 
 def test_what_is_no_extras_is_named_by_status_and_hides_no_workflow(project: Workspace, put: Put) -> None:

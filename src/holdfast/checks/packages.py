@@ -1,4 +1,4 @@
-"""Check that what other packages bring can be used, formats and handlers, and formats without code."""
+"""Check that formats and handlers of other packages can be used, and formats without code and machines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.checks import notice, ok, problem
 from holdfast.formats.described import catalog
 from holdfast.formats.record import listed
 from holdfast.install import format_index, handler_packages
-from holdfast.workflow import definitions
+from holdfast.workflow import definitions, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,7 @@ _ANEW = "holdfast doctor --fix"
 def findings(project: Workspace) -> Iterator[Finding]:
     """Load each of these formats, and compare the index that events read with what is installed."""
     yield from _described(project)
+    yield from _machines(project)
     for text in handler_packages.unusable():
         yield notice(text, "tell the package's author")
     found = format_index.find()
@@ -61,6 +62,18 @@ def _described(project: Workspace) -> Iterator[Finding]:
         else:
             said = f"the format {each.name!r} of {each.path} can't be used: {each.reason}"
             yield problem(said, f"correct {each.path}")
+
+
+def _machines(project: Workspace) -> Iterator[Finding]:
+    """Yield which of people's machines, or other definitions that workflows follow, can't be used."""
+    for library in registry.libraries():
+        for each in library.of_people(project.root):
+            if not each.trusted:
+                said = f"{each.path} is not trusted, so it isn't used"
+                yield notice(said, f"read it, then run: {definitions.trusting(library.kind, each.name)}")
+            elif each.value is None:
+                reason = definitions.why_unused(library.kind, each)
+                yield problem(f"{library.kind}/{each.name} can't be used: {reason}", f"correct {each.path}")
 
 
 def _refresh(name: str) -> partial[str]:

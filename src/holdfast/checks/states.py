@@ -82,8 +82,7 @@ def misplaced(project: Workspace, each: Foreign) -> Finding:
     if each.field:
         remedy = f'correct "{each.field}" in {each.path}'
         return problem(f"{each.path}: {each.meaning}", remedy, path=each.path, field=each.field)
-    back = putting_back(project, each.path, replace=True)
-    return notice(f"{each.path}: {each.meaning}", back or each.remedy or aside(each.path), path=each.path)
+    return notice(f"{each.path}: {each.meaning}", each.remedy or aside(each.path), path=each.path)
 
 
 def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding]) -> Iterator[Finding]:
@@ -116,7 +115,7 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
     try:
         broken = statefile.read(project, path).repairable
     except SchemaMismatch:
-        return notice(f"{path}: {trouble.reason}", putting_back(project, path, replace=True) or aside(path))
+        return notice(f"{path}: {trouble.reason}", aside(path))  # it may be another program's
     except StateError as error:
         broken = isinstance(error, BrokenError)
     if not broken:  # a file that can't be read needs a person
@@ -189,10 +188,24 @@ def _left_over(project: Workspace) -> Iterator[Finding]:
         if access.is_link(folder):
             continue
         for path in sorted(each for pattern in places.ASIDE for each in folder.glob(pattern)):
-            yield notice(f"{path} was set aside earlier; nothing reads it", f"rm {shlex.quote(str(path))}")
+            remedy = f"look at {path}, and remove it if nobody needs it"  # it may be another program's
+            if _is_ours(project, path):
+                remedy = f"rm {shlex.quote(str(path))}"
+            yield notice(f"{path} was set aside earlier; nothing reads it", remedy)
         for path in atomic.abandoned(folder):
             said = f"{path} was left by a process that was killed; nothing reads it"
             yield notice(said, "holdfast doctor --fix", partial(_removed, path))
+
+
+def _is_ours(project: Workspace, path: Path) -> bool:
+    """Return whether what was set aside is a workflow's state, of the file beside which it lies."""
+    name, mark, _ = path.name.rpartition(".kept-")
+    if not mark:
+        name = path.name.rpartition(".corrupt-")[0]
+    try:
+        return rewind.is_state(project, path.with_name(name), document.read(path, search.LIMIT_BYTES)[0])
+    except HoldfastError:
+        return False
 
 
 def _removed(path: Path) -> str:

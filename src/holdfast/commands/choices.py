@@ -24,9 +24,11 @@ def lines(error: ChoiceError, program: click.Command, given: Sequence[str]) -> I
         program: the `holdfast` command.
         given: its arguments.
     """
+    resumed = error.paused and given[:1] in (["next"], ["done"], ["update"])
     width = max((len(label) for _, label in error.choices), default=0)
     for name, label in error.choices:
-        yield f"  {label:<{width}}  {command_line(*_named(program, given, name, error.wanted))}"
+        words = ["claim", name] if resumed else _named(program, given, name, error.wanted)
+        yield f"  {label:<{width}}  {command_line(*words)}"
     if error.more:
         yield f"  and {error.more} more: holdfast status"
 

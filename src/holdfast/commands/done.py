@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from holdfast.commands import workflow_commands
 from holdfast.commands.verb import Deliverables, Json, Other, verb
+from holdfast.errors import TransitionError
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry, verbs
+from holdfast.workflow import names, registry, verbs
 from holdfast.workflow.wording import count, plural, quoted
 
 if TYPE_CHECKING:
@@ -39,10 +40,27 @@ def command(
     """
     workflow, phase = workflow_commands.find_phase(project, name, workflow_id)
     if not everything:
+        _insist_on_one(workflow, phase, name)
         phase = verbs.to_complete(workflow, phase, note="" if again else note)
     due = phase or verbs.due(workflow)
     after = verbs.done(project, workflow, phase=phase, note=note, deliverables=deliverables, everything=everything)
     workflow_commands.tell(after, as_json, _news(workflow, due, after))
+
+
+def _insist_on_one(workflow: Workflow, phase: Phase | None, title: str | None) -> None:
+    """Refuse a title of which one phase is completed already: the command may be a repeated one.
+
+    Raises TransitionError.
+    """
+    if phase is None or title is None or names.key(title) != names.key(phase.title):
+        return
+    same = [each for each in workflow.phases if each.id != phase.id and each.title == phase.title]
+    before = next((each for each in same if each.status == "completed"), None)
+    if before is not None and phase.status != "completed":
+        raise TransitionError(
+            f"{workflow.named(before)} {quoted(before.title)} is completed already; "
+            f"if {workflow.named(phase)} is done too: `{verbs.completing(workflow, phase)}`"
+        )
 
 
 def _news(before: Workflow, due: Phase | None, after: Workflow) -> str:

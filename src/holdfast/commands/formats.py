@@ -67,28 +67,32 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
     options.say(paths.shown("\n".join(lines)))
     for each in catalog.listed(project.root):
         if not each.trusted:
-            options.note(_to_trust(each))
+            options.note(definitions.why_unused(catalog.KIND, each))
 
 
 @verb("check", command)
 def check(project: Workspace, *names: Annotated[str, {"metavar": "[NAME]..."}], as_json: Json = False) -> None:
-    """Say what Holdfast makes of your formats.
+    """Say what Holdfast makes of your formats and machines.
 
-    It names the files that they describe. Without NAME, it checks all. The exit code is 1 if one can't be used.
+    It names the files that formats describe. Without NAME, it checks all. The exit code is 1 if one can't be used.
 
     \b
     Examples:
       holdfast formats check
       holdfast formats check checklist
+      holdfast formats check machines/release
     """
-    found = [each for each in catalog.listed(project.root) if not names or each.name in names]
-    if missing := [name for name in names if name not in {each.name for each in found}]:
+    described = [_checked(project, each) for each in catalog.listed(project.root) if not names or each.name in names]
+    machines = [each for each in _machines(project) if not names or each["name"] in names]
+    checked = [*described, *machines]
+    if missing := [name for name in names if name not in {each["name"] for each in checked}]:
         raise HoldfastError(f"there is no format without code {missing[0]!r}; `holdfast formats list` lists them")
-    checked = [_checked(project, each) for each in found]
     if as_json:
         options.print_json(checked)
     else:
-        options.say("\n".join(line for each in checked for line in _lines(each)) or "No format without code.")
+        lines = [line for each in described for line in _lines(each)]
+        lines += [f"{each['name']}: {'can be used' if each['used'] else each['reason']}" for each in machines]
+        options.say("\n".join(lines) or "No format without code.")
     if any(not each["used"] for each in checked):
         sys.exit(1)
 
@@ -164,11 +168,19 @@ def _known() -> Iterator[dict[str, Any]]:
 
 def _definitions(project: Workspace) -> Iterator[dict[str, Any]]:
     """Yield the definitions that the workflows of formats follow, such as machines of skills."""
-    libraries = (registry.get(name).definitions for name in formats.NAMES)
-    for library in filter(None, libraries):
+    for library in registry.libraries():
         for each in library.listed(project.root):
             name, used = f"{library.kind}/{each.name}", each.value is not None
             yield {"name": name, "used": used, "reason": each.reason, "from": str(each.path), "files": []}
+
+
+def _machines(project: Workspace) -> Iterator[dict[str, Any]]:
+    """Yield people's machines, or other definitions that workflows follow, with why one isn't used."""
+    for library in registry.libraries():
+        for each in library.of_people(project.root):
+            used = each.value is not None
+            reason = "" if used else definitions.why_unused(library.kind, each)
+            yield {"name": f"{library.kind}/{each.name}", "used": used, "reason": reason, "from": str(each.path)}
 
 
 def _row(each: Listed[Description]) -> dict[str, Any]:
@@ -182,7 +194,7 @@ def _checked(project: Workspace, each: Listed[Description]) -> dict[str, Any]:
     """Return a described format as a row, with what it makes of the project's files."""
     row = _row(each) | {"agents": False, "keeps": [], "workflows": [], "left": []}
     if each.value is None:
-        return row | {"reason": _to_trust(each) if not each.trusted else each.reason}
+        return row | {"reason": each.reason if each.trusted else definitions.why_unused(catalog.KIND, each)}
     rules = each.value
     form = DescribedFormat(rules)
     found = form.find(project)
@@ -218,7 +230,3 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
     yield from (f"  {each['path']}: {each['reason']}" for each in row["left"])
     if not row["workflows"] and not row["left"]:
         yield "  no such file in this project yet"
-
-
-def _to_trust(each: Listed[Description]) -> str:
-    return f"{each.path} is not trusted; read it, then run `{command_line('formats', 'trust', each.name)}`"

@@ -33,5 +33,9 @@ def command(
     if phase is None and not workflow.in_order and not workflow.finished:
         raise HoldfastError(f"name the {workflow.unit} to reopen; `holdfast status` lists them")
     phase = phase or over[-1]
+    if phase.status == "active" and not workflow.finished:
+        news = f"Nothing changed: {workflow.named(phase)} {quoted(phase.title)} is active already."
+        workflow_commands.tell(workflow, as_json, news)
+        return
     after = verbs.reopen(project, workflow, phase)
     workflow_commands.tell(after, as_json, f"Reopened {after.named(phase)} {quoted(phase.title)}.")

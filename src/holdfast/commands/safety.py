@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import checks
 from holdfast.commands.timefmt import ago
 from holdfast.install import inspection
-from holdfast.sessions import compactions
-from holdfast.workflow.wording import one_line
+from holdfast.sessions import compactions, explain, rewind
+from holdfast.workflow.wording import count, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
 
     from holdfast.sessions.overview import Overview
     from holdfast.sessions.workspace import Workspace
-    from holdfast.workflow.model import Workflow
 
 _ENDINGS = {
     "confirmed": "last compaction restored and confirmed",
@@ -33,39 +32,50 @@ class Safety(NamedTuple):
     text: str
 
 
-def judge(project: Workspace, seen: Overview | None, prospects: Iterable[Mapping[str, str]], now: datetime) -> Safety:
+_NAMED = 3  # workflows that the sentence names
+
+
+def judge(
+    project: Workspace, seen: Overview | None, explanation: Mapping[str, Any], now: datetime, *, asked: bool = False
+) -> Safety:
     """Return whether a workflow would survive a compaction now.
 
     Args:
         project: the project.
         seen: the workflow; None if there is none, or several.
-        prospects: what each unfinished workflow gets after a compaction (`sessions.explain`).
+        explanation: what decides about restoring (`sessions.explain`).
         now: the present time.
+        asked: whether somebody asked for this very workflow; else an unfinished one counts more than one that is over.
     """
-    unfinished = {each["ref"]: each for each in prospects}
-    if not unfinished:
-        last = f"; {_named(seen.workflow)} is {seen.workflow.word}" if seen else ""
+    unfinished = {each["ref"]: each for each in explanation["prospects"]}
+    if seen and asked and not seen.workflow.finished and seen.archived:
         return Safety(
-            None, f"Nothing to save here: no workflow is in progress{last}. `holdfast start TITLE` starts one."
+            None, f"Nothing to save: {explain.named(seen.workflow)} is in the archive, and in no file any more."
         )
-    if obstacle := _obstacle(project):
-        return Safety(False, f"Not safe: {obstacle}")
-    if seen is None:
-        lost = [each for each in unfinished.values() if each["restored"] == "no"]
-        if len(lost) == len(unfinished):
+    if not unfinished:
+        last = f"; {explain.named(seen.workflow)} is {seen.workflow.word}" if seen else ""
+        gone = rewind.gone(project)
+        rest = f" {gone}." if gone else " `holdfast start TITLE` starts one."
+        return Safety(None, f"Nothing to save here: no workflow is in progress{last}.{rest}")
+    if seen and asked and seen.workflow.finished:
+        return Safety(None, f"Nothing to save: {explain.named(seen.workflow)} is {seen.workflow.word}.")
+    if wrong := obstacle(project):
+        return Safety(False, f"Not safe: {wrong}")
+    if seen is None or seen.workflow.finished:
+        restored = [unfinished[ref]["name"] for ref in explanation["would_restore"]]
+        if not restored:
             return Safety(
                 False, "Not safe: a compaction restores no workflow here. The reasons: holdfast status --why."
             )
-        restored = len(unfinished) - len(lost)
-        return Safety(True, f"Safe: a compaction restores {restored} of {len(unfinished)} unfinished workflows.")
-    if seen.workflow.finished:
-        return Safety(None, f"Nothing to save: {_named(seen.workflow)} is {seen.workflow.word}.")
+        names = ", ".join(restored[:_NAMED]) + (", …" if len(restored) > _NAMED else "")
+        share = f"{len(restored)} of {count(len(unfinished), 'unfinished workflow')}"
+        return Safety(True, f"Safe: a compaction restores {share}: {names}.")
     return _of(project, seen, unfinished.get(seen.workflow.ref), now)
 
 
 def _of(project: Workspace, seen: Overview, prospect: Mapping[str, str] | None, now: datetime) -> Safety:
     """Return whether an unfinished workflow is safe, if nothing is wrong with the project."""
-    name = _named(seen.workflow)
+    name = explain.named(seen.workflow)
     if prospect is None or prospect["restored"] == "no":
         why = one_line(prospect["reason"], 300) if prospect else "no file says so"
         return Safety(False, f"Not safe: {name}: {why}. To see more: holdfast status --why")
@@ -80,7 +90,7 @@ def _of(project: Workspace, seen: Overview, prospect: Mapping[str, str] | None, 
     return Safety(True, f"Safe: {name}, {saved}, {ending}{beside}.")
 
 
-def _obstacle(project: Workspace) -> str:
+def obstacle(project: Workspace) -> str:
     """Return what keeps Holdfast from saving anything here, and what to do; empty if nothing does."""
     if project.ledger.problem:
         return f"{project.ledger.problem.rstrip('.')}. To repair it: holdfast doctor"
@@ -88,9 +98,3 @@ def _obstacle(project: Workspace) -> str:
         return "Holdfast isn't registered here. To register it: holdfast install"
     wrong = next((each for each in checks.run(project, ("switches",)) if each.level == "problem"), None)
     return f"{wrong.text}. To change that: {wrong.remedy}" if wrong else ""
-
-
-def _named(workflow: Workflow) -> str:
-    """Return a workflow's title, position and current phase on one line."""
-    phase = f" {one_line(workflow.current_name)}" if workflow.phase and not workflow.finished else ""
-    return f"{one_line(workflow.title)} {workflow.position}{phase}"

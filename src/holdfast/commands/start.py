@@ -12,8 +12,9 @@ from holdfast.commands import options, workflow_commands
 from holdfast.commands.verb import Assignments, Json, ProjectDir, Reading, Reminders, verb
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
+from holdfast.formats.described import catalog
 from holdfast.sessions import owners, templates
-from holdfast.workflow import registry, verbs
+from holdfast.workflow import definitions, registry, verbs, wording
 from holdfast.workflow.model import Start
 from holdfast.workflow.wording import quoted
 
@@ -41,11 +42,18 @@ def _formats(context: click.Context, _: click.Parameter, incomplete: str) -> lis
     return [name for name in formats.NAMES if name.startswith(incomplete.casefold())]
 
 
-def _format(name: str) -> str:
-    """Return the name of a format as it is spelt. Raises BadParameter for an unknown one."""
-    if name.casefold() not in formats.NAMES:
-        raise click.BadParameter(f"{name!r} is not one of {', '.join(formats.NAMES)}", param_hint="--format")
-    return name.casefold()
+def _format(root: Path, name: str) -> str:
+    """Return the name of a format as it is spelt. Raises BadParameter for an unknown one, or one that can't be used."""
+    known = name.casefold()
+    if known not in formats.NAMES:
+        unused = [each for each in catalog.listed(root) if each.name == known]
+        fault = (
+            definitions.why_unused(catalog.KIND, unused[0])
+            if unused
+            else f"{name!r} is not one of {', '.join(formats.NAMES)}"
+        )
+        raise click.BadParameter(fault, param_hint="--format")
+    return known
 
 
 @verb("start")
@@ -97,7 +105,7 @@ def command(
     Your options are added to what a template has. Your phases replace its phases.
     """
     project = options.open_project(project_dir)
-    named = _format(format_name) if format_name else None
+    named = _format(project.root, format_name) if format_name else None
     template = templates.EMPTY if pattern is None else templates.get(project, pattern)
     given = tuple(map(templates.phase, phases)) or template.phases
     usual = template.format or project.config.format
@@ -139,7 +147,7 @@ def _started(workflow: Workflow) -> str:
     """Return where and in which format the workflow is stored, and what moves it."""
     how = f"{workflow.unit}s move as agents finish"
     if workflow.format not in formats.WITH_AGENTS:
-        how = f"`holdfast done` completes a {workflow.unit} and begins the next"
+        how = f"`holdfast done` completes {wording.a(workflow.unit)} and begins the next"
     return f"Started in {workflow.place}. Its format is {workflow.format}: {how}."
 
 

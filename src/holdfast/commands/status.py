@@ -120,7 +120,7 @@ def _explain(project: Workspace, *, everything: bool, as_json: bool) -> None:
     if as_json:
         options.print_json(explanation)
     else:
-        options.say(paths.shown(explain.text(explanation, everything=everything)))
+        options.say(paths.shown(explain.text(explanation, everything=everything, obstacle=safety.obstacle(project))))
 
 
 def _print_todos(project: Workspace, name: str | None, *, as_json: bool) -> None:
@@ -217,8 +217,8 @@ def _look(project: Workspace, name: str | None) -> tuple[Found, Overview | None,
     found = registry.all_found(project)
     workflow = _chosen(project, name, session, found)
     seen = overview.gather(project, workflow, found) if workflow else None
-    prospects = explain.explain(project, session)["prospects"]
-    return found, seen, safety.judge(project, seen, prospects, clock.now())
+    explanation = explain.explain(project, session)
+    return found, seen, safety.judge(project, seen, explanation, clock.now(), asked=name is not None)
 
 
 def _chosen(project: Workspace, name: str | None, session: str | None, found: Found) -> Workflow | None:

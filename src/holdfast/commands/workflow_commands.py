@@ -78,13 +78,18 @@ def _meant(
     if found:
         verb = click.get_current_context().info_name or "done"
         named = ", ".join(command_line(verb, "--workflow", each.id, name) for each, _ in found[:3])
+        named += ", …" if len(found) > 3 else ""
         raise HoldfastError(f"several workflows have a phase {quoted(name)}; name one: {named}")
     try:
         return selection.select(project, name, session, whole=True), None
     except HoldfastError:
         if len(among) != 1 or selection.archived(project, name, whole=True):
             raise
-        return among[0], named_phase(among[0], name)
+        try:
+            return among[0], named_phase(among[0], name)
+        except HoldfastError as error:
+            here = f"no workflow is named {quoted(name)}, only {quoted(among[0].title)}"
+            raise HoldfastError(f"{here}; {error}") from None
 
 
 def named_phase(workflow: Workflow, name: str) -> Phase:

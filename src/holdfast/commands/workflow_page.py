@@ -80,9 +80,9 @@ def _head(overview: Overview, now: datetime) -> Iterator[RenderableType]:
     state = Text(", ".join(filter(None, (workflow.word, place, f"{workflow.percent}%", took))))
     state.stylize(_STYLES.get(workflow.status, ""), 0, len(workflow.word))
     yield state
-    changed = f"changed {when(workflow.updated_at, now)}"
+    archived = ", kept in the archive" if overview.archived else ""
+    changed = f"changed {when(workflow.updated_at, now)}{archived}"
     if workflow.finished:
-        archived = ", kept in the archive" if overview.archived else ""
         changed = f"{workflow.word} {when(seen.ended_at or workflow.updated_at, now)}{archived}"
     yield Text("; ".join(filter(None, (changed, _line(workflow.ended)))), "dim")
     kind = f" ({_line(workflow.kind)})" if workflow.kind else ""

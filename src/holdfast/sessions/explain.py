@@ -10,7 +10,7 @@ from holdfast.errors import command_line
 from holdfast.sessions import arbitration, conversations, messages, owners
 from holdfast.workflow import guidance, registry
 from holdfast.workflow.model import DetectionReport
-from holdfast.workflow.wording import count, quoted
+from holdfast.workflow.wording import count, one_line, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
@@ -54,7 +54,7 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     (all of them, with created, updated, phase and status); problems; left_alone (files of other programs, and whether
     they are in the way); accumulating (older files of a workflow, and finished ones); would_save (action, path);
     prospects (what each unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore
-    (the refs that the model will see then, the one in full first).
+    (the refs of those that go on then, the one in full first; of a paused one the model only sees that it is there).
     """
     live = conversations.live_others(project, "")
     if session is None and len(live) < 2:
@@ -66,6 +66,9 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     chosen = next((each for each in seen if each.detected), next(iter(seen), DetectionReport()))
     detected = [chosen.path] if chosen.path else []
     prospects = foresee(project, found.workflows, session, chosen.saved, detected)
+    saved = [chosen.saved] if chosen.saved else []
+    workflows = {each.ref: each for each in (*found.workflows, *saved)}
+    paused = {ref for ref, each in workflows.items() if each.paused}
     return {
         "root": str(project.root),
         "candidates": [candidate for each in seen for candidate in each.candidates],
@@ -78,8 +81,11 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
         ],
         "accumulating": _accumulating(every.values(), found.workflows, piling),
         "would_save": _would_save(project, chosen),
-        "prospects": [{"ref": each.ref, "restored": each.how, "reason": each.why} for each in prospects],
-        "would_restore": [each.ref for each in prospects if each.how != "no"],
+        "prospects": [
+            {"ref": each.ref, "name": named(workflows[each.ref]), "restored": each.how, "reason": each.why}
+            for each in prospects
+        ],
+        "would_restore": [each.ref for each in prospects if each.how != "no" and each.ref not in paused],
     }
 
 
@@ -113,8 +119,10 @@ def foresee(
     return sorted(found, key=lambda each: each.how != "full")
 
 
-def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
+def text(explanation: Mapping[str, Any], *, everything: bool = False, obstacle: str = "") -> str:
     """Return an explanation as plain text for people, with paths relative to the project's root.
+
+    `obstacle` is what keeps Holdfast from restoring anything yet; empty if nothing does.
 
     Beyond the newest fifty candidates, only those that count have a line, unless `everything` is set.
     """
@@ -143,11 +151,17 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
         ],
         "Piling up": [f"{each['path']}: {each['reason']}" for each in explanation["accumulating"]],
     }
-    lines = [explanation["root"], _verdict(explanation)]
+    lines = [explanation["root"], _verdict(explanation, obstacle)]
     for heading, entries in sections.items():
         if entries:
             lines += ["", heading, *(f"  {entry}" for entry in entries)]
     return "\n".join(lines)
+
+
+def named(workflow: Workflow) -> str:
+    """Return a workflow's title, position and current phase on one line."""
+    phase = f" {one_line(workflow.current_name)}" if workflow.phase and not workflow.finished else ""
+    return f"{one_line(workflow.title)} {workflow.position}{phase}"
 
 
 def _looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything: bool) -> list[str]:
@@ -162,9 +176,11 @@ def _looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything
     return [*lines, f"- {left:,} others: `holdfast status --why --all` gives each reason"] if left else lines
 
 
-def _verdict(explanation: Mapping[str, Any]) -> str:
+def _verdict(explanation: Mapping[str, Any], obstacle: str) -> str:
     """Say in a sentence whether a compaction would be survived."""
     restored = len(explanation["would_restore"])
+    if restored and obstacle:
+        return f"Holdfast could restore {count(restored, 'workflow')} here, but doesn't yet: {obstacle}"
     if restored:
         return f"After a compaction, Holdfast restores {count(restored, 'workflow')} here."
     if explanation["prospects"]:
@@ -245,7 +261,7 @@ def _alone(project: Workspace, each: Workflow, verdict: Verdict, *, coming: bool
     """Return a workflow's prospect if no other session is live."""
     full = verdict.full
     if each.paused:
-        return Prospect(each.ref, "line" if full else "no", "paused until you resume it")
+        return Prospect(each.ref, "line" if full else "no", f"paused; `{command_line('claim', each.id)}` resumes it")
     if each is full:
         return Prospect(each.ref, "full", "in full, as PreCompact saves it first" if coming else "in full")
     changed = owners.changed_at(project, each)

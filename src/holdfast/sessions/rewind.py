@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError, SchemaMismatch, StateError, command_line
+from holdfast.errors import ChoiceError, HoldfastError, LedgerError, SchemaMismatch, StateError, command_line
 from holdfast.files import document
 from holdfast.files.lock import locked
-from holdfast.sessions import contents, selection
+from holdfast.sessions import archive, contents, selection
 from holdfast.workflow import names, places, registry, statefile
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +42,15 @@ def find(project: Workspace, wanted: str | None, session: str | None) -> Path:
     if wanted is not None and (path := _kept(project, wanted)):
         return path
     if wanted is None:
-        return selection.select(project, None, session, ended=True).path
+        try:
+            return selection.select(project, None, session, ended=True).path
+        except HoldfastError as error:
+            lost = gone(project)
+            if lost and isinstance(error, ChoiceError):
+                raise ChoiceError(f"{lost}; {error.reason}", error.choices, more=error.more) from None
+            if lost:
+                raise HoldfastError(f"{error}. {lost}") from None
+            raise
     try:
         return project.root / selection.anywhere(project, wanted)[0].place
     except HoldfastError:
@@ -107,6 +116,28 @@ def restore(project: Workspace, path: Path, number: str, *, replace: bool = Fals
     return put._replace(aside=aside) if aside else put
 
 
+def gone(project: Workspace) -> str:
+    """Return what to say of an unfinished workflow whose file was deleted: how to put it back; empty for none."""
+    try:
+        over = {(each.workflow.place, each.workflow.title) for each in archive.entries(project)}
+        missing = [each for each in contents.paths(project) if not (project.root / each).exists()]
+        states = [state for each in missing if (state := last_state(project, project.root / each))]
+    except LedgerError:
+        return ""
+    here = {each.id for each in registry.all_found(project).workflows}
+    lost = [
+        (number, each)
+        for number, each in states
+        if not each.finished and each.id not in here and (each.place, each.title) not in over
+    ]
+    if not lost:
+        return ""
+    number, last = max(lost, key=lambda each: each[1].updated_at)
+    restoring = command_line("restore", number, "--workflow", last.place)
+    more = f" (so are {len(lost) - 1} more)" if len(lost) > 1 else ""
+    return f"The file of {quoted(last.title)} is gone{more}: `{restoring}` puts it back"
+
+
 def last_state(project: Workspace, path: Path) -> tuple[str, Workflow] | None:
     """Return the number of the last generation of a file that is a workflow's state, with the workflow.
 
@@ -119,6 +150,12 @@ def last_state(project: Workspace, path: Path) -> tuple[str, Workflow] | None:
             if (workflow := _parsed(project, name, path, raw)) is not None:
                 return str(version.number), workflow
     return None
+
+
+def is_state(project: Workspace, path: Path, raw: bytes) -> bool:
+    """Return whether a content is a workflow's state, as a format reads it at a path."""
+    names = places.keepers(project.root, path)
+    return any(_parsed(project, name, path, raw) is not None for name in names)
 
 
 def _parsed(project: Workspace, name: str, path: Path, raw: bytes) -> Workflow | None:

@@ -238,4 +238,5 @@ def _choice(
         (short(each, among or candidates), f"{quoted(each.title, 60)}, {each.word}, {each.progress_text}")
         for each in candidates[:LISTED]
     ]
-    return ChoiceError(reason, choices, more=max(len(candidates) - LISTED, 0), wanted=wanted)
+    more, paused = max(len(candidates) - LISTED, 0), all(each.paused for each in candidates)
+    return ChoiceError(reason, choices, more=more, wanted=wanted, paused=paused)

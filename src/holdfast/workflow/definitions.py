@@ -113,6 +113,13 @@ def trusting(kind: str, name: str) -> str:
     return command_line("formats", "trust", name if kind == formats.DESCRIPTIONS else f"{kind}/{name}")
 
 
+def why_unused(kind: str, each: Listed[Any]) -> str:
+    """Return why a definition isn't used, with its file, and what to do if it only has to be trusted."""
+    if not each.trusted:
+        return f"{each.path} is not trusted; read it, then run `{trusting(kind, each.name)}`"
+    return each.reason if each.reason.startswith(str(each.path)) else f"{each.path}: {each.reason}"
+
+
 def content(root: Path, path: Path) -> bytes:
     """Return the bytes of a project's definition. Raises StateError, also if links lead out of the project."""
     return document.read(path, tomlfile.LIMIT_BYTES, within=root)[0]
@@ -148,6 +155,15 @@ class Library(Generic[Value]):
         """Return the folders, in the order in which they count."""
         shipped = [self.shipped] if self.shipped else []
         return [user_folder(self.kind), project_folder(root, self.kind), *shipped]
+
+    def of_people(self, root: Path) -> list[Listed[Value]]:
+        """Return the files of people, without those that are shipped and those that give way to another one."""
+        found = list[Listed[Value]]()
+        for each in self.listed(root):
+            gives_way = any(one.value is not None and one.name == each.name for one in found)
+            if each.path.parent != self.shipped and not gives_way:
+                found.append(each)
+        return found
 
     def value(self, root: Path, path: Path) -> Value:
         """Return what a file says.

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import MissingError, SchemaMismatch, StateError
-from holdfast.files import atomic
+from holdfast.errors import LedgerError, MissingError, SchemaMismatch, StateError
+from holdfast.files import atomic, document
 from holdfast.workflow import places, statefile, values
 from holdfast.workflow.model import Problem
 
@@ -95,8 +95,9 @@ def write_notes(project: Records, state: Path, workflow_id: str, notes: Mapping[
 def begun(project: Records, state: Path, workflow_id: str, start: Start) -> Iterator[None]:
     """Write a new workflow's extras, or remove those of an earlier workflow. Hold the folder's lock.
 
-    Write the state file in the block. If the process is killed in between, the extras belong to no workflow and nothing
-    is lost. If the block fails, the extras file is restored. Raises SchemaMismatch over a file of something else,
+    Write the state file in the block. If the process is killed in between, the extras belong to no workflow, and
+    `holdfast doctor --fix` brings back those of the workflow that was there. If the block fails, the extras file is
+    restored. Raises SchemaMismatch over a file of something else,
     StateError.
     """
     path = places.extras(project.root, state)
@@ -132,6 +133,33 @@ def add(project: Records, state: Path, workflow_id: str, changes: Changes) -> No
         return data
 
     _change(project, state, workflow_id, edit)
+
+
+def earlier(project: Records, state: Path, workflow_id: str) -> bytes | None:
+    """Return the last content of a state file's extras that belongs to a workflow; None if the ledger has none."""
+    path = places.extras(project.root, state)
+    try:
+        for version in project.versions(path):
+            raw = project.content(path, version.number)
+            if raw is not None and values.text(document.parse(path, raw, 0.0).data.get("id")) == workflow_id:
+                return raw
+    except (LedgerError, StateError):
+        pass  # then it stays as it is
+    return None
+
+
+def bring_back(project: Records, state: Path, workflow_id: str) -> None:
+    """Put back a workflow's extras if the file has another's: the last content that it had. Hold the folder's lock.
+
+    Raises SchemaMismatch over a file of something else, StateError.
+    """
+    path = places.extras(project.root, state)
+    before = _replaceable(project, path)
+    if before is not None and values.text(before.data["id"]) == workflow_id:
+        return
+    raw = earlier(project, state, workflow_id)
+    if raw is not None:
+        statefile.restore(project, path, raw, before, why="restored with its workflow")
 
 
 def _change(project: Records, state: Path, workflow_id: str, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> None:

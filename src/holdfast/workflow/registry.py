@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from holdfast.workflow.definitions import Library
     from holdfast.workflow.format import Detector
     from holdfast.workflow.model import Changes, Workflow
     from holdfast.workflow.records import Records
@@ -54,6 +55,12 @@ def get(name: str) -> Format:
     if name in formats.DESCRIBED:
         return cast("Format", formats.DESCRIBED[name])
     return cast("Format", _Brought(name, _called(name, _format, RECORDS[name].ADAPTER)))
+
+
+def libraries() -> list[Library[Any]]:
+    """Return the libraries of definitions that the workflows of formats follow, such as machines of skills."""
+    usable = (_usable(name) for name in formats.NAMES)
+    return [each.definitions for each in usable if each is not None and each.definitions is not None]
 
 
 def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:

@@ -13,17 +13,20 @@ from holdfast.errors import MissingError, SchemaMismatch, StateError, Transition
 from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.formats import RECORDS
-from holdfast.workflow import assignments, extras, search, statefile, views
+from holdfast.workflow import assignments, extras, places, search, statefile, views
 from holdfast.workflow.draft import Draft
+from holdfast.workflow.findings import aside, notice
 from holdfast.workflow.format import Format
 from holdfast.workflow.model import Foreign, Found, Judged, Problem, Restored, Workflow
 from holdfast.workflow.statefile import StateFile
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from holdfast.workflow.findings import Finding
     from holdfast.workflow.model import Start, Status
     from holdfast.workflow.records import Records
 
@@ -241,6 +244,27 @@ class FileFormat(Format):
             except StateError:
                 pass  # missing or broken, but not another program's
 
+    def stray_extras(self, project: Records, path: Path) -> Iterator[Finding]:
+        """Yield a file of extras that belongs to another workflow than its state file's, for `findings`."""
+        beside, holder = places.extras(project.root, path), ""
+        with suppress(StateError):  # missing, broken or another program's: reported elsewhere
+            holder = self.view(project, self.load(project, path)).id
+        named = extras.owner(project, path)
+        if not named or named == holder:
+            return
+        present = f"{path.name} holds {holder}" if holder else f"{path.name} holds none"
+        text = f"{beside} belongs to the workflow {quoted(named)}, and {present}, so nothing reads it"
+        if holder and extras.earlier(project, path, holder) is not None:
+
+            def fix() -> str:
+                with locked(self.folder(project)):
+                    extras.bring_back(project, path, holder)
+                return f"brought back the reading, reminders and context of {holder}"
+
+            yield notice(text, "holdfast doctor --fix", fix, path=beside, code="extras")
+        else:
+            yield notice(text, aside(beside), path=beside, code="extras")
+
     # Change.
 
     def change(
@@ -338,10 +362,10 @@ class FileFormat(Format):
         beside: AbstractContextManager[None] = nullcontext()
         if self.has_extras:
             beside = extras.begun(project, path, self.identity(data, path), self.beside(start))
+        if last is not None:  # first: what is killed from here on must not lose it
+            project.shelve(last)
         with beside:
             file = statefile.write(project, path, data, before, why="start")
-        if last is not None:
-            project.shelve(last)
         notes = self.after_write(project, file)
         workflow = self.view(project, file)
         project.observe(workflow, at=clock.stamp())
@@ -410,6 +434,8 @@ class FileFormat(Format):
                     project.shelve(now)
                 project.observe(now)  # what was moved by hand before keeps its own time
             aside = statefile.restore(project, path, raw, before, why=why)
+            if self.has_extras:
+                extras.bring_back(project, path, wanted.id)
             after = statefile.read(project, path)
             self.after_write(project, after)
             workflow = self.view(project, after)

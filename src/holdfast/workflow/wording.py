@@ -129,6 +129,11 @@ def count(number: int, one: str) -> str:
     return f"{number:,} {plural(number, one)}"
 
 
+def a(noun: str) -> str:
+    """Return a noun with its indefinite article: `a task`, `an item`."""
+    return f"{'an' if noun[:1].casefold() in set('aeiou') else 'a'} {noun}"
+
+
 def plural(number: int, one: str) -> str:
     """Return the name of so many things: `session` of one, `sessions` of any other number."""
     return f"{one}{'s' * (number != 1)}"

@@ -332,6 +332,32 @@ def test_the_template_of_new_is_a_whole_description(holdfast_project: Callable[.
     assert "is not one of" in holdfast("start", "x", "--format", "none", "--phase", "y", root=project.root, code=2).err
 
 
+def test_a_start_in_a_format_that_is_not_used_says_why(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """It names the file, and the command that trusts it or its fault."""
+    root = holdfast_project({}).root
+    path = theirs(root, "mine")
+    start = ("start", "x", "--format", "mine", "--phase", "y")
+
+    said = holdfast(*start, root=root, code=2).err
+    assert "mine.toml is not trusted" in said and "`holdfast formats trust mine`" in said
+    path.write_text("nonsense = 1\n")
+    holdfast("formats", "trust", "mine", "--yes", root=root)
+    assert "mine.toml: files is missing" in holdfast(*start, root=root, code=2).err
+
+
+def test_a_machine_with_a_mistake_is_reported(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """By `doctor` and by `formats check`, with its file and its fault; untrusted ones with the command."""
+    root = holdfast_project({".claude/machines/rel.toml": "nonsense = 1\n"}).root
+    assert "trust machines/rel" in holdfast("formats", "check", "machines/rel", root=root, code=1).out
+    holdfast("formats", "trust", "machines/rel", "--yes", root=root)
+
+    assert "rel.toml: phases is missing" in holdfast("formats", "check", root=root, code=1).out
+    (row,) = holdfast("formats", "check", "machines/rel", "--json", root=root, code=1).json
+    assert not row["used"]
+    (found,) = [each for each in examine("packages", root) if each.level == "problem"]
+    assert "rel.toml: phases is missing" in found.text
+
+
 def test_check_says_what_it_makes_of_the_files(holdfast_project: Callable[..., HoldfastProject]) -> None:
     """Which are workflows, what is odd in them, and which are something else."""
     users("mine")

@@ -12,8 +12,8 @@ from holdfast.errors import HoldfastError, StateError, TransitionError
 from holdfast.files import access
 from holdfast.files.lock import locked
 from holdfast.formats.hybrid import markdown_view, moves, record, schema
-from holdfast.workflow import assignments, extras, places, values
-from holdfast.workflow.findings import Finding, aside, notice
+from holdfast.workflow import assignments, extras, values
+from holdfast.workflow.findings import Finding, notice
 from holdfast.workflow.model import Changes, Foreign, Found, Judged, Phase, Start, Status, Workflow
 from holdfast.workflow.store import FileDraft, FileFormat
 from holdfast.workflow.wording import missing, quoted
@@ -189,15 +189,9 @@ class HybridFormat(FileFormat):
                 view = project.root / markdown_view.FILE
                 text = f"{view}, the workflow's view, doesn't show its state"
                 yield notice(text, "holdfast doctor --fix", partial(self._redraw, project), path=view, code="view")
-            holder = values.text(file.data["id"])
         except StateError:
-            holder = ""  # missing, broken or another program's: reported elsewhere
-        beside = places.extras(project.root, path)
-        named = extras.owner(project, path)
-        if named and named != holder:
-            present = f"{schema.FILE} holds {holder}" if holder else f"{schema.FILE} holds none"
-            text = f"{beside} belongs to the workflow {quoted(named)}, and {present}, so nothing reads it"
-            yield notice(text, aside(beside), path=beside, code="extras")
+            pass  # missing, broken or another program's: reported elsewhere
+        yield from self.stray_extras(project, path)
 
     def _redraw(self, project: Records) -> str:
         with locked(self.folder(project)):

@@ -326,6 +326,7 @@ class OrchestratorFormat(FileFormat):
             if not each.in_the_way:
                 yield notice(f"{each.path}: {each.meaning}", aside(each.path), path=each.path, code="foreign")
         path = schema.state_path(project.root)
+        yield from self.stray_extras(project, path)
         try:
             data = self.load(project, path).data
         except StateError:

@@ -15,6 +15,7 @@ REOPENING = "put its file back from .claude/workflow-state/completed, where it s
 DEFINITIONS = "machines"
 COMMANDS = "Manage workflows of skills such as /dev and /tdd."
 FORMER: tuple[str, ...] = (
+    "skills list = `holdfast status` lists the workflows",
     "skills resume = `holdfast skills start SKILL ABOUT` shows and continues a workflow",
     "skills step = `holdfast skills phase NAME --step STEP` records that work on a step has begun",
     "skills pr = `holdfast skills checkpoint pr --passed --set pr_number=N` records the pull request",

@@ -76,7 +76,7 @@ def _markers(project: Records) -> Iterator[Finding]:
     marked = session.active(project)
     for name in marked:
         if not paths.exists(project, name) and name not in elsewhere:
-            yield _marker(project, name, "marks a session that is not there: the marker is removed")
+            yield _marker(project, name, "marks a session that is not there")
     newest, *others = session.newest_first(project, [each for each in marked if paths.exists(project, each)]) or [""]
     for name in others:
         yield _marker(project, name, f"is one of several; {newest} was marked last and stays active")
@@ -85,7 +85,8 @@ def _markers(project: Records) -> Iterator[Finding]:
 def _marker(project: Records, name: str, text: str) -> Finding:
     path = paths.marker(project, name)
     text = f"{paths.TOP}/{path.name} {text}"
-    return notice(text, FIX, partial(_unmark, project, name, text), code="marker", path=path)
+    unmark = partial(_unmark, project, name, f"{text}: the marker is removed")
+    return notice(f"{text}; --fix removes the marker", FIX, unmark, code="marker", path=path)
 
 
 def _unmark(project: Records, name: str, text: str) -> str:
@@ -112,9 +113,11 @@ def _session(project: Records, folder: Path) -> Iterator[Finding]:
         text = rules.described(f"{now.name}/{paths.SESSION}", fault)
         yield notice(text, fault.remedy, code="state", path=path, field=fault.field)
     if now.marker_mismatch:
-        change = f"its status becomes {now.standing}" if is_open else "the marker is removed"
-        text = f"{now.name}: {now.marker_mismatch}: {change}"
-        yield notice(text, FIX, partial(_match_marker, project, folder, text), code="status", path=path, field="status")
+        text = f"{now.name}: {now.marker_mismatch}"
+        done = f"its status becomes {now.standing}" if is_open else "the marker is removed"
+        match = partial(_match_marker, project, folder, f"{text}: {done}")
+        text = f"{text}; --fix {f'makes its status {now.standing}' if is_open else 'removes the marker'}"
+        yield notice(text, FIX, match, code="status", path=path, field="status")
     for text, remedy in view.contradictions(now, tasks):
         yield notice(f"{now.name}: {text}", remedy, code="status", path=path, field="status")
     if is_open and moves.followed(now.file.data, tasks) != now.file.data:
@@ -154,9 +157,9 @@ def _tasks(project: Records, folder: Path, tasks: Tree, *, fixable: bool) -> Ite
         needs_parent = (fault.rule, fault.field) == (3, "id") and task.id == task.name and ids.key(own) not in unread
         fix = None
         if fixable and fault.field in right:
-            text, fix = f"{text}: it becomes {right[fault.field]}", partial(_correct, project, folder, task)
+            text, fix = f"{text}; --fix writes {right[fault.field]}", partial(_correct, project, folder, task)
         elif fixable and needs_parent:
-            text, fix = f"{text}: {own} is made as a container", partial(_create_parent, project, folder, own)
+            text, fix = f"{text}; --fix makes {own} as a container", partial(_create_parent, project, folder, own)
         code, path = f"rule-{fault.rule}" if fault.rule else "remark", paths.task(folder, task.name)
         yield notice(text, FIX if fix else fault.remedy, fix, code=code, path=path, field=fault.field)
 
@@ -184,8 +187,9 @@ def _broken(project: Records, path: Path, file: StateFile) -> Finding:
     text = f"{paths.shown(project, path)}: {file.broken}"
     if not file.repairable:
         return problem(f"{text}; the last content Holdfast kept is used", _opening(path), code="broken", path=path)
-    text = f"{text}: its last content is put back, and this one kept beside it"
-    return problem(text, FIX, partial(_put_back, project, path, text), code="broken", path=path)
+    done = f"{text}: its last content is put back, and this one kept beside it"
+    text = f"{text}; --fix puts its last content back, and keeps this one beside it"
+    return problem(text, FIX, partial(_put_back, project, path, done), code="broken", path=path)
 
 
 def _put_back(project: Records, path: Path, text: str) -> str:
@@ -211,10 +215,14 @@ def _state(project: Records, folder: Path, error: StateError) -> Iterator[Findin
     elif not isinstance(error, MissingError | BrokenError | SchemaMismatch):
         yield problem(f"{where}: {error.reason}", _opening(path), code="broken", path=path)
     else:
-        aside = "" if isinstance(error, MissingError) else ", and this one kept beside it"
-        how = "its last content is put back" if _earlier(project, path) else "it is made anew from what is left"
-        text = f"{where}: {error.reason}: {how}{aside}"
-        yield problem(text, FIX, partial(_recreate, project, folder, text), code="broken", path=path)
+        done, fix = "it is made anew from what is left", "makes it anew from what is left"
+        if _earlier(project, path):
+            done, fix = "its last content is put back", "puts its last content back"
+        if not isinstance(error, MissingError):
+            done, fix = f"{done}, and this one kept beside it", f"{fix}, and keeps this one beside it"
+        text = f"{where}: {error.reason}"
+        recreate = partial(_recreate, project, folder, f"{text}: {done}")
+        yield problem(f"{text}; --fix {fix}", FIX, recreate, code="broken", path=path)
 
 
 def _earlier(project: Records, path: Path) -> dict[str, Any] | None:

@@ -1,0 +1,113 @@
+"""What `status`, `restore`, `next`, `done` and `reopen` say is what is so, and names a command that works."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from tests.commandline import holdfast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.testing import HoldfastProject
+
+PLAN = {"CLAUDE/Plan/001-x/PLAN.md": "# User auth\n\nStatus: In Progress\n\n## Phase 1: Login\n"}
+
+
+def test_a_plan_in_progress_counts_more_than_what_is_completed(
+    holdfast_project: Callable[..., HoldfastProject],
+) -> None:
+    """R001-27: it is named with its position, also if another workflow was completed last."""
+    root = holdfast_project(PLAN).root
+    holdfast("install", root=root)
+    safe = "Safe: a compaction restores 1 of 1 unfinished workflow: User auth 1/1 Login."
+    assert holdfast("status", root=root).out.startswith(safe)
+
+    holdfast("start", "Other", "--phase", "A", root=root)
+    holdfast("done", "A", root=root)
+
+    assert holdfast("status", root=root).out.startswith(safe)
+    assert holdfast("status", "Other", root=root).out.startswith("Nothing to save: Other 1/1 is completed.")
+
+
+def test_why_says_that_nothing_is_restored_unless_holdfast_is_registered(tmp_path: Path) -> None:
+    """R001-27: and how to register it."""
+    holdfast("start", "Book", "--phase", "A", root=tmp_path)
+
+    said = holdfast("status", "--why", root=tmp_path).out
+
+    assert "could restore 1 workflow here, but doesn't yet: Holdfast isn't registered here" in said
+
+
+def test_paused_sessions_are_not_counted_as_restored(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """R002-07: the model only sees that they are there; if all are paused, each is claimed first."""
+    root = holdfast_project().root
+    holdfast("install", root=root)
+    for title in ("One", "Two"):
+        holdfast("start", title, "--format", "wfs", root=root)
+    assert "Holdfast restores 1 workflow here." in holdfast("status", "--why", root=root).out
+
+    holdfast("cancel", "WFS-two", root=root)
+
+    refused = holdfast("next", root=root, code=1).err
+    assert "holdfast claim one" in refused
+    assert "holdfast next" not in refused
+    holdfast("claim", "one", root=root)
+    holdfast("next", root=root)
+
+
+def test_a_workflow_whose_file_was_deleted_is_named_with_the_way_back(tmp_path: Path) -> None:
+    """R001-12: its generations are kept; a completed or cancelled one is in the archive, and isn't named."""
+    holdfast("start", "Over", "--phase", "A", root=tmp_path)
+    holdfast("cancel", root=tmp_path)
+    holdfast("start", "Book", "--phase", "A", root=tmp_path)
+    shutil.rmtree(tmp_path / "untracked" / "workflow-state" / "book")
+
+    said = holdfast("status", root=tmp_path).out
+    assert 'The file of "Book" is gone: `holdfast restore 1 --workflow ' in said
+    assert 'The file of "Book" is gone' in holdfast("restore", root=tmp_path, code=1).err
+
+    holdfast(*said.partition("`holdfast ")[2].partition("`")[0].split(), root=tmp_path)
+
+    assert "Book: active" in holdfast("status", "--all", root=tmp_path).out.replace("\nactive", ": active")
+    assert "is gone" not in holdfast("status", root=tmp_path).out
+
+
+def test_a_workflow_that_was_replaced_is_said_to_be_in_the_archive(tmp_path: Path) -> None:
+    """R000-28: its file holds another one by now."""
+    holdfast("start", "Alpha", "--format", "hybrid", "--phase", "A @coder", root=tmp_path)
+    holdfast("start", "Beta", "--format", "hybrid", "--phase", "B @coder", "--replace", root=tmp_path)
+    holdfast("restore", "1", "--workflow", "alpha", "--replace", root=tmp_path)
+
+    said = holdfast("status", "beta", root=tmp_path).out
+
+    assert said.startswith("Nothing to save: Beta 0/1 is in the archive, and in no file any more.")
+    assert "kept in the archive" in said
+
+
+def test_reopen_says_that_a_phase_is_active_already(tmp_path: Path) -> None:
+    """I000-15: nothing changes then."""
+    holdfast("start", "Book", "--phase", "A", root=tmp_path)
+    said = holdfast("reopen", "A", root=tmp_path).out
+    assert said.startswith('Nothing changed: phase 1/1 "A" is active already.')
+    assert "Reopened" not in said
+
+
+def test_a_title_that_two_phases_have_completes_only_the_first(tmp_path: Path) -> None:
+    """R000-34: a repeated command completes nothing twice; the second phase is named by its number."""
+    holdfast("start", "Book", "--phase", "A", "--phase", "A", "--phase", "B", root=tmp_path)
+    holdfast("done", "A", root=tmp_path)
+    assert "if phase 2/3 is done too: `holdfast done 2`" in holdfast("done", "A", root=tmp_path, code=1).err
+    assert "phase 3/3" in holdfast("done", "2", root=tmp_path).out
+
+
+def test_a_wrong_name_is_answered_with_workflows_too(tmp_path: Path) -> None:
+    """Of many workflows that have such a phase, the message says that it doesn't name all."""
+    holdfast("start", "Solo", "--phase", "A", root=tmp_path)
+    refused = holdfast("next", "solo2", root=tmp_path, code=1).err
+    assert 'no workflow is named "solo2", only "Solo"; "Solo" has no phase "solo2"' in refused
+    for title in ("Second", "Third", "Fourth"):
+        holdfast("start", title, "--phase", "A", root=tmp_path)
+    assert holdfast("next", "A", root=tmp_path, code=1).err.rstrip().endswith(", …")
