@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.errors import HoldfastError, SchemaMismatch, StateError, TransitionError
+from holdfast.errors import HoldfastError, SchemaMismatch, StateError
 from holdfast.files import access
 from holdfast.files.lock import locked
 from holdfast.formats.skills import (
@@ -114,8 +114,6 @@ class SkillsFormat(FileFormat):
 
     def start(self, project: Records, start: Start) -> Workflow:
         """Start a workflow of the skill that is its type, or of phases of its own; nothing begins yet."""
-        if start.title.endswith(".md") and not access.is_there(project.root / start.title):
-            raise TransitionError(f"there is no {start.title} in the project; correct the path of the feature file")
         workflow = super().start(project, start)
         feature = plan.plan(project.root, start).feature
         if not feature or access.is_there(project.root / feature):

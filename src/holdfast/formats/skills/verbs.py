@@ -18,6 +18,7 @@ import click
 
 from holdfast import clock
 from holdfast.errors import HoldfastError, command_line
+from holdfast.files import access
 from holdfast.formats.skills import display, moves, results, upkeep, view
 from holdfast.formats.skills.format import CORRUPTED, FORMAT
 from holdfast.formats.skills.schema import TASK_ID
@@ -75,6 +76,8 @@ def start(
     lines = [*filter(None, [upkeep.summary(old)]), display.CHECKING]
     workflow = next(iter(found.values()), None)
     if workflow is None or workflow.recovered:
+        if about.endswith(".md") and not access.is_there(project.root / about):
+            raise HoldfastError(f"there is no {about} in the project; correct the path of the feature file")
         made = FORMAT.start(project, asked)
         begun = verbs.begin(project, made)
         news = [each for each in made.warnings if each not in begun.warnings]
