@@ -129,7 +129,7 @@ def test_the_pages_survive_three_compactions(tmp_path: Path) -> None:
         assert "every case study links to two others" in guidance
     assert "cannot be told apart when it is printed." in step(text, "sidecar has all")
     assert "The workflow is complete." in step(text, "tenth phase")
-    assert "There is no workflow in" in step(text, "One more compaction")
+    assert "no workflow is in progress" in step(text, "One more compaction")
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_two_sessions_are_driven_to_their_end(tmp_path: Path) -> None:
     compacted, failed = step(text, "in the background"), step(text, "API error")
     assert "IMPL-1.2 " in compacted and "Next step: go on" in compacted
     assert 'Task IMPL-1.3 "Build the logout" is completed' in compacted
-    assert "blocked: IMPL-1.4" in failed
+    assert "IMPL-1.4" in failed and "blocked" in failed
     assert "- [x] **IMPL-2**: Update the README" in step(text, "session is completed")
     assert "is completed" in step(text, "comes late")
     assert "Tasks: 8/17 completed" in step(text, "Wave after wave")

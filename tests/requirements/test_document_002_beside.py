@@ -91,11 +91,11 @@ def test_the_general_start_neither_takes_a_turn_nor_is_silent(workflows: Workflo
     assert "--replace" in holdfast(*words, root=workflows.root, session=OTHER, code=1).err
     holdfast(*words, "--replace", root=workflows.root, session=OTHER)
     assert workflows.state(folder)["status"] == "paused"
-    words = ("start", "Third", "--format", "wfs")
-    assert "--replace to pause it and start another" in holdfast(*words, root=workflows.root, code=1).err
+    again = ("start", "Third", "--format", "wfs")
+    assert "--replace to pause it and start another" in holdfast(*again, root=workflows.root, code=1).err
     holdfast("update", "--phase", "IMPL-1", "--status", "blocked", root=workflows.root)
-    words = ("update", "--phase", "IMPL-1", "--status", "pending")
-    assert "--status active` continues it" in holdfast(*words, root=workflows.root, code=1).err
+    waits = ("update", "--phase", "IMPL-1", "--status", "pending")
+    assert "--status active` continues it" in holdfast(*waits, root=workflows.root, code=1).err
     assert "--phase" in holdfast("start", "X", "--format", "wfs", "--total", "3", root=workflows.root, code=1).err
 
 

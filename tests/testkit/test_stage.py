@@ -138,7 +138,7 @@ def test_the_command_line_runs_as_the_models_bash_runs_it(tmp_path: Path) -> Non
     (tmp_path / "other" / ".claude").mkdir(parents=True)
     place.root = tmp_path / "other"
     assert not place.env_file.exists()
-    assert "There is no workflow" in place.holdfast("status")
+    assert "no workflow is in progress" in place.holdfast("status")
 
 
 def test_a_stage_is_thrown_away() -> None:

@@ -140,10 +140,15 @@ def tried(desk: Desk, name: str, deed: Deed, instants: int | None, first: int) -
             answer = desk.strike(once, 20, 0)
             if "Traceback" in answer["err"]:
                 yield f"{where}: once more: {answer}"
-        yield from (f"{where}: in the end {each}" for each in differences(wanted, deed.go_on(desk)))
+        yield from (f"{where}: in the end {each}" for each in differences(wanted, deed.go_on(desk)) if is_lasting(each))
         if desk.temporary():
             desk.strike(desk.command("doctor", "--fix"), 70, 0)
             yield from (f"{where}: for ever: {path}" for path in desk.temporary())
+
+
+def is_lasting(difference: str) -> bool:
+    """Return whether a difference is one of state: a full version follows from what was printed, and to whom."""
+    return not difference.startswith(".claude/holdfast/")
 
 
 def bad_end(answer: dict[str, Any], *, event: bool) -> bool:

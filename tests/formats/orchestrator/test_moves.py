@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -151,9 +152,9 @@ def test_a_milestone_with_an_issue_outlives_its_phase_being_reopened(scene: Scen
     """The issue is there still; one without goes, because the phase is no longer complete."""
     scene.start()
     for task in ("1.1", "1.2", "2.1"):
-        scene.do(lambda run, task=task: moves.finish(run, task))
+        scene.do(partial(moves.finish, id_=task))
     scene.do(lambda run: moves.name_issue(run, "1.2", "https://x/1"))
     for task in ("1.2", "2.1"):
-        scene.do(lambda run, task=task: moves.reopen(run, task))
+        scene.do(partial(moves.reopen, id_=task))
 
     assert [(each["name"], each["issue_url"]) for each in scene.data["milestones"]] == [("Foundation", "https://x/1")]

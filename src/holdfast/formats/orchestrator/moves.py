@@ -144,12 +144,12 @@ def spend(run: Run, id_: str, cost: str) -> None:
     if task.status in ("active", "pending"):
         note["spent"] = amounts.asked_money(cost)
         return
-    unknown = int(note.get("unknown") or 0)
-    if not unknown:
+    unknown = note.get("unknown")
+    if not isinstance(unknown, list) or not unknown:
         raise TransitionError(f"what the last attempt at task {id_} cost is known already")
     _charge(run, id_, cost)
-    if unknown > 1:
-        note["unknown"] = unknown - 1
+    if len(unknown) > 1:
+        note["unknown"] = unknown[:-1]
         return
     note.pop("unknown")
     if (entry := run.completed(id_)) is not None:
@@ -173,7 +173,7 @@ def reopen(run: Run, id_: str) -> None:
     names = {"time": "time_elapsed", "cost": "cost", "files": "files_modified", "criteria": "success_criteria_met"}
     note.update({name: before.get(key) for name, key in names.items() if before.get(key) != amounts.UNKNOWN})
     if before.get("cost") == amounts.UNKNOWN:
-        note.setdefault("unknown", 1)
+        note.setdefault("unknown", [1])
     note["name"] = task.title
     run.data["completed_tasks"] = [each for each in run.listed("completed_tasks") if schema.task_of(each) != id_]
     phase = run.phase_name(schema.key(id_)[0])
@@ -310,7 +310,10 @@ def _end_attempt(run: Run, entry: Mapping[str, Any]) -> None:
     if "spent" in note:
         _charge(run, id_, note.pop("spent"))
     else:
-        note["unknown"] = int(note.get("unknown") or 0) + 1
+        noted = note.get("unknown")
+        attempts: list[int] = noted if isinstance(noted, list) else []
+        iteration = max(values.number(entry.get("iteration")) or 0, 1)  # not a count: the same end may be noted twice
+        note["unknown"] = sorted({*attempts, iteration})
 
 
 def _charge(run: Run, id_: str, cost: str) -> None:
