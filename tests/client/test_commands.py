@@ -37,7 +37,7 @@ def test_bash_reaches_the_command(world: World) -> None:
     said = dict(zip(commands, [_only(q) for q in world.model.of("main")[1:]], strict=True))
     print(json.dumps(said, indent=1, ensure_ascii=False))
     assert not [command for command, text in said.items() if "approval" in text or "not found" in text]
-    assert json.JSONDecoder().raw_decode(said["holdfast status --json"])[0][0]["title"] == "From the model"
+    assert json.JSONDecoder().raw_decode(said["holdfast status --json"])[0]["current"]["title"] == "From the model"
     assert "Build" in said["holdfast next  # in docs"]
     assert said["printenv HOLDFAST_PROJECT_DIR"].splitlines()[0] == str(world.project)
     assert said["command -v holdfast"].splitlines()[0] == str(world.client.home / ".local/share/holdfast/bin/holdfast")
