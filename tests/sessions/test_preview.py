@@ -34,7 +34,7 @@ def foretold(
 def test_a_paused_workflow_gets_a_line_only_beside_another(project: Workspace) -> None:
     """A compaction that restores nothing says nothing of it."""
     paused = workflow(project.root, "Paused", paused=True)
-    why = "paused until you resume it"
+    why = "paused; `holdfast claim paused` resumes it"
     assert foretold(project, paused) == [("paused", "no", why)]
     assert foretold(project, paused, workflow(project.root, "Open"))[1] == ("paused", "line", why)
 

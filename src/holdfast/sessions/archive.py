@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST = 1_000  # workflows of one project; the oldest go
 
 _APART = ("path", "raw", "root")  # not JSON: stored in columns of their own, or known anyway
-_TUPLES = ("reading", "reminders", "warnings", "remarks", "due", "needs")
+_TUPLES = ("reading", "reminders", "warnings", "remarks", "due", "needs", "skipped")
 _EMPTY: dict[str, Any] = {"completed_at": None, "path": "", "fields": "", "content": b""}
 
 
