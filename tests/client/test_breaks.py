@@ -49,7 +49,7 @@ def delete_interpreter(venv: Path) -> None:
 def stop_half_way(venv: Path) -> None:
     """Leave what an upgrade leaves that was killed: some modules gone, one cut off."""
     (package,) = venv.glob("lib/python3*/site-packages/holdfast")
-    for name in ("plugins/outcomes.py", "sessions/compactions.py", "formats/hybrid/adapter.py"):
+    for name in ("plugins/outcomes.py", "sessions/compactions.py", "formats/hybrid/format.py"):
         (package / name).unlink()
     engine = package / "engine.py"
     engine.write_bytes(engine.read_bytes()[:2000])

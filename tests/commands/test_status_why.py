@@ -217,7 +217,7 @@ def test_the_first_line_of_status_counts_what_a_compaction_restores(desk: Desk) 
     desk.kept("Moor", days=1)  # it could belong to either
 
     said = holdfast("status", root=desk.project.root).out
-    assert said.startswith("Safe: a compaction restores 2 of 3 unfinished workflows.")
+    assert said.startswith("Safe: a compaction restores 2 of 3 unfinished workflows: Tide 1/2 A, Harbour 1/2 A.")
 
 
 def test_the_first_line_of_status_names_the_one_workflow(desk: Desk) -> None:
