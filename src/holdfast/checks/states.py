@@ -19,11 +19,12 @@ from holdfast.workflow.findings import aside
 from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from holdfast.checks import Finding
     from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.format import Format
     from holdfast.workflow.model import Foreign, Found, Problem, Workflow
 
 
@@ -32,18 +33,21 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
     tops = [project.root / record.TOP for record in RECORDS.values()]
     if any(access.closed(each) not in (None, each) for each in tops):
         return  # the folders check reports a folder that can't be entered
+    names = (only,) if only else formats.NAMES
+    usable = {name: form for name in names if (form := registry.usable(name))}
     found = registry.get(only).find(project) if only else registry.all_found(project)
     theirs = {each.path for each in registry.foreign(project)}
+    reporting = [project.root / RECORDS[name].TOP for name, form in usable.items() if form.reports_all]
     wrong = [
         _unread(project, each)
         for each in found.problems
         if each.path not in theirs
-        and not _checks_itself(project, each.path)
+        and not any(each.path.is_relative_to(top) for top in reporting)
         and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
         and not (each.path in tops and access.is_link(each.path))  # the folders check reports that, too
     ]
-    for name in (only,) if only else formats.NAMES:
-        wrong += of_format(project, name, [each for each in found.workflows if each.format == name])
+    for name, form in usable.items():
+        wrong += of_format(project, form, [each for each in found.workflows if each.format == name])
     wrong += _stale(project, found)
     if not only:
         wrong += _left_over(project)
@@ -52,19 +56,14 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
         yield ok(f"{count(len(found.workflows), 'workflow')}, with consistent files")
 
 
-def of_format(project: Workspace, name: str, workflows: Iterable[Workflow]) -> Iterator[Finding]:
+def of_format(project: Workspace, form: Format, workflows: Iterable[Workflow]) -> Iterator[Finding]:
     """Yield what is wrong with the files of one format."""
-    if RECORDS[name].CHECK not in ("", formats.STATES_CHECK):
-        return
-    yield from (misplaced(project, each) for each in in_the_way(project, registry.foreign(project, name)))
-    try:
-        form = registry.get(name)
-    except HoldfastError:
-        if name in formats.OURS:
-            raise
-        return  # another package's format that can't be used: it is reported where its files are read
     if not form.reports_all:
-        yield from unsound(workflows, problem if form.deviations == "problem" else notice)
+        yield from (misplaced(each) for each in in_the_way(project, registry.foreign(project, form.name)))
+        level = problem if form.deviations == "problem" else notice
+        for workflow in workflows:
+            for warning in (*workflow.warnings, *workflow.remarks):
+                yield level(f"{workflow.path}: {warning}", f"correct {workflow.path}")
     yield from form.findings(project)
 
 
@@ -75,7 +74,7 @@ def in_the_way(project: Workspace, foreign: Iterable[Foreign]) -> Iterator[Forei
             yield each
 
 
-def misplaced(project: Workspace, each: Foreign) -> Finding:
+def misplaced(each: Foreign) -> Finding:
     """Return the finding about a file in a format's place that isn't the format's."""
     if closed := access.remedy(each.path):
         return notice(f"{each.path}: {each.meaning.partition(';')[0]}", closed)
@@ -83,21 +82,6 @@ def misplaced(project: Workspace, each: Foreign) -> Finding:
         remedy = f'correct "{each.field}" in {each.path}'
         return problem(f"{each.path}: {each.meaning}", remedy, path=each.path, field=each.field)
     return notice(f"{each.path}: {each.meaning}", each.remedy or aside(each.path), path=each.path)
-
-
-def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding]) -> Iterator[Finding]:
-    """Yield a finding of the given level for each warning about a state file's content."""
-    for workflow in workflows:
-        for warning in (*workflow.warnings, *workflow.remarks):
-            yield level(f"{workflow.path}: {warning}", f"correct {workflow.path}")
-
-
-def _checks_itself(project: Workspace, path: Path) -> bool:
-    """Return whether a file belongs to a format that has its own check."""
-    return any(
-        record.CHECK not in ("", formats.STATES_CHECK) and path.is_relative_to(project.root / record.TOP)
-        for record in RECORDS.values()
-    )
 
 
 def _unread(project: Workspace, trouble: Problem) -> Finding:

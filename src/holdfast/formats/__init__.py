@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 INDEX_LIMIT_BYTES = 1024 * 1024
 DESCRIPTIONS = "formats"
 """The folder of the descriptions of formats without code, in `.claude/` and in the user's config folder."""
-STATES_CHECK = "states"
-"""A record's CHECK if the format has no doctor check of its own, but adds to that of the state files."""
 
 
 class _Records(dict[str, "Record"]):

@@ -74,11 +74,6 @@ class Record(Protocol):
     """What replaces its commands that are gone: `"wfs pause = `holdfast cancel` pauses a session"`."""
     MODEL_VERBS: tuple[str, ...]
     """Its own commands that a model may run, without those meant for people."""
-    CHECK: str
-    """The name of its `holdfast doctor` check, the function `findings` in `formats/NAME/checks`; empty without one.
-
-    The name `states` adds it to the check that all formats share.
-    """
 
 
 REQUIRED = ("NAME", "ADAPTER", "TOP", "PRESENCE", "STATES")

@@ -59,8 +59,8 @@ def get(name: str) -> Format:
 
 def libraries() -> list[Library[Any]]:
     """Return the libraries of definitions that the workflows of formats follow, such as machines of skills."""
-    usable = (_usable(name) for name in formats.NAMES)
-    return [each.definitions for each in usable if each is not None and each.definitions is not None]
+    forms = (usable(name) for name in formats.NAMES)
+    return [each.definitions for each in forms if each is not None and each.definitions is not None]
 
 
 def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
@@ -102,8 +102,8 @@ def agents_work_on(project: Records, session: str, *, own: bool = False) -> list
 
 def any_with(project: Records, ability: str) -> bool:
     """Return whether agents work on the units of a present format that has an ability, such as `locks_files`."""
-    usable = (_usable(name) for name in _present(project) if RECORDS[name].AGENTS)
-    return any(each is not None and getattr(each, ability) for each in usable)
+    forms = (usable(name) for name in _present(project) if RECORDS[name].AGENTS)
+    return any(each is not None and getattr(each, ability) for each in forms)
 
 
 def all_found(project: Records) -> Found:
@@ -170,7 +170,7 @@ def asked(project: Records, command: str, argument: str) -> list[Workflow]:
 
 def taking_evidence(project: Records, session: str) -> list[Workflow]:
     """Return the unfinished workflows that a session owns and whose formats take evidence."""
-    names = [name for name in _present(project) if (each := _usable(name)) is not None and each.takes_evidence]
+    names = [name for name in _present(project) if (each := usable(name)) is not None and each.takes_evidence]
     mine = owned(project, session, names) if names else []
     return [each for each in mine if each.resumable]
 
@@ -204,7 +204,7 @@ def _present(project: Records) -> list[str]:
     return [name for name, record in RECORDS.items() if any(_there(f"{top}/{path}") for path in record.PRESENCE)]
 
 
-def _usable(name: str) -> Format | None:
+def usable(name: str) -> Format | None:
     """Return a format, or None if another package's can't be used; whoever looks for workflows says so."""
     try:
         return get(name)

@@ -33,9 +33,9 @@ def root(root: Path) -> Path:
 
 def test_none_and_a_sound_one(root: Path, request: pytest.FixtureRequest) -> None:
     """No folder is no fault."""
-    assert healthy("wfs", root) == "0 sessions, with consistent files"
+    assert healthy("wfs", root) == "0 workflows, with consistent files"
     request.getfixturevalue("session")
-    assert healthy("wfs", root) == "1 session, with consistent files"
+    assert healthy("wfs", root) == "1 workflow, with consistent files"
     assert "1 workflow," in healthy("states", root)
 
 

@@ -28,4 +28,3 @@ FORMER: tuple[str, ...] = (
     "hybrid = use `holdfast done`, `update`, `reopen` and `status --todos`",
 )
 MODEL_VERBS: tuple[str, ...] = ()
-CHECK = "states"

@@ -51,4 +51,3 @@ FORMER: tuple[str, ...] = (
     "orchestrator locks = a lock ends with its agent, or ten minutes after its last edit",
 )
 MODEL_VERBS: tuple[str, ...] = tuple(f"orchestrator {verb}" for verb in ("task", "supervise", "learn", "checkpoint"))
-CHECK = "states"

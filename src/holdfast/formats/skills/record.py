@@ -33,4 +33,3 @@ FORMER: tuple[str, ...] = (
 MODEL_VERBS: tuple[str, ...] = tuple(
     f"skills {verb}" for verb in ("start", "phase", "task", "tdd", "checkpoint", "pending")
 )
-CHECK = "states"

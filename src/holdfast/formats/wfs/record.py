@@ -45,4 +45,3 @@ MODEL_VERBS: tuple[str, ...] = (
     "wfs scratch",
     *(f"wfs task {verb}" for verb in ("add", "decompose", "complete", "show", "step")),
 )
-CHECK = "wfs"
