@@ -35,7 +35,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
 
 def _copy(copy: Copy) -> Finding:
     if not (copy.root / "plugin" / "run.sh").is_file():
-        return problem(f"{copy} is enabled, but isn't in {copy.root}", _again(copy))
+        return problem(f"{copy} is enabled, but isn't in {copy.root}", copy.redo)
     environment = copy.environment
     if copy.ready:
         fault = programs.unreached(["/bin/sh", str(copy.root / "plugin" / "run.sh")], copy.environ)
@@ -60,11 +60,6 @@ def _copy(copy: Copy) -> Finding:
         return problem(f"{text}; the next session builds another", copy.build)
     how = "isn't finished" if environment.is_dir() else "isn't built yet"
     return notice(f"the environment of {copy} {how}; the next session of Claude Code builds it", copy.build)
-
-
-def _again(copy: Copy) -> str:
-    """Return how to get its files again."""
-    return f"claude plugin update {shlex.quote(copy.name)}" if copy.name else copy.undo
 
 
 def _other(data: Path) -> Iterator[Finding]:

@@ -31,17 +31,17 @@ _ANSWERED = "stdin is empty"  # what the engine logs when it is started without 
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Start the launchers that settings name and the model's command, and look at the fallback."""
-    listed = [each for *_, entries in registrations.readable(project, everywhere=True) for each in entries]
+    listed = registrations.of_settings(project, everywhere=True)
     usual, command, fallback = launcher.programs()
     named = {entry.program: entry for entry in reversed(listed) if entry.ours and entry.program}
     if not named and not usual.exists():
         yield ok("no settings file registers Holdfast")
         return
     for program, entry in named.items():
-        where = f"{entry.target.settings} registers it for {entry.event}"
-        yield from _program(program, where, entry.target.redo, mendable=program == usual)
+        where = f"{entry.source.settings} registers it for {entry.event}"
+        yield from _program(program, where, entry.source.redo, mendable=program == usual)
     if usual in named:
-        remedy = named[usual].target.redo
+        remedy = named[usual].source.redo
         yield from _relay(remedy)
         yield from _program(command, "the model's Bash tool runs it", remedy, mendable=True)
         yield from _fallback(fallback, remedy)

@@ -22,7 +22,7 @@ _REDO = "holdfast install --statusline"
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Look for a status line in the settings that a session here reads, and for the folder of what ours shows."""
-    lines = [(target, settings.get("statusLine")) for target, settings, _ in registrations.readable(project)]
+    lines = [(target, settings.get("statusLine")) for target, settings in registrations.readable(project)]
     found = [(target, line.get("command")) for target, line in lines if isinstance(line, dict)]
     found.sort(key=lambda each: _STRENGTH.index(each[0].scope))
     ours = [target for target, command in found if command == register.STATUS_LINE]

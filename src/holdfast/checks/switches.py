@@ -54,7 +54,7 @@ def _settings(project: Workspace) -> Iterator[Finding]:
     """Yield what the settings switch off. A file overrides the keys of the files before it."""
     disabling: Path | None = None
     variables: dict[str, Path] = {}
-    for target, settings, _ in registrations.readable(project):
+    for target, settings in registrations.readable(project):
         if "disableAllHooks" in settings:
             disabling = target.settings if settings["disableAllHooks"] is True else None
         env = settings.get("env")

@@ -81,6 +81,16 @@ class Copy:
         return f"HOLDFAST_PLUGIN_DATA={shlex.quote(str(self.data))} {program} --build"
 
     @property
+    def settings(self) -> Path:
+        """The file with its hooks."""
+        return self.root / "hooks" / "hooks.json"
+
+    @property
+    def redo(self) -> str:
+        """How to get its files again: a command, or what to do instead."""
+        return f"claude plugin update {shlex.quote(self.name)}" if self.name else self.undo
+
+    @property
     def undo(self) -> str:
         """How to remove it from the client: a command, or what to do instead."""
         if not self.name:
