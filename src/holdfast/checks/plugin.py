@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shlex
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import notice, ok, problem, programs
@@ -45,29 +46,23 @@ def _copy(copy: Copy) -> Finding:
             return ok(f"{copy} answers from its environment {environment}, {relay}")
         text = f"{copy} has its environment {environment}, but doesn't answer: {fault}"
         return problem(text, f"rm -r {shlex.quote(str(environment))} && {copy.build}")
-    if closed := _closed(copy.data):
-        what, remedy = closed
-        return problem(
-            f"{copy} does nothing, because its environment can't be built: {what}", f"{remedy} && {copy.build}"
-        )
+    place = next(each for each in (copy.data, *copy.data.parents) if os.path.lexists(each))
+    if shut := access.closed(place, write=True):
+        text = f"{copy} does nothing, because its environment can't be built: {shut} can't be written"
+        return problem(text, f"{access.opening(shut)} && {copy.build}")
     if _building(copy.data):
         text = f"the environment of {copy} is being built in {copy.data}; the plugin does nothing until it is ready"
         return notice(text, "holdfast doctor, in a minute")
     if said := _failed(copy.data, environment.name.removeprefix("env-")):
         return problem(f"{copy.data}: {said}", copy.build)
-    if (environment / "ready").is_file():
-        text = f"{copy} does nothing, because the Python of its environment is gone: {environment / 'bin' / 'python'}"
-        return problem(f"{text}; the next session builds another", copy.build)
-    how = "isn't finished" if environment.is_dir() else "isn't built yet"
-    return notice(f"the environment of {copy} {how}; the next session of Claude Code builds it", copy.build)
+    text = f"the environment of {copy} isn't built; the next session of Claude Code builds it"
+    return notice(text, copy.build)
 
 
 def _other(data: Path) -> Iterator[Finding]:
     """Yield a finding about Holdfast's files in a data folder that belongs to no enabled copy."""
     ready = sorted(data.glob("env-*/ready"))
-    if _building(data):
-        yield notice(f"an environment for --plugin-dir is being built in {data}", "holdfast doctor, in a minute")
-    elif said := _failed(data):
+    if said := _failed(data):
         yield notice(f"{data}: {said}", f"start the client with --plugin-dir, or rm -r {shlex.quote(str(data))}")
     elif ready:
         yield ok(f"{ready[0].parent} is ready for sessions with --plugin-dir")
@@ -91,30 +86,12 @@ def _building(data: Path) -> bool:
 
 
 def _failed(data: Path, digest: str = "") -> str:
-    """Return the recorded text of the last failed build, of one environment or of any; empty if there is none."""
-    try:
+    """Return why the last build failed, that of one environment or any, or that there is no Python; else nothing."""
+    with suppress(StateError):
         failed: dict[str, Any] = document.load(data / "failed").data
-    except StateError:
-        failed = {}
-    if (digest and failed.get("digest") != digest) or not isinstance(failed.get("text"), str):
-        failed = {}
-    try:
-        raw, since = document.read(data / "no-python")
-    except StateError:
-        return str(failed.get("text", ""))
-    if failed and (data / "failed").stat().st_mtime > since:  # the build failed later, so a Python was found
-        return str(failed["text"])
-    return raw.decode("utf-8", "replace").strip() or "the plugin found no Python 3.11 or newer on PATH"
-
-
-def _closed(data: Path) -> tuple[str, str] | None:
-    """Return what prevents a build from writing to the data folder, and the command that repairs it; else None."""
-    lock = data / "lock"
-    place = next(each for each in (data, *data.parents) if os.path.lexists(each))
-    for each, is_right, kind in ((place, place.is_dir(), "folder"), (lock, lock.is_file(), "file")):
-        name = shlex.quote(str(each))
-        if os.path.lexists(each) and not is_right:
-            return f"{each} isn't a {kind}", f"mv {name} {name}.aside"
-        if shut := access.closed(each, write=True):
-            return f"{shut} can't be written", access.opening(shut)
-    return None
+        if failed.get("digest") == (digest or failed.get("digest")):
+            return str(failed.get("text"))
+    with suppress(StateError):
+        text = document.read(data / "no-python")[0].decode("utf-8", "replace").strip()
+        return text or "the plugin found no Python 3.11 or newer on PATH"
+    return ""

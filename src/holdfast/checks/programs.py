@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.checks import notice, ok, problem
+from holdfast.checks import Finding, notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
 from holdfast.install import launcher, native, registrations
@@ -21,7 +20,6 @@ from holdfast.testkit.client import Client
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from holdfast.checks import Finding
     from holdfast.install.launcher import Started
     from holdfast.sessions.workspace import Workspace
 
@@ -37,14 +35,19 @@ def findings(project: Workspace) -> Iterator[Finding]:
     if not named and not usual.exists():
         yield ok("no settings file registers Holdfast")
         return
+    found = list[Finding]()
     for program, entry in named.items():
         where = f"{entry.source.settings} registers it for {entry.event}"
-        yield from _program(program, where, entry.source.redo, mendable=program == usual)
+        found += _program(program, where, entry.source.redo, mendable=program == usual)
     if usual in named:
         remedy = named[usual].source.redo
-        yield from _relay(remedy)
-        yield from _program(command, "the model's Bash tool runs it", remedy, mendable=True)
-        yield from _fallback(fallback, remedy)
+        found += [*_relay(remedy), *_program(command, "the model's Bash tool runs it", remedy, mendable=True)]
+        if not fallback.is_file() and not access.closed(fallback):
+            text = f"{fallback} is missing; without it, a failing launcher bypasses every strict handler"
+            found.append(problem(text, remedy, _write))
+        if not any(each.level == "problem" for each in found):
+            found += _written(remedy)
+    yield from found
 
 
 def _relay(remedy: str) -> Iterator[Finding]:
@@ -58,19 +61,17 @@ def _relay(remedy: str) -> Iterator[Finding]:
         yield ok(f"no relay is installed, so each event starts cold: {why}")
 
 
-def _fallback(script: Path, remedy: str) -> Iterator[Finding]:
-    """Compare the launcher's fallback `refuse.sh` with what an install writes."""
-    try:
-        text = document.read(script)[0].decode("utf-8", "replace")
-    except StateError as error:
-        if access.closed(script.parent):
-            return  # reported for the launcher, which is in the same folder
-        yield problem(f"{error}; without it, a failing launcher bypasses every strict handler", remedy, _write)
-        return
-    if re.sub("^set --.*$", "", text, flags=re.MULTILINE) != launcher.fallback():
-        yield problem(f"{script} was written by another version of Holdfast, or by hand", remedy, _write)
-    else:
-        yield ok(f"{script} refuses for strict handlers if the launcher fails")
+def _written(remedy: str) -> Iterator[Finding]:
+    """Compare the files of an install with what an install of this Python and package writes."""
+    started = launcher.installed()
+    if started is None or not _is_mine(started):
+        return  # the launcher's own finding names the other one
+    texts = launcher.texts(started.interpreter)
+    if not native.is_native(paths.launcher()):
+        texts[paths.launcher()] = texts[paths.entrypoint()]
+    for path, text in texts.items():
+        if path.is_file() and path.read_bytes() != text.encode():
+            yield problem(f"{path} was written by another version of Holdfast, or by hand", remedy, _write)
 
 
 def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Iterator[Finding]:
@@ -111,8 +112,6 @@ def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Itera
             f"{sys.executable} with Holdfast in {paths.package_root()}",
             f"{remedy}, with the Holdfast you want",
         )
-    elif launcher.texts(started.interpreter).get(source, text) != text:
-        yield problem(f"{script} was written by another version of Holdfast, or by hand", remedy, fix)
     else:
         yield ok(f"{program} starts {started.interpreter} and answers")
 
