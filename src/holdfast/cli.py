@@ -59,7 +59,6 @@ _FORMER = {
     "agents rerun": "use `holdfast agents ID --rerun`",
     "agents forget": "use `holdfast agents ID --forget`",
 }
-_REPAIRING = ("doctor", "install")  # these repair a damaged index of formats, or say what to do
 
 
 def commands() -> dict[str, str]:
@@ -206,9 +205,6 @@ def holdfast(context: click.Context) -> None:
     except HoldfastError:
         if context.invoked_subcommand != "handlers":  # some of its commands need none, and the others say so
             raise
-        return
-    if context.invoked_subcommand not in _REPAIRING and (fault := formats.index_fault()):
-        click.echo(f"holdfast: {fault}; to repair it: holdfast doctor --fix", err=True)
 
 
 def main(arguments: list[str] | None = None) -> Any:

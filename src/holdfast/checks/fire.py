@@ -147,22 +147,17 @@ def _fire(client: Client, command: Entry, whose: str) -> Finding:
 
 
 def _payload(client: Client, command: Entry) -> tuple[str, dict[str, Any]]:
-    """Return the name and content of a recorded payload that the command's matcher selects, for the throw-away project.
-
-    If nothing that the matcher selects was recorded, a recorded payload is adapted.
-    """
+    """Return the name and content of a recorded payload for the throw-away project; its matcher selects the value."""
     event = command.event
     known = [name for name in recorded.names_of(event) if "subagent" not in name]
     if not known:
         return "never recorded", client.payload(event)
-    field = events.EVENTS[event].matcher or ""
-    payloads = {name: client.payload(name) for name in known}
-    chosen = [name for name in known if matchers.matches(command.matcher, payloads[name].get(field), event)]
-    name = _PAYLOADS[event] if _PAYLOADS.get(event) in chosen else next(iter(chosen), known[0])
+    name = _PAYLOADS.get(event, known[0])
+    payload, field = client.payload(name), events.EVENTS[event].matcher or ""
+    if matchers.matches(command.matcher, payload.get(field), event):
+        return name, payload
     listed = matchers.alternatives(command.matcher or "", event)
-    if not chosen and listed:  # use the matcher's first name
-        return f"{name} as {listed[0]}", payloads[name] | {field: listed[0]}
-    return name, payloads[name]
+    return (f"{name} as {listed[0]}", payload | {field: listed[0]}) if listed else (name, payload)
 
 
 def _faults(event: str, ended: CompletedProgram, limit: float) -> Iterator[str]:

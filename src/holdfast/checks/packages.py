@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from holdfast import formats, paths
+from holdfast import formats
 from holdfast.checks import notice, ok, problem
 from holdfast.formats.described import catalog
 from holdfast.formats.record import listed
@@ -30,25 +29,21 @@ def findings(project: Workspace) -> Iterator[Finding]:
     found = format_index.find()
     known = {each.NAME for each in listed(formats.index())}
     usable = [each for each in found if not each.fault]
-    if not found and not known and not formats.index_fault():
-        yield ok("no installed package adds a format")
     for each in found:
         if each.fault:
             remedy = f"upgrade or uninstall {each.package.partition(' ')[0]}"
             yield problem(f"the format {each.name!r} of {each.package} can't be used: {each.fault}", remedy)
         elif each.name in known:
             yield ok(f"format {each.name}: {each.package}")
-    for name in sorted(known - {each.name for each in found}):
-        text = f"the package that brings the format {name!r} is gone, so its workflows can't be read"
-        yield problem(f"{text}; install the package again, or forget the format", _ANEW, _refresh(name))
-    if fault := formats.index_fault():
-        yield problem(fault, _ANEW, _refresh(""))
-    elif format_index.render(usable) != formats.index() and known <= {each.name for each in found}:
-        new = [each.name for each in usable if each.name not in known]
-        text = "the index of formats from installed packages is out of date"
-        if new:
-            text = f"an installed package adds the format {', '.join(map(repr, new))}, but events don't use it yet"
-        yield notice(text, _ANEW, _refresh(""))
+    if gone := sorted(known - {each.name for each in found}):
+        text = f"the package that brings the format {', '.join(gone)} is gone, so its workflows can't be read"
+        yield problem(f"{text}; install the package again, or forget the format", _ANEW, _refresh)
+    elif format_index.render(usable) != formats.index():
+        names = ", ".join(each.name for each in usable) or "none"
+        text = f"the index that events read is out of date: the installed packages bring these formats: {names}"
+        yield notice(text, _ANEW, _refresh)
+    elif not found:
+        yield ok("no installed package adds a format")
 
 
 def _described(project: Workspace) -> Iterator[Finding]:
@@ -76,11 +71,5 @@ def _machines(project: Workspace) -> Iterator[Finding]:
                 yield problem(f"{library.kind}/{each.name} can't be used: {reason}", f"correct {each.path}")
 
 
-def _refresh(name: str) -> partial[str]:
-    return partial(_index, name)
-
-
-def _index(name: str) -> str:
-    broken = formats.index_fault()
-    done = "; ".join(format_index.refresh())
-    return done or (f"forgot the format {name!r}" if name else f"removed {paths.format_index()}" if broken else "")
+def _refresh() -> str:
+    return "; ".join(format_index.refresh())

@@ -134,38 +134,35 @@ def unreached(command: Sequence[str], environ: Mapping[str, str]) -> str:
         command: the command and its arguments, without the event.
         environ: variables to add to the environment.
     """
-    with place.opened() as made:
-        given = {**Client(made, made.root).environ, **environ}
-        try:
-            ended = run_program([*command, "Stop"], b"", given, made.root, TIMEOUT_S)
-        except OSError as error:
-            return f"it can't be started ({error.strerror or error})"
-        log = made.log()
-    return _unclean(ended) or ("" if _ANSWERED in "".join(log) else _reason(log))
+    ended, log = _run([*command, "Stop"], environ)
+    if isinstance(ended, str):
+        return ended
+    if ended.exit_code or ended.stdout or ended.stderr:
+        said = (ended.stderr or ended.stdout).strip().splitlines()
+        return f"with nothing on stdin it ends with {ended.exit_code}" + (f" and says {said[-1]}" if said else "")
+    if _ANSWERED in "".join(log):
+        return ""
+    return log[-1].partition(" error ")[2] if log else "it starts, but doesn't reach Holdfast"
 
 
 def _called(program: Path) -> str:
     """Call the model's command with --version and return what went wrong, or an empty string."""
-    with place.opened() as made:
-        try:
-            ended = run_program([str(program), "--version"], b"", Client(made, made.root).environ, made.root, TIMEOUT_S)
-        except OSError as error:
-            return f"it can't be started ({error.strerror or error})"
+    ended, _ = _run([str(program), "--version"], {})
+    if isinstance(ended, str):
+        return ended
     if ended.exit_code or not ended.stdout:
         said = ended.stderr.strip().splitlines()
         return f"{shlex.join([program.name, '--version'])} ends with {ended.exit_code}: {said[-1] if said else ''}"
     return ""
 
 
-def _unclean(ended: CompletedProgram) -> str:
-    if ended.exit_code is None:
-        return f"it didn't end within {TIMEOUT_S:g} seconds"
-    if ended.exit_code or ended.stdout or ended.stderr:
-        said = (ended.stderr or ended.stdout).strip().splitlines()
-        return f"with nothing on stdin it ends with {ended.exit_code}" + (f" and says {said[-1]}" if said else "")
-    return ""
-
-
-def _reason(log: list[str]) -> str:
-    """Return why Holdfast wasn't loaded, from the entrypoint's line in the log."""
-    return log[-1].partition(" error ")[2] if log else "it starts, but doesn't reach Holdfast"
+def _run(command: list[str], environ: Mapping[str, str]) -> tuple[CompletedProgram | str, list[str]]:
+    """Run a command in a throw-away home; return how it ended, or why it didn't, and Holdfast's log there."""
+    with place.opened() as made:
+        try:
+            ended = run_program(command, b"", {**Client(made, made.root).environ, **environ}, made.root, TIMEOUT_S)
+        except OSError as error:
+            return f"it can't be started ({error.strerror or error})", []
+        if ended.exit_code is None:
+            return f"it didn't end within {TIMEOUT_S:g} seconds", []
+        return ended, made.log()

@@ -112,17 +112,6 @@ def parts(part: str, names: Iterable[str]) -> dict[str, ModuleType]:
     return found
 
 
-def index_fault() -> str:
-    """Return what is wrong with the index, so that formats of other packages are missing; empty if it is sound."""
-    if not os.path.lexists(paths.format_index()):
-        return ""
-    raw = index()
-    named = packages(raw)
-    if named and named.keys() <= {each.NAME for each in listed(raw)}:
-        return ""
-    return f"{paths.format_index()} is damaged, so workflows in the formats of other packages can't be read"
-
-
 def off_stdout() -> redirect_stdout[TextIO]:
     """Return a context in which what another package's code prints goes to stderr, because stdout is for answers."""
     return redirect_stdout(sys.stderr)
