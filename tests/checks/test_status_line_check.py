@@ -59,18 +59,6 @@ def test_a_missing_folder_is_made_again(root: Path, repair: str) -> None:
     healthy("status_line", root)
 
 
-def test_a_missing_launcher_is_named(root: Path) -> None:
-    """The line is silent without it."""
-    put(root)
-    paths.launcher().unlink()
-
-    found = only("status_line", root, "problem")
-
-    assert "is missing" in found.text
-    obey(found, root)
-    healthy("status_line", root)
-
-
 @pytest.mark.parametrize("scope", ["project", "local"])
 def test_one_that_hides_ours_is_named(root: Path, scope: Scope) -> None:
     """A nearer scope's counts for the client."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -142,11 +141,9 @@ def _mend(project: Workspace, path: Path) -> str:
 
 def _lock(project: Workspace, path: Path) -> Path:
     """Return the folder to lock for writing a state file: the format's, or the file's own if workflows are spread."""
-    keepers = places.keepers(project.root, path)
-    for name, record in RECORDS.items():
-        below = path.is_relative_to(top := project.root / record.TOP) and (top != project.root or name in keepers)
-        if below and not record.SPREAD:
-            return top
+    for name in places.keepers(project.root, path):
+        if not RECORDS[name].SPREAD:
+            return project.root / RECORDS[name].TOP
     return path.parent
 
 
@@ -172,24 +169,12 @@ def _left_over(project: Workspace) -> Iterator[Finding]:
         if access.is_link(folder):
             continue
         for path in sorted(each for pattern in places.ASIDE for each in folder.glob(pattern)):
-            remedy = f"look at {path}, and remove it if nobody needs it"  # it may be another program's
-            if _is_ours(project, path):
-                remedy = f"rm {shlex.quote(str(path))}"
-            yield notice(f"{path} was set aside earlier; nothing reads it", remedy)
+            yield notice(
+                f"{path} was set aside earlier; nothing reads it", f"look at {path}, and remove it if nobody needs it"
+            )
         for path in atomic.abandoned(folder):
             said = f"{path} was left by a process that was killed; nothing reads it"
             yield notice(said, "holdfast doctor --fix", partial(_removed, path))
-
-
-def _is_ours(project: Workspace, path: Path) -> bool:
-    """Return whether what was set aside is a workflow's state, of the file beside which it lies."""
-    name, mark, _ = path.name.rpartition(".kept-")
-    if not mark:
-        name = path.name.rpartition(".corrupt-")[0]
-    try:
-        return rewind.is_state(project, path.with_name(name), document.read(path, search.LIMIT_BYTES)[0])
-    except HoldfastError:
-        return False
 
 
 def _removed(path: Path) -> str:

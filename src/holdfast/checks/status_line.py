@@ -34,8 +34,6 @@ def findings(project: Workspace) -> Iterator[Finding]:
     if not status_file.folder().is_dir():
         text = f"{status_file.folder()} is missing, so the client's status line shows nothing of Holdfast"
         yield problem(text, remedy, _make)
-    elif ours and not paths.launcher().exists():
-        yield problem(f"{ours[-1].settings} has Holdfast's status line, but {paths.launcher()} is missing", remedy)
     elif not ours:
         yield ok("the status line is a program of your own; it can show Holdfast's, too")
     elif found[-1][1] != register.STATUS_LINE:

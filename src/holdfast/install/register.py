@@ -20,6 +20,7 @@ from holdfast.clients.claude.matchers import (
     as_regex,
     called_as,
     selects_all,
+    valid,
 )
 from holdfast.clients.claude.replies import EXIT_CODE_EVENTS
 from holdfast.dispatch import background
@@ -60,8 +61,8 @@ _OURS = re.compile(
         (?P<quote>["']?)(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*)/\.local/share/holdfast/run(?P=quote)(?:[\s;]|$)""",
     re.VERBOSE,
 )
-# Constructs that JavaScript's regular expressions lack or read differently, and those that number or name groups.
-_UNSAFE_TO_JOIN = re.compile(r"\(\?(?:P|#|\(|>|<(?![=!])|[aiLmsux-])|\\[AZk1-9]|[*+?}]\+")
+# Constructs that number or name groups, and those that JavaScript's regular expressions read differently.
+_UNSAFE_TO_JOIN = re.compile(r"\(\?(?:<(?![=!])|[aiLmsux-])|\\[AZk1-9]|\}\+")
 
 
 class Wish(NamedTuple):
@@ -281,8 +282,8 @@ def union(event: str, matchers: Sequence[str | None]) -> str | None:
     names = _named({name for part in listed if part is not None for name in part if name}, event)
     regexes = (matcher for matcher, part in zip(given, listed, strict=True) if part is None)
     patterns = list(dict.fromkeys(as_regex(matcher, event) for matcher in regexes))
-    if not all(_joinable(pattern) for pattern in patterns):
-        return None
+    if any(_UNSAFE_TO_JOIN.search(each) or not valid(each, event) for each in patterns):
+        return None  # if the client can't read one part, it ignores the whole: register the event for every value
     if not patterns:
         return "|".join(names) or None
     exact = [f"^(?:{'|'.join(names)})$"] if names else []
@@ -300,19 +301,6 @@ def _bar_list(matchers: list[str]) -> str:
     others = [matcher for matcher in matchers if matcher not in plain]
     names = sorted({name for matcher in plain for name in matcher.split("|") if name})
     return "|".join(dict.fromkeys(names + others))
-
-
-def _joinable(pattern: str) -> bool:
-    """Return whether a regular expression keeps its meaning as a part of a union.
-
-    If the client can't read one part, it ignores the whole union. So in any doubt the event is registered for every
-    value.
-    """
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError):
-        return False
-    return _UNSAFE_TO_JOIN.search(pattern) is None
 
 
 # --- commands --------------------------------------------------------------------------------------------------------
