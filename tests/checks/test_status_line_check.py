@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths
 from holdfast.clients.claude import scopes
 from holdfast.files import status_file
 from holdfast.install import install
