@@ -142,19 +142,12 @@ def beyond(event: str, matcher: str | None, plugin: Matchers) -> Entry | None:
 
 
 def _beyond(event: str, entry: Entry, plugin: Matchers, present: Matchers) -> Entry | None:
-    if event in present and not _only_beyond(event, present[event], plugin):
-        return entry
+    if event in present and beyond(event, present[event], plugin) != Entry(present[event]):
+        return entry  # registered in full
     rest = beyond(event, entry.matcher, plugin)
     if rest is None:  # a plugin's hooks can't have a longer time limit
         return entry if entry.timeout_s else None
     return rest._replace(timeout_s=entry.timeout_s)
-
-
-def _only_beyond(event: str, matcher: str | None, plugin: Matchers) -> bool:
-    """Return whether a registered matcher is a list of names that the plugin selects none of."""
-    if event not in plugin or matcher is None or selects_all(matcher) or alternatives(matcher, event) is None:
-        return False
-    return beyond(event, matcher, plugin) == Entry(matcher)
 
 
 def _entry(event: str, wishes: Sequence[Wish]) -> Entry:
