@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import notice, ok, problem
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from holdfast.checks import Finding
-    from holdfast.clients.claude.scopes import Target
     from holdfast.install.registrations import Entry
     from holdfast.process.run_program import CompletedProgram
     from holdfast.sessions.workspace import Workspace
@@ -64,13 +64,9 @@ def findings(project: Workspace) -> Iterator[Finding]:
             yield notice(text, "holdfast doctor")
 
 
-def canary(target: Target) -> Finding | None:
-    """Run the first command that a settings file registers, as `findings` does; return None if it registers none.
-
-    Raises StateError if the file can't be read.
-    """
-    commands = _ordered(entry for entry in registrations.entries(target) if entry.ours)
-    return next(_run(commands[:1], {}), None)
+def canary(commands: Iterable[Entry], environ: Mapping[str, str] = MappingProxyType({})) -> Finding | None:
+    """Run the first of some commands as `findings` does, with more variables; return None without any."""
+    return next(_run(_ordered(commands)[:1], environ), None)
 
 
 def _run(commands: Sequence[Entry], environ: Mapping[str, str], whose: str = "") -> Iterator[Finding]:
@@ -147,17 +143,22 @@ def _fire(client: Client, command: Entry, whose: str) -> Finding:
 
 
 def _payload(client: Client, command: Entry) -> tuple[str, dict[str, Any]]:
-    """Return the name and content of a recorded payload for the throw-away project; its matcher selects the value."""
+    """Return the name and content of a recorded payload that the command's matcher selects, for the throw-away project.
+
+    If nothing that the matcher selects was recorded, a recorded payload is adapted.
+    """
     event = command.event
     known = [name for name in recorded.names_of(event) if "subagent" not in name]
     if not known:
         return "never recorded", client.payload(event)
-    name = _PAYLOADS.get(event, known[0])
-    payload, field = client.payload(name), events.EVENTS[event].matcher or ""
-    if matchers.matches(command.matcher, payload.get(field), event):
-        return name, payload
+    field = events.EVENTS[event].matcher or ""
+    payloads = {name: client.payload(name) for name in known}
+    chosen = [name for name in known if matchers.matches(command.matcher, payloads[name].get(field), event)]
+    name = _PAYLOADS.get(event) or next(iter(chosen), known[0])
     listed = matchers.alternatives(command.matcher or "", event)
-    return (f"{name} as {listed[0]}", payload | {field: listed[0]}) if listed else (name, payload)
+    if not chosen and listed:  # use the matcher's first name
+        return f"{name} as {listed[0]}", payloads[name] | {field: listed[0]}
+    return name, payloads[name]
 
 
 def _faults(event: str, ended: CompletedProgram, limit: float) -> Iterator[str]:

@@ -8,10 +8,10 @@ import shlex
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from holdfast.checks import notice, ok, problem, programs
+from holdfast.checks import fire, notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.files import access, document
-from holdfast.install import plugin
+from holdfast.install import plugin, registrations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,12 +39,12 @@ def _copy(copy: Copy) -> Finding:
         return problem(f"{copy} is enabled, but isn't in {copy.root}", copy.redo)
     environment = copy.environment
     if copy.ready:
-        fault = programs.unreached(["/bin/sh", str(copy.root / "plugin" / "run.sh")], copy.environ)
-        if not fault:
+        answer = fire.canary(registrations.of_plugin(copy), copy.environ)
+        if answer is None or answer.level == "ok":
             cold = "each event cold: a session's start puts a relay in place if the plugin brings one that runs"
             relay = "through the native relay" if plugin.has_relay(copy) else cold
             return ok(f"{copy} answers from its environment {environment}, {relay}")
-        text = f"{copy} has its environment {environment}, but doesn't answer: {fault}"
+        text = f"{copy} has its environment {environment}, but doesn't answer: {answer.text}"
         return problem(text, f"rm -r {shlex.quote(str(environment))} && {copy.build}")
     place = next(each for each in (copy.data, *copy.data.parents) if os.path.lexists(each))
     if shut := access.closed(place, write=True):

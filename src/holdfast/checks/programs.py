@@ -9,39 +9,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.checks import Finding, notice, ok, problem
+from holdfast.checks import Finding, fire, notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
 from holdfast.install import launcher, native, registrations
-from holdfast.process.run_program import CompletedProgram, run_program
+from holdfast.process.run_program import run_program
 from holdfast.testkit import place
 from holdfast.testkit.client import Client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from holdfast.install.launcher import Started
+    from holdfast.install.registrations import Entry
     from holdfast.sessions.workspace import Workspace
 
 TIMEOUT_S = 20.0  # the client waits ten minutes, but a person doesn't
-_ANSWERED = "stdin is empty"  # what the engine logs when it is started without input
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Start the launchers that settings name and the model's command, and look at the fallback."""
-    listed = registrations.of_settings(project, everywhere=True)
     usual, command, fallback = launcher.programs()
-    named = {entry.program: entry for entry in reversed(listed) if entry.ours and entry.program}
+    named: dict[Path, list[Entry]] = {}
+    for entry in registrations.of_settings(project, everywhere=True):
+        if entry.ours and entry.program:
+            named.setdefault(entry.program, []).append(entry)
     if not named and not usual.exists():
         yield ok("no settings file registers Holdfast")
         return
     found = list[Finding]()
-    for program, entry in named.items():
-        where = f"{entry.source.settings} registers it for {entry.event}"
-        found += _program(program, where, entry.source.redo, mendable=program == usual)
+    for program, entries in named.items():
+        where = f"{entries[0].source.settings} registers it for {entries[0].event}"
+        found += _program(program, where, entries[0].source.redo, entries)
     if usual in named:
-        remedy = named[usual].source.redo
-        found += [*_relay(remedy), *_program(command, "the model's Bash tool runs it", remedy, mendable=True)]
+        remedy = named[usual][0].source.redo
+        found += [*_relay(remedy), *_program(command, "the model's Bash tool runs it", remedy)]
         if not fallback.is_file() and not access.closed(fallback):
             text = f"{fallback} is missing; without it, a failing launcher bypasses every strict handler"
             found.append(problem(text, remedy, _write))
@@ -74,9 +76,9 @@ def _written(remedy: str) -> Iterator[Finding]:
             yield problem(f"{path} was written by another version of Holdfast, or by hand", remedy, _write)
 
 
-def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Iterator[Finding]:
+def _program(program: Path, where: str, remedy: str, entries: Sequence[Entry] = ()) -> Iterator[Finding]:
     """Start a program and yield what is wrong with it; one in another home can't be repaired from here."""
-    fix = _write if mendable else None
+    fix = _write if program in launcher.programs() else None
     source = paths.entrypoint() if program == paths.launcher() else program
     script = source if native.is_native(program) else program  # what the relay starts
     try:
@@ -103,7 +105,8 @@ def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Itera
     if not os.access(started.interpreter, os.X_OK):
         yield problem(f"{program} starts {started.interpreter}, which is missing, but {where}", remedy, fix)
         return
-    fault = unreached([str(program)], {}) if program.name == "run" else _called(program)
+    answer = fire.canary(entries)
+    fault = (answer.text if answer.level == "problem" else "") if answer else _called(program)
     if fault:
         yield problem(f"{program} doesn't answer: {fault}", remedy, fix)
     elif not _is_mine(started):
@@ -127,42 +130,14 @@ def _write() -> str:
     return "".join(f"wrote {' and '.join(map(str, written))}" for written in [launcher.write()] if written)
 
 
-def unreached(command: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Run a hook's command for Stop with empty stdin, in a throw-away home. Return why Holdfast wasn't reached, or "".
-
-    Args:
-        command: the command and its arguments, without the event.
-        environ: variables to add to the environment.
-    """
-    ended, log = _run([*command, "Stop"], environ)
-    if isinstance(ended, str):
-        return ended
-    if ended.exit_code or ended.stdout or ended.stderr:
-        said = (ended.stderr or ended.stdout).strip().splitlines()
-        return f"with nothing on stdin it ends with {ended.exit_code}" + (f" and says {said[-1]}" if said else "")
-    if _ANSWERED in "".join(log):
-        return ""
-    return log[-1].partition(" error ")[2] if log else "it starts, but doesn't reach Holdfast"
-
-
 def _called(program: Path) -> str:
     """Call the model's command with --version and return what went wrong, or an empty string."""
-    ended, _ = _run([str(program), "--version"], {})
-    if isinstance(ended, str):
-        return ended
+    with place.opened() as made:
+        try:
+            ended = run_program([str(program), "--version"], b"", Client(made, made.root).environ, made.root, TIMEOUT_S)
+        except OSError as error:
+            return f"it can't be started ({error.strerror or error})"
     if ended.exit_code or not ended.stdout:
         said = ended.stderr.strip().splitlines()
         return f"{shlex.join([program.name, '--version'])} ends with {ended.exit_code}: {said[-1] if said else ''}"
     return ""
-
-
-def _run(command: list[str], environ: Mapping[str, str]) -> tuple[CompletedProgram | str, list[str]]:
-    """Run a command in a throw-away home; return how it ended, or why it didn't, and Holdfast's log there."""
-    with place.opened() as made:
-        try:
-            ended = run_program(command, b"", {**Client(made, made.root).environ, **environ}, made.root, TIMEOUT_S)
-        except OSError as error:
-            return f"it can't be started ({error.strerror or error})", []
-        if ended.exit_code is None:
-            return f"it didn't end within {TIMEOUT_S:g} seconds", []
-        return ended, made.log()
