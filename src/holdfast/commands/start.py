@@ -155,5 +155,5 @@ def _where(root: Path, here: Path) -> str:
     """Return a note that sessions of the folder `here` don't find it: that folder is its own project (client fact)."""
     return (
         f"Note: this workflow belongs to the project {paths.shown(str(root))}. A session that you start in "
-        f"{here.name}/ doesn't find it. For a workflow of this folder alone, add --project ."
+        f"{here.name}/ only names it. For a workflow of this folder alone, add --project ."
     )
