@@ -112,7 +112,7 @@ class Project:
 
     @property
     def enclosing(self) -> Path | None:
-        """The top folder of the git checkout that this project is a folder of; None if it is the top, or outside git."""
+        """The top folder of the git checkout that this project lies in; None if it is that folder, or outside git."""
         return self._git[0] if self._git and self._git[0] != self.root else None
 
     @property
