@@ -63,7 +63,7 @@ def _other(data: Path) -> Iterator[Finding]:
     """Yield a finding about Holdfast's files in a data folder that belongs to no enabled copy."""
     ready = sorted(data.glob("env-*/ready"))
     if said := _failed(data):
-        yield notice(f"{data}: {said}", f"start the client with --plugin-dir, or rm -r {shlex.quote(str(data))}")
+        yield notice(f"{data}: {said}", f"start Claude Code with --plugin-dir, or rm -r {shlex.quote(str(data))}")
     elif ready:
         yield ok(f"{ready[0].parent} is ready for sessions with --plugin-dir")
 
