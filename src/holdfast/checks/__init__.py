@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FIRE = "fire"
 """The check that runs every registered command; it runs only with `--fire`."""
 _FIRST = (
-    *("programs", "plugin", "registration", "installs", "switches", "server", "handlers", "folders", "ledger"),
+    *("programs", "plugin", "registration", "switches", "server", "handlers", "folders", "ledger"),
     *("deliveries", "states"),
 )
 CHECKS = (*_FIRST, *(name for name in paths.modules("checks") if name not in (*_FIRST, FIRE)))

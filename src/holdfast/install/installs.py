@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping  # noqa: TC003 - pydantic reads the annotations of `Install`
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path  # noqa: TC003 - likewise
@@ -71,13 +72,13 @@ def held() -> AbstractContextManager[None]:
 
 
 def load() -> dict[str, Install]:
-    """Return every install by the settings file's real path, without those that can't be read (`lost`)."""
-    return _read()[0]
-
-
-def lost() -> str:
-    """Return why the record, or a part of it, can't be read; empty if it can."""
-    return str(_read()[1] or "")
+    """Return every install by the settings file's real path; none if the record can't be read."""
+    try:
+        rows = document.load(file()).data.get("installs")
+    except StateError:
+        return {}
+    known = {name: _install(row) for name, row in rows.items()} if isinstance(rows, dict) else {}
+    return {name: install for name, install in known.items() if install}
 
 
 def get(settings: Path) -> Install | None:
@@ -108,31 +109,15 @@ def file() -> Path:
     return paths.state_dir() / "installs.json"
 
 
-def _read() -> tuple[dict[str, Install], StateError | None]:
-    """Return the recorded installs, and what is wrong if some may be missing."""
-    try:
-        rows = document.load(file()).data.get("installs")
-    except MissingError:
-        return {}, None
-    except StateError as error:
-        return {}, error
-    if not isinstance(rows, dict):
-        return {}, BrokenError(file(), '"installs" is missing or no object')
-    known = {name: _install(row) for name, row in rows.items()}
-    broken = next((name for name, install in known.items() if not install), None)
-    fault = None if broken is None else BrokenError(file(), f'"installs.{broken}" isn\'t an install')
-    return {name: install for name, install in known.items() if install}, fault
-
-
 def _save(installs: dict[str, Install]) -> None:
     """Replace the record. A broken one is set aside, for it may still be useful; one that's closed is left alone."""
-    known, fault = _read()
-    if isinstance(fault, BrokenError | SchemaMismatch):
-        document.set_aside(file())
-    elif fault:
-        raise fault
+    with suppress(MissingError):
+        try:
+            document.load(file())
+        except (BrokenError, SchemaMismatch):
+            document.set_aside(file())
     rows = {name: _rows().dump_python(install, mode="json") for name, install in installs.items()}
-    if fault or installs != known:
+    if installs != load():
         atomic.write(file(), document.render({"version": 1, "installs": rows}), mode=0o600)
 
 
