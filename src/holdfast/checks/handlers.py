@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from datetime import timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from holdfast import clock, paths
+from holdfast import paths
 from holdfast.checks import notice, ok, problem
 from holdfast.clients.claude import claude
 from holdfast.dispatch import faults
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 _CORRECT = "correct {}, then: holdfast handlers check"
 _ASKS_FOR_COMMANDS = re.compile(rb"\.(?:commands|paths)\b|^(?:when|unless)\b.*\b(?:command|path)\s*=", re.MULTILINE)
-LATELY = timedelta(days=1)
-"""A fault within this time is a problem; an older one, which may never happen again, is a notice."""
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
@@ -69,13 +66,10 @@ def _reading_shell(files: Sequence[HandlerFile]) -> Iterator[Finding]:
 def _complaint(file: HandlerFile, said: str) -> Finding:
     if not file.active:
         return notice(f"{file.path}, which doesn't run: {said}", _CORRECT.format(file.path))
-    latest, at = faults.of(file)
-    if said != latest:
+    if said != faults.of(file)[0]:
         return problem(f"{file.path}: {said}", _CORRECT.format(file.path))
-    moment = clock.parse(at)
-    level = problem if moment is not None and clock.now() - moment <= LATELY else notice
     remedy = "holdfast status" if file.place == "shipped" else _CORRECT.format(file.path)
-    return level(f"{file.path} failed when it ran: {said}", remedy)
+    return problem(f"{file.path} failed when it ran: {said}", remedy)
 
 
 def _memory() -> Iterator[Finding]:

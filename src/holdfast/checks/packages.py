@@ -22,8 +22,7 @@ _ANEW = "holdfast doctor --fix"
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Load each of these formats, and compare the index that events read with what is installed."""
-    yield from _described(project)
-    yield from _machines(project)
+    yield from _definitions(project)
     for text in handler_packages.unusable():
         yield notice(text, "tell the package's author")
     found = format_index.find()
@@ -46,29 +45,20 @@ def findings(project: Workspace) -> Iterator[Finding]:
         yield ok("no installed package adds a format")
 
 
-def _described(project: Workspace) -> Iterator[Finding]:
-    """Yield what becomes of each format that a TOML file describes."""
-    for each in catalog.listed(project.root):
-        if each.value is not None:
-            yield ok(f"format {each.name}: {each.path}")
-        elif not each.trusted:
-            said = f"{each.path} describes a format, but is not trusted, so its workflows aren't read"
-            yield notice(said, f"read it, then run: {definitions.trusting(catalog.KIND, each.name)}")
-        else:
-            said = f"the format {each.name!r} of {each.path} can't be used: {each.reason}"
-            yield problem(said, f"correct {each.path}")
-
-
-def _machines(project: Workspace) -> Iterator[Finding]:
-    """Yield which of people's machines, or other definitions that workflows follow, can't be used."""
-    for library in registry.libraries():
-        for each in library.of_people(project.root):
+def _definitions(project: Workspace) -> Iterator[Finding]:
+    """Yield what becomes of the formats that TOML files describe, and which machines and the like can't be used."""
+    kinds = [(catalog.KIND, catalog.listed(project.root))]
+    kinds += [(library.kind, library.of_people(project.root)) for library in registry.libraries()]
+    for kind, listed_files in kinds:
+        for each in listed_files:
             if not each.trusted:
-                said = f"{each.path} is not trusted, so it isn't used"
-                yield notice(said, f"read it, then run: {definitions.trusting(library.kind, each.name)}")
+                remedy = f"read it, then run: {definitions.trusting(kind, each.name)}"
+                yield notice(f"{each.path} is not trusted, so it isn't used", remedy)
             elif each.value is None:
-                reason = definitions.why_unused(library.kind, each)
-                yield problem(f"{library.kind}/{each.name} can't be used: {reason}", f"correct {each.path}")
+                reason = definitions.why_unused(kind, each)
+                yield problem(f"{kind}/{each.name} can't be used: {reason}", f"correct {each.path}")
+            elif kind == catalog.KIND:
+                yield ok(f"format {each.name}: {each.path}")
 
 
 def _refresh() -> str:

@@ -23,14 +23,10 @@ if TYPE_CHECKING:
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
-    """Look at the data folder of each copy that a session in the project runs, and of copies run with --plugin-dir."""
+    """Look at the data folder of each copy that a session in the project runs."""
     copies = plugin.copies(project.root)
-    for copy in copies:
-        yield _copy(copy)
-    known = {copy.data for copy in copies}
-    others = [said for folder in plugin.data_folders() if folder not in known for said in _other(folder)]
-    yield from others
-    if not (copies or others):
+    yield from map(_copy, copies)
+    if not copies:
         yield ok("the Holdfast plugin isn't enabled here")
 
 
@@ -59,15 +55,6 @@ def _copy(copy: Copy) -> Finding:
     return notice(text, copy.build)
 
 
-def _other(data: Path) -> Iterator[Finding]:
-    """Yield a finding about Holdfast's files in a data folder that belongs to no enabled copy."""
-    ready = sorted(data.glob("env-*/ready"))
-    if said := _failed(data):
-        yield notice(f"{data}: {said}", f"start Claude Code with --plugin-dir, or rm -r {shlex.quote(str(data))}")
-    elif ready:
-        yield ok(f"{ready[0].parent} is ready for sessions with --plugin-dir")
-
-
 def _building(data: Path) -> bool:
     """Return whether `plugin/build.py` is running, which holds a lock."""
     try:
@@ -85,11 +72,11 @@ def _building(data: Path) -> bool:
     return False
 
 
-def _failed(data: Path, digest: str = "") -> str:
-    """Return why the last build failed, that of one environment or any, or that there is no Python; else nothing."""
+def _failed(data: Path, digest: str) -> str:
+    """Return why the last build of an environment failed, or that there is no Python; else nothing."""
     with suppress(StateError):
         failed: dict[str, Any] = document.load(data / "failed").data
-        if failed.get("digest") == (digest or failed.get("digest")):
+        if failed.get("digest") == digest:
             return str(failed.get("text"))
     with suppress(StateError):
         text = document.read(data / "no-python")[0].decode("utf-8", "replace").strip()

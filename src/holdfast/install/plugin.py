@@ -140,11 +140,6 @@ def copies(root: Path) -> list[Copy]:
     return list(found.values())
 
 
-def data_folders() -> list[Path]:
-    """Return the data folders that the client made for Holdfast's plugin, including those of `--plugin-dir`."""
-    return scopes.plugin_data_folders(_NAME)
-
-
 def own() -> Matchers:
     """Return event -> matcher that the plugin copy with this package registers."""
     return _merged([paths.shipped("hooks").parent])

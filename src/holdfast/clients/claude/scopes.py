@@ -166,11 +166,6 @@ def installed_plugins(name: str, here: Target) -> Iterator[InstalledPlugin]:
             yield InstalledPlugin(Path(row["installPath"]), data, name, scope if isinstance(scope, str) else "user")
 
 
-def plugin_data_folders(plugin: str) -> list[Path]:
-    """Return the data folders that the client made for a plugin of this name, including those of `--plugin-dir`."""
-    return sorted(path for path in (_plugins_folder() / "data").glob(f"{plugin}-*") if path.is_dir())
-
-
 def plugin_hooks(root: Path) -> Iterator[tuple[str, str | None, Mapping[str, Any]]]:
     """Yield what `hooks_in` yields for each command that a plugin registers."""
     yield from hooks_in(_load(root / "hooks" / "hooks.json"))
