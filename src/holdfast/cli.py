@@ -6,7 +6,6 @@ import os
 import sys
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,8 +114,8 @@ def help_line(name: str) -> str:
 
 
 def module(name: str) -> str:
-    """Return the name of a command's module: in `holdfast.commands`, or in a format's folder."""
-    return formats.module(name, "commands") if name in RECORDS else f"holdfast.commands.{name}"
+    """Return the name of a command's module; that of formats makes their groups."""
+    return f"holdfast.commands.{'format_verbs' if name in RECORDS else name}"
 
 
 class LazyGroup(click.Group):
@@ -132,10 +131,8 @@ class LazyGroup(click.Group):
             return None
         try:
             with formats.off_stdout():
-                if name in RECORDS and (find_spec(formats.module(name, "verbs")) or name not in formats.OURS):
-                    group: click.Group = import_module("holdfast.commands.format_verbs").group(name)
-                    return group
-                command: click.Command = import_module(module(name)).command
+                found = import_module(module(name))
+                command: click.Command = found.group(name) if name in RECORDS else found.command
         except Exception as error:
             if name not in RECORDS or name in formats.OURS:
                 raise

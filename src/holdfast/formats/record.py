@@ -69,7 +69,7 @@ class Record(Protocol):
     `holdfast formats trust` trusts a project's (`workflow.definitions`).
     """
     COMMANDS: str
-    """The line of help for `holdfast NAME`, the `command` of `formats/NAME/commands`; empty without one."""
+    """The line of help for `holdfast NAME`, the commands in its module `verbs`; empty without one."""
     FORMER: tuple[str, ...]
     """What replaces its commands that are gone: `"wfs pause = `holdfast cancel` pauses a session"`."""
     MODEL_VERBS: tuple[str, ...]
