@@ -215,12 +215,12 @@ def main(arguments: list[str] | None = None) -> Any:
         usage, or 141 if nobody reads the output any more. `holdfast dispatch` ends with 0 whatever happens, because a
         usage error must not refuse a tool call.
     """
-    given = sys.argv[1:] if arguments is None else arguments
-    if given[:1] == ["dispatch"] and given[1:] not in (["-h"], ["--help"]):
-        sys.exit(_answer(given[1] if len(given) > 1 else None))
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["dispatch"] and words[1:] not in (["-h"], ["--help"]):
+        sys.exit(_answer(words[1] if len(words) > 1 else None))
     reset_signals()
     with guarded():
-        return _run(given)
+        return _run(words)
 
 
 def _answer(event: str | None) -> int:
@@ -235,15 +235,15 @@ def _answer(event: str | None) -> int:
     return answer(event)
 
 
-def _run(given: list[str]) -> Any:
+def _run(words: list[str]) -> Any:
     try:
-        holdfast(args=given)
+        holdfast(args=words)
     except ChoiceError as error:
-        click.echo("\n".join([f"holdfast: {error.reason}:", *choices.lines(error, holdfast, given)]), err=True)
+        click.echo("\n".join([f"holdfast: {error.reason}:", *choices.lines(error, holdfast, words)]), err=True)
         sys.exit(1)
     except (HoldfastError, OSError) as error:  # OSError: a file or folder that can't be read or written; it is named
-        said = str(error)
+        message = str(error)
         if isinstance(error, OSError) and error.filename is not None:
-            said = f"{os.fsdecode(error.filename)}: {because(error)}"
-        click.echo(f"holdfast: {paths.shown(said)}", err=True)
+            message = f"{os.fsdecode(error.filename)}: {because(error)}"
+        click.echo(f"holdfast: {paths.shown(message)}", err=True)
         sys.exit(1)

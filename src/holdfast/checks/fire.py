@@ -97,9 +97,9 @@ def _ordered(commands: Iterable[Entry]) -> list[Entry]:
 def _prepare(made: Place, commands: Sequence[Entry]) -> None:
     """Put the launcher, a workflow and the recording handler ("witness") where the commands look for them."""
     for program in launcher.present():
-        beside = made.home / program.relative_to(Path.home())
-        beside.parent.mkdir(parents=True, exist_ok=True)
-        beside.symlink_to(program)
+        link = made.home / program.relative_to(Path.home())
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(program)
     made.write("CLAUDE.local.md", _MEMORY)
     texts = {"witness": _HEAD, "witness_background": _HEAD}
     for name in dict.fromkeys(command.name for command in commands if command.event in events.EVENTS):
@@ -115,8 +115,8 @@ def _prepare(made: Place, commands: Sequence[Entry]) -> None:
 
 def _options(name: str, commands: Sequence[Entry]) -> str:
     """Return the witness's options. It wants only what is registered; otherwise sessions would be told to install."""
-    event, given = background.event(name), {command.matcher for command in commands if command.name == name}
-    matcher = given.pop() if len(given) == 1 else None
+    event, found = background.event(name), {command.matcher for command in commands if command.name == name}
+    matcher = found.pop() if len(found) == 1 else None
     listed = f", match={matcher!r}" if matcher and matchers.alternatives(matcher, event) else ""
     return f"tryfirst=True{listed}{', background=True' if background.is_entry(name) else ''}"
 

@@ -41,8 +41,8 @@ def findings(project: Workspace) -> Iterator[Finding]:
         yield problem(f"{file.path} can't be read, so it doesn't run", access.remedy(file.path))
     read = [file for file in files if file not in closed]
     complaints = inspection.complaints(project, [file for file in read if not _lost(file)])
-    for file, said in complaints:
-        yield _complaint(file, said)
+    for file, text in complaints:
+        yield _complaint(file, text)
     for file in read:
         yield from _inactive(file, project)
     yield from _unused(read, project)
@@ -63,13 +63,13 @@ def _reading_shell(files: Sequence[HandlerFile]) -> Iterator[Finding]:
                 yield notice(text, f"install tree-sitter and tree-sitter-bash into {sys.prefix}")
 
 
-def _complaint(file: HandlerFile, said: str) -> Finding:
+def _complaint(file: HandlerFile, text: str) -> Finding:
     if not file.active:
-        return notice(f"{file.path}, which doesn't run: {said}", _CORRECT.format(file.path))
-    if said != faults.of(file)[0]:
-        return problem(f"{file.path}: {said}", _CORRECT.format(file.path))
+        return notice(f"{file.path}, which doesn't run: {text}", _CORRECT.format(file.path))
+    if text != faults.of(file)[0]:
+        return problem(f"{file.path}: {text}", _CORRECT.format(file.path))
     remedy = "holdfast status" if file.place == "shipped" else _CORRECT.format(file.path)
-    return problem(f"{file.path} failed when it ran: {said}", remedy)
+    return problem(f"{file.path} failed when it ran: {text}", remedy)
 
 
 def _memory() -> Iterator[Finding]:
@@ -93,8 +93,8 @@ def _inactive(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
     if file.notice:
         off = command_line("handlers", "off", file.name)
         yield notice(f"{file.path}: {file.notice}", off if file.strict else f"rename {file.path}")
-    for said in file.doubts:
-        yield notice(f"{file.path}: {said}", _CORRECT.format(file.path))
+    for text in file.doubts:
+        yield notice(f"{file.path}: {text}", _CORRECT.format(file.path))
 
 
 def _unused(files: Sequence[HandlerFile], project: Workspace) -> Iterator[Finding]:

@@ -80,9 +80,9 @@ def _set_aside(file: Path) -> str:
             return ""  # repaired in the meantime
         aside = document.set_aside(file)
         for suffix in _BESIDE:
-            beside = file.with_name(file.name + suffix)
-            if beside.exists():
-                beside.rename(aside.with_name(aside.name + suffix))
+            part = file.with_name(file.name + suffix)
+            if part.exists():
+                part.rename(aside.with_name(aside.name + suffix))
     return f"set {file} aside as {aside.name}; the next event creates a new ledger"
 
 

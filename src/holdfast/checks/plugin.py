@@ -49,8 +49,8 @@ def _copy(copy: Copy) -> Finding:
     if _building(copy.data):
         text = f"the environment of {copy} is being built in {copy.data}; the plugin does nothing until it is ready"
         return notice(text, "holdfast doctor, in a minute")
-    if said := _failed(copy.data, environment.name.removeprefix("env-")):
-        return problem(f"{copy.data}: {said}", copy.build)
+    if reason := _failed(copy.data, environment.name.removeprefix("env-")):
+        return problem(f"{copy.data}: {reason}", copy.build)
     text = f"the environment of {copy} isn't built; the next session of Claude Code builds it"
     return notice(text, copy.build)
 

@@ -138,6 +138,6 @@ def _called(program: Path) -> str:
         except OSError as error:
             return f"it can't be started ({error.strerror or error})"
     if ended.exit_code or not ended.stdout:
-        said = ended.stderr.strip().splitlines()
-        return f"{shlex.join([program.name, '--version'])} ends with {ended.exit_code}: {said[-1] if said else ''}"
+        lines = ended.stderr.strip().splitlines()
+        return f"{shlex.join([program.name, '--version'])} ends with {ended.exit_code}: {lines[-1] if lines else ''}"
     return ""

@@ -106,8 +106,8 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
             f"{path}: {trouble.fault}",
             putting_back(project, path, replace=True) or aside(path),
         )
-    said = "; ".join(filter(None, (trouble.fault, trouble.fallback)))
-    return problem(f"{path}: {said}", "holdfast doctor --fix", partial(_mend, project, path))
+    text = "; ".join(filter(None, (trouble.fault, trouble.fallback)))
+    return problem(f"{path}: {text}", "holdfast doctor --fix", partial(_mend, project, path))
 
 
 def putting_back(project: Workspace, path: Path, *, replace: bool = False) -> str:
@@ -173,8 +173,8 @@ def _left_over(project: Workspace) -> Iterator[Finding]:
                 f"{path} was set aside earlier; nothing reads it", f"look at {path}, and remove it if nobody needs it"
             )
         for path in atomic.abandoned(folder):
-            said = f"{path} was left by a process that was killed; nothing reads it"
-            yield notice(said, "holdfast doctor --fix", partial(_removed, path))
+            text = f"{path} was left by a process that was killed; nothing reads it"
+            yield notice(text, "holdfast doctor --fix", partial(_removed, path))
 
 
 def _removed(path: Path) -> str:

@@ -24,8 +24,8 @@ def findings(project: Workspace) -> Iterator[Finding]:
     found = [(target, line.get("command")) for target, line in lines if isinstance(line, dict)]
     found.sort(key=lambda each: _STRENGTH.index(each[0].scope))
     ours = [target for target, command in found if command == register.STATUS_LINE]
-    asked = bool(ours) or any(each.status_line for each in installs.load().values())
-    if not asked:
+    wanted = bool(ours) or any(each.status_line for each in installs.load().values())
+    if not wanted:
         yield ok(f"no settings file has Holdfast's status line; {_REDO} adds it")
         return
     if not status_file.folder().is_dir():

@@ -58,9 +58,9 @@ def _settings(project: Workspace) -> Iterator[Finding]:
         if "disableAllHooks" in settings:
             disabling = target.settings if settings["disableAllHooks"] is True else None
         env = settings.get("env")
-        given = env if isinstance(env, dict) else {}
-        variables = {name: file for name, file in variables.items() if name not in given}
-        variables |= dict.fromkeys(_set(given), target.settings)
+        own = env if isinstance(env, dict) else {}
+        variables = {name: file for name, file in variables.items() if name not in own}
+        variables |= dict.fromkeys(_set(own), target.settings)
     if disabling:
         text = f'{disabling}: "disableAllHooks" is true, so Claude Code runs no hook'
         yield problem(text, f'remove "disableAllHooks" from {disabling}')

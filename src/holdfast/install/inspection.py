@@ -42,9 +42,9 @@ def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple
     """
     found: list[tuple[HandlerFile, str]] = []
     for file in files:
-        told = [*file.faults, *statics.faults(file.source, file.routes, claude), *_never_holds(file)]
-        told += _load(project, file) if file.active else []
-        found += [(file, each) for each in dict.fromkeys(told)]
+        sentences = [*file.faults, *statics.faults(file.source, file.routes, claude), *_never_holds(file)]
+        sentences += _load(project, file) if file.active else []
+        found += [(file, each) for each in dict.fromkeys(sentences)]
         fault, at = faults.of(file)
         if fault and not file.refuses and not _healed(file, fault, at):
             found.append((file, fault))  # one that refuses says already why it can't be called
@@ -163,8 +163,8 @@ class Idle(NamedTuple):
 def idle(file: HandlerFile) -> Idle:
     """Return why a file doesn't run, and what changes that."""
     if file.off and file.runs_when:
-        asked = [f"{key} = {' or '.join(map(repr, values))}" for key, values in file.runs_when]
-        runs = f"it runs if the configuration has {', '.join(asked)} and handlers.off doesn't name it"
+        conditions = [f"{key} = {' or '.join(map(repr, values))}" for key, values in file.runs_when]
+        runs = f"it runs if the configuration has {', '.join(conditions)} and handlers.off doesn't name it"
         return Idle("switched off", runs)
     if file.off:
         return Idle("switched off", command_line("handlers", "on", file.name))
@@ -225,21 +225,21 @@ def _unregistered(file: HandlerFile, known: Mapping[str, Sequence[str | None]]) 
         file: the handler file.
         known: what `registered_events` returned; if empty, events are not compared.
     """
-    said = []
+    sentences = []
     for route in file.routes if known else ():
         name = register.name(route)
         matchers = known.get(name, [])
         if not matchers and route.event not in events.OLDEST_CLIENT_EVENTS:
             continue  # `unexpected` says why
         if not matchers:
-            said.append(f"{route.function} doesn't run: {name} isn't registered. Run holdfast install")
+            sentences.append(f"{route.function} doesn't run: {name} isn't registered. Run holdfast install")
         elif not any(register.covers(route.event, matcher, route.match) for matcher in matchers):
-            asked = f"all of {route.match}" if route.match else "every value"
-            said.append(
-                f"{route.function} doesn't run for {asked}: {name} is registered only for "
+            values = f"all of {route.match}" if route.match else "every value"
+            sentences.append(
+                f"{route.function} doesn't run for {values}: {name} is registered only for "
                 f"{', '.join(map(str, matchers))}. Run holdfast install"
             )
-    return said
+    return sentences
 
 
 def registered_events(project: Project) -> dict[str, list[str | None]]:

@@ -114,9 +114,9 @@ def entries(
     names = [name for event in EVENTS if event in known for name in (event, background.entry(event))]
     found = {name: _entry(background.event(name), by_event[name]) for name in names if name in by_event}
     for event, matcher in present.items() if keep else ():
-        asked, plain = found.get(event, Entry(matcher)), background.event(event)
-        both = matcher if covers(plain, matcher, asked.matcher) else union(plain, [matcher, asked.matcher])
-        found[event] = asked._replace(matcher=both)
+        wanted, plain = found.get(event, Entry(matcher)), background.event(event)
+        both = matcher if covers(plain, matcher, wanted.matcher) else union(plain, [matcher, wanted.matcher])
+        found[event] = wanted._replace(matcher=both)
     return {
         event: left for event, entry in found.items() if (left := _beyond(event, entry, plugin, present)) is not None
     }
@@ -151,8 +151,8 @@ def _beyond(event: str, entry: Entry, plugin: Matchers, present: Matchers) -> En
 
 
 def _entry(event: str, wishes: Sequence[Wish]) -> Entry:
-    asked = [wish.timeout_s for wish in wishes if wish.timeout_s]
-    limit = needed_client_limit(claude.longest_limit_s(event), EVENTS[event].timeout_s, asked) if asked else None
+    timeouts = [wish.timeout_s for wish in wishes if wish.timeout_s]
+    limit = needed_client_limit(claude.longest_limit_s(event), EVENTS[event].timeout_s, timeouts) if timeouts else None
     return Entry(union(event, [wish.match for wish in wishes]), limit or None)
 
 
@@ -229,9 +229,9 @@ def visible(files: Iterable[HandlerFile], *places: str) -> list[HandlerFile]:
     A file that only a file in another place replaces counts again, because a user's own handler must not change what a
     team registers.
     """
-    kept = [file for file in files if file.place in places]
-    inside = {file.path for file in kept}
-    return [file if file.replaced_by in inside else dataclasses.replace(file, replaced_by=None) for file in kept]
+    chosen = [file for file in files if file.place in places]
+    inside = {file.path for file in chosen}
+    return [file if file.replaced_by in inside else dataclasses.replace(file, replaced_by=None) for file in chosen]
 
 
 def _of_project(root: Path) -> list[HandlerFile]:
@@ -250,30 +250,30 @@ def name(route: Route) -> str:
 # --- matchers --------------------------------------------------------------------------------------------------------
 
 
-def covers(event: str, registered: str | None, asked: str | None) -> bool:
+def covers(event: str, registered: str | None, wanted: str | None) -> bool:
     """Return whether a registered matcher certainly selects everything that another one selects."""
-    if event in NO_MATCHER or registered is None or selects_all(registered) or registered == asked:
+    if event in NO_MATCHER or registered is None or selects_all(registered) or registered == wanted:
         return True
-    if asked is None or selects_all(asked):
+    if wanted is None or selects_all(wanted):
         return False
     if event in NARROW_EVENTS:
-        return set(asked.split("|")) <= set(registered.split("|"))
-    names = alternatives(asked, event)
+        return set(wanted.split("|")) <= set(registered.split("|"))
+    names = alternatives(wanted, event)
     if names is None:
-        return f"(?:{as_regex(asked, event)})" in registered
+        return f"(?:{as_regex(wanted, event)})" in registered
     return all(called_as(registered, name, event) == name for name in names if name)
 
 
 def union(event: str, matchers: Sequence[str | None]) -> str | None:
     """Return one matcher that selects everything that any of `matchers` selects."""
-    given = [matcher for matcher in matchers if matcher is not None and not selects_all(matcher)]
-    if event in NO_MATCHER or len(given) < len(matchers):
+    selective = [matcher for matcher in matchers if matcher is not None and not selects_all(matcher)]
+    if event in NO_MATCHER or len(selective) < len(matchers):
         return None
     if event in NARROW_EVENTS:
-        return _bar_list(given)
-    listed = [alternatives(matcher, event) for matcher in given]
+        return _bar_list(selective)
+    listed = [alternatives(matcher, event) for matcher in selective]
     names = _named({name for part in listed if part is not None for name in part if name}, event)
-    regexes = (matcher for matcher, part in zip(given, listed, strict=True) if part is None)
+    regexes = (matcher for matcher, part in zip(selective, listed, strict=True) if part is None)
     patterns = list(dict.fromkeys(as_regex(matcher, event) for matcher in regexes))
     if any(_UNSAFE_TO_JOIN.search(each) or not valid(each, event) for each in patterns):
         return None  # if the client can't read one part, it ignores the whole: register the event for every value

@@ -282,11 +282,11 @@ class Settings:
         spots = self._spots(event)
         fitting = [spot for spot in spots if _same(event, self._matcher(event, spot), matcher)]
         movable = [spot for spot in spots if self._alone(event, spot)]
-        kept = next(iter(fitting + movable), None)
+        chosen = next(iter(fitting + movable), None)
         for spot in reversed(spots):
-            if spot != kept:
+            if spot != chosen:
                 self._take_out(event, spot)
-        if kept is not None:
+        if chosen is not None:
             if len(spots) > 1:
                 self.changes.append(f"{event}: registered once instead of {len(spots)} times")
             self._update(event, self._spots(event)[0], wanted)
