@@ -88,10 +88,10 @@ def test_uninstall_gives_back_every_byte_of_the_settings(tmp_path: Path, home: P
     put(handler, "from holdfast import hookimpl\n@hookimpl\ndef on_setup(event): ...\n")
     holdfast("install", root=tmp_path)
     handler.write_text("from holdfast import hookimpl\n@hookimpl\ndef on_notification(event): ...\n")
-    holdfast("install", "--allow-cli", "--statusline", root=tmp_path)
+    holdfast("install", "--yes", "--statusline", root=tmp_path)
     installed = settings.read_bytes()
     assert {"Notification", "SessionStart"} <= json.loads(installed.decode("utf-8-sig"))["hooks"].keys()
-    holdfast("install", "--allow-cli", "--statusline", root=tmp_path)
+    holdfast("install", "--yes", "--statusline", root=tmp_path)
     assert settings.read_bytes() == installed
     holdfast("uninstall", root=tmp_path)
     assert (settings.read_bytes() if settings.exists() else None) == (None if text is None else text.encode())
