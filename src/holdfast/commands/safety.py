@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast import checks
 from holdfast.commands.timefmt import ago
 from holdfast.install import inspection
-from holdfast.sessions import compactions, explain, rewind
+from holdfast.sessions import compactions, explain, offers, rewind
 from holdfast.workflow.wording import count, one_line
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def judge(
     if not unfinished:
         last = f"; {explain.named(seen.workflow)} is {seen.workflow.word}" if seen else ""
         gone = rewind.gone(project)
-        rest = f" {gone}." if gone else " `holdfast start TITLE` starts one."
+        rest = f" {gone}." if gone else f" {offers.enclosing(project) or '`holdfast start TITLE` starts one.'}"
         return Safety(None, f"Nothing to save here: no workflow is in progress{last}.{rest}")
     if seen and asked and seen.workflow.finished:
         return Safety(None, f"Nothing to save: {explain.named(seen.workflow)} is {seen.workflow.word}.")
