@@ -54,8 +54,8 @@ def nothing(project: HoldfastProject) -> str:
 
 
 TODO_APP = (
-    "/holdfast start a workflow for a todo app: design, build and test. Read docs/style.md, and remind yourself to run the"
-    " tests."
+    "/holdfast start a workflow for a todo app: design, build and test. "
+    "Read docs/style.md, and remind yourself to run the tests."
 )
 IN_A_SESSION: dict[str, Callable[[HoldfastProject], str]] = {
     "claude": started,

@@ -65,7 +65,7 @@ FOR_PEOPLE = (
 
 @pytest.mark.scenario(3)
 def test_the_client_asks_before_it_runs_what_is_for_people(world: World) -> None:
-    """In the default permission mode, no rule that `install` added covers any of them, chained to another one or not."""
+    """In the default permission mode, no rule that `install` added covers any of them, also behind an allowed one."""
     settings = world.settings.read_text()
     world.model.turns = [*map(bash, FOR_PEOPLE), say("Done.")]
     world.client.session().prompt("Begin.")

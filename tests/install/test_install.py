@@ -510,7 +510,9 @@ def test_allowing_the_command_adds_the_rule_and_the_skill(target: Target) -> Non
     assert target.settings.read_text() == '{"permissions": {"allow": ["Bash(ls:*)"]}}'
 
 
-def test_the_first_install_asks_whether_claude_may_run_the_commands(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_install_asks_whether_claude_may_run_the_commands(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Once, and only on a terminal; --no-allow takes a yes back, and the user's skill comes either way."""
     monkeypatch.chdir(root)
     target, runner = scopes.target("user", root), CliRunner()
@@ -762,7 +764,9 @@ def test_the_commands_install_and_uninstall_a_named_file(holdfast: Callable[...,
     """--settings names any file, and the undo line is the command that undoes it."""
     named = tmp_path / "some where.json"
     shown = holdfast("install", "--scope", "local", "--settings", str(named))
-    assert any(line.startswith("To undo: ") and f"local --settings '{named}' --pro" in line for line in shown.splitlines())
+    assert any(
+        line.startswith("To undo: ") and f"local --settings '{named}' --pro" in line for line in shown.splitlines()
+    )
     assert json.loads(named.read_text()) == settings(BASIC)
     assert f"{named}: removed" in holdfast("uninstall", "--scope", "local", "--settings", str(named))
     assert not named.exists()
