@@ -47,9 +47,7 @@ def _shortened(shown: Shown, root: str) -> str:
     """Return the first lines of what a step shows, without the demo's folder and what is made from its name."""
     text = re.sub(r"\bworkflow-data-[0-9a-f]{12}\b", f"workflow-data-{_MARK}", shown.panels[0].text.replace(root, ""))
     lines = text.rstrip().splitlines()
-    return "\n".join(
-        [*lines[:_LINES], f"… {len(lines) - _LINES} more lines: what to do first"]
-    )
+    return "\n".join([*lines[:_LINES], f"… {len(lines) - _LINES} more lines: what to do first"])
 
 
 def _light() -> str:

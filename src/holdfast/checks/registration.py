@@ -41,7 +41,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         except StateError as error:
             if target.scope == "user" or not folders.blocked(target.settings):
                 unread.append(target)
-                yield problem(f"{error}, so the client may ignore the whole file", _remedy(target))
+                yield problem(f"{error}, so Claude Code may ignore the whole file", _remedy(target))
             continue
         for fault in faults:
             level = problem if fault.fatal else notice
