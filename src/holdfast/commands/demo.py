@@ -1,4 +1,4 @@
-"""`holdfast demo`: show in a throw-away project what Holdfast does."""
+"""`holdfast demo`: show in a temporary project what Holdfast does."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @click.command(name="demo")
 def command() -> None:
-    """Show in a throw-away project how a workflow is saved, restored and moved on by a subagent.
+    """Show in a temporary project how a workflow is saved, restored and moved on by a subagent.
 
     Each event is a recorded payload of the real client, and goes through the registered command. Nothing outside the
-    throw-away folders is read or written. The exit code is 1 if something did not work.
+    temporary folders is read or written. The exit code is 1 if something did not work.
 
     \b
     Example:
