@@ -62,7 +62,7 @@ def fire(project: HoldfastProject, event: str, **changes: Any) -> None:
 def test_log_tells_a_day_of_two_sessions_in_order(
     project: HoldfastProject, at: Callable[[str], None], tmp_path: Path
 ) -> None:
-    """Sessions, an owner, compactions announced and come, restored to Claude, lost, given again and refused, an agent."""
+    """Sessions, an owner, compactions, guidance that came, was lost, given again and refused, an agent."""
     transcript = tmp_path / "me.jsonl"
     transcript.touch()
     mine = {"session_id": ME, "transcript_path": str(transcript)}
