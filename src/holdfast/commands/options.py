@@ -143,7 +143,7 @@ def insist_on_ledger(project: Workspace) -> None:
 
 def note(said: str) -> None:
     """Print a note for people on stderr, so that stdout holds only the answer."""
-    click.echo(f"holdfast: {wording.clean(said)}", err=True)
+    say(f"holdfast: {said}", err=True)
 
 
 def target(scope: str, settings: Path | None, project_dir: str | None) -> Target:
@@ -234,9 +234,9 @@ def confirm(question: str, *, yes: bool, on_stderr: bool = False) -> None:
         raise HoldfastError("nothing was trusted")
 
 
-def say(text: str) -> None:
-    """Print text for people, without control characters and the client's tags."""
-    click.echo(wording.clean(text))
+def say(text: str, *, err: bool = False) -> None:
+    """Print text for people, with short paths, without control characters and the client's tags."""
+    click.echo(paths.shown(wording.clean(text)), err=err)
 
 
 def print_json(value: object) -> None:
