@@ -143,7 +143,7 @@ def insist_on_ledger(project: Workspace) -> None:
 
 def note(said: str) -> None:
     """Print a note for people on stderr, so that stdout holds only the answer."""
-    say(f"holdfast: {said}", err=True)
+    click.echo(f"holdfast: {wording.clean(said)}", err=True)
 
 
 def target(scope: str, settings: Path | None, project_dir: str | None) -> Target:
