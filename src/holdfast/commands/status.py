@@ -71,7 +71,7 @@ def command(
     why: Annotated[bool, "Say what a compaction would save and restore here, and why."] = False,
     todo: Annotated[bool, "--todos", "Print the workflow's to-do list."] = False,
     everything: Annotated[bool, "--all", "Also completed workflows. With --why, a reason for every plan."] = False,
-    protocol: Annotated[bool, "Print how a model keeps a workflow, as a section for a CLAUDE.md."] = False,
+    protocol: Annotated[bool, "Print how Claude keeps a workflow, as a section for a CLAUDE.md."] = False,
     verbose: Annotated[bool, "-v", "Also the ledger, the last compactions and the last events."] = False,
     as_json: Json = False,
     project_dir: ProjectDir = None,
@@ -378,7 +378,7 @@ def _compaction(row: dict[str, Any]) -> str:
     saved = f"saved {_time(row['saved_at'])}" if row["saved_at"] else "PreCompact never fired"
     why = row["not_restored"] or "no compaction has followed"
     restored = f"restored {_time(row['restored_at'])}" if row["restored_at"] else f"not restored ({why})"
-    kept = f"; the summary had {row['facts_kept']} of {row['facts']} facts word for word" if row["facts"] else ""
+    kept = f"; Claude's summary kept {row['facts_kept']} of {row['facts']} facts" if row["facts"] else ""
     return f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}{kept}"
 
 
