@@ -37,7 +37,7 @@ class UnusableFormat(HoldfastError):
 
     def __init__(self, name: str, error: BaseException) -> None:
         words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        whose = f"{formats.package(name)}, module {RECORDS[name].ADAPTER or 'without a name'}"
+        whose = f"{formats.package(name)}, module {RECORDS[name].MODULE or 'without a name'}"
         self.fault = f"the format {name!r} ({whose}) can't be used: {words}"
         super().__init__(wording.with_remedy(self.fault))
 
@@ -51,10 +51,10 @@ def get(name: str) -> Format:
     if name not in RECORDS:
         raise HoldfastError(f"there is no format {name!r}; the formats are {', '.join(sorted(RECORDS))}")
     if name in formats.OURS:
-        return cast("Format", import_module(RECORDS[name].ADAPTER).FORMAT)
+        return cast("Format", import_module(RECORDS[name].MODULE).FORMAT)
     if name in formats.DESCRIBED:
         return cast("Format", formats.DESCRIBED[name])
-    return cast("Format", _Brought(name, _called(name, _format, RECORDS[name].ADAPTER)))
+    return cast("Format", _Brought(name, _called(name, _format, RECORDS[name].MODULE)))
 
 
 def libraries() -> list[Library[Any]]:

@@ -41,7 +41,12 @@ class FileDraft(Draft):
 
     Attributes:
         data: a copy of the file's content, which the change edits.
+        keeps_notes: whether a unit has a place for what it hands over.
+        failure: the status of a unit whose agent failed.
     """
+
+    keeps_notes = True
+    failure: Status = "failed"
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
@@ -58,8 +63,10 @@ class FileDraft(Draft):
         unit = self.unit(id)
         if unit.status == "completed" or (status == "completed" and unit.status == "blocked"):
             return
-        handover = "" if status != "completed" or unit.handover else assignments.extract_result(words)[1]
-        self.move(id, status, note=handover)
+        if unit.status == "failed" and status == "completed":
+            self.move(id, "active")
+        handover = assignments.extract_result(words)[1] if status == "completed" and not unit.handover else ""
+        self.move(id, self.failure if status == "failed" else status, note=handover if self.keeps_notes else "")
         following = self.following(id) if status == "completed" else None
         if following is not None:
             self.move(following.id, "active")
@@ -114,10 +121,6 @@ class FileFormat(Format):
     def beside(self, start: Start) -> Start:
         """Return what of a new workflow is kept beside its state file, if the format has extras."""
         return start
-
-    def folder(self, project: Records) -> Path:
-        """Return the folder whose lock is held while a file changes."""
-        return project.root / self.top
 
     def identity(self, data: dict[str, Any], path: Path) -> str:
         """Return the id of the workflow in a content that was just made."""
