@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -115,7 +114,7 @@ def candidates(project: Records, session: str, path: Path | None = None) -> Foun
     """Return, in the same order, the workflows that an event of a session can be about, however many others there are.
 
     These are the one stored at `path`, the session's own, those that lately got an owner or were released, and the last
-    changed of each format, as far as `search.BUDGET_BYTES` goes.
+    changed of each format, as far as `search.SEARCH_TIMEOUT_S` goes.
     """
 
     keys = project.lately(session)
@@ -131,16 +130,9 @@ def with_keys(project: Records, keys: Collection[str]) -> Found:
 
 
 def _searched(project: Records, keys: Collection[str], names: Sequence[str]) -> Found:
-    """Return the workflows with these keys, and the last changed of some formats, as far as there is time.
-
-    If the search is cut, those with these keys are read by their paths, so that no number of others hides them.
-    """
+    """Return the workflows with these keys, and the last changed of some formats, as far as there is time."""
     with search.limited():
-        found = [_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in names]
-        cut = search.out_of_time()
-    if cut and keys:
-        found += [_read(project, name, keys) for name in names]
-    return replace(_together(found), cut=cut)
+        return _together([_asked(project, name, lambda format: format.candidates(project, keys)) for name in names])
 
 
 def foreign(project: Records, *names: str) -> list[Foreign]:

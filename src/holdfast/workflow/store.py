@@ -160,8 +160,9 @@ class FileFormat(Format):
 
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, then the last changed, as far as an event may read."""
-        chosen, left = self.newest(project, self.named(project, keys))
-        found = self.read_all(project, chosen, search.ReadBudget())
+        wanted = self.named(project, keys)
+        chosen, left = self.newest(project, wanted)
+        found = self.read_all(project, chosen, len(wanted))
         return replace(found, problems=(*self._closed(project), *found.problems), left=found.left + left)
 
     def _closed(self, project: Records) -> list[Problem]:
@@ -181,7 +182,7 @@ class FileFormat(Format):
 
     def with_keys(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, and no others."""
-        return self.read_all(project, self.named(project, keys), search.ReadBudget())
+        return self.read_all(project, self.named(project, keys))
 
     def named(self, project: Records, keys: Collection[str]) -> list[Path]:
         """Return the state files that some keys name, whether they are there or not."""
@@ -197,14 +198,14 @@ class FileFormat(Format):
         chosen = list(dict.fromkeys([*wanted, *last]))
         return chosen, len(there.keys() - set(chosen))
 
-    def read_all(self, project: Records, paths: Iterable[Path], budget: search.ReadBudget | None = None) -> Found:
-        """Return the workflows in some files, of which all but the first must fit in a number of bytes."""
+    def read_all(self, project: Records, paths: Iterable[Path], wanted: int = 0) -> Found:
+        """Return the workflows in some files: in the first `wanted`, and in the others as far as there is time."""
         workflows, problems, left = list[Workflow](), list[Problem](), 0
         for number, path in enumerate(paths):
+            if number >= wanted and search.out_of_time():
+                left += 1
+                continue
             try:
-                if budget is not None and number and not budget.spend([_size(path)]):
-                    left += 1
-                    continue
                 file = self.load(project, path)
                 found, more = self._view(project, file)
             except (MissingError, SchemaMismatch) as error:
@@ -456,10 +457,4 @@ def _with_warnings(workflow: Workflow, notes: Iterable[str]) -> Workflow:
 def _changed(path: Path) -> int:
     with suppress(OSError):
         return path.lstat().st_mtime_ns
-    return 0
-
-
-def _size(path: Path) -> int:
-    with suppress(OSError):
-        return path.lstat().st_size
     return 0

@@ -29,7 +29,7 @@ from holdfast.formats.skills import (
     view,
 )
 from holdfast.formats.skills.schema import State, status_of, task_number
-from holdfast.workflow import assignments, extras, names, search, statefile, values
+from holdfast.workflow import assignments, extras, names, statefile, values
 from holdfast.workflow.model import Brief, Changes, Restored, Start, Workflow
 from holdfast.workflow.store import FileDraft, FileFormat
 from holdfast.workflow.wording import capitalized
@@ -238,7 +238,7 @@ class SkillsFormat(FileFormat):
         return same or [each for each in every if features.get(each.key, "").startswith(f"{path}/")]
 
     def _unfinished(self, project: Records, files: Iterable[Path]) -> list[Workflow]:
-        found = self.read_all(project, files, search.ReadBudget())
+        found = self.read_all(project, files)
         return [each for each in found.workflows if not each.finished]
 
     def record_evidence(self, project: Records, workflow: Workflow, work: Sequence[Work]) -> list[str]:
