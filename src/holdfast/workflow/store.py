@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.workflow.findings import Finding
-    from holdfast.workflow.model import Start, Status
+    from holdfast.workflow.model import Changes, Start, Status
     from holdfast.workflow.records import Records
 
 NEWEST = 16
@@ -41,6 +41,8 @@ class FileDraft(Draft):
 
     Attributes:
         data: a copy of the file's content, which the change edits.
+        extra: reading, reminders and context to keep beside the state (`workflow.extras`); None for none.
+        notes: what to remember of the workflow there besides; None to leave it.
         keeps_notes: whether a unit has a place for what it hands over.
         failure: the status of a unit whose agent failed.
     """
@@ -50,6 +52,12 @@ class FileDraft(Draft):
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
+        self.extra: Changes | None = None
+        self.notes: dict[str, Any] | None = None
+
+    def add(self, changes: Changes) -> None:
+        """Add reading, reminders and context beside the state."""
+        self.extra = changes
 
     def content(self) -> dict[str, Any]:
         """Return what to write, with what follows from the edits."""
@@ -134,7 +142,7 @@ class FileFormat(Format):
         """Write what is generated from a state file; return what to tell about it. Called under the lock."""
         return []
 
-    def close(self, project: Records, draft: FileDraft, workflow: Workflow) -> Workflow:
+    def close(self, project: Records, draft: Any, workflow: Workflow) -> Workflow:
         """Finish a change after its file was written, still under the lock: move a finished workflow away, …"""
         return workflow
 
@@ -300,8 +308,8 @@ class FileFormat(Format):
         why: str,
         error: str = "",
         repair: bool = False,
-    ) -> tuple[Workflow, bool]:
-        """Do as `change` does, and return whether the file was written, too."""
+    ) -> tuple[Workflow, bool, Any]:
+        """Do as `change` does, and return whether the file was written, and the draft, too."""
         path = workflow.path
         statefile.guard(project.root, path)
         if not self.is_place(project, path):
@@ -322,12 +330,14 @@ class FileFormat(Format):
 
         with locked(self.folder(project)):
             after, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
-            notes = self.after_write(
-                project, after
-            )  # even if nothing changed: a killed writer may have left it outdated
+            notes = self.after_write(project, after)  # even if unchanged: a killed writer may have left it outdated
+            if draft.extra is not None:
+                extras.add(project, path, workflow.id, draft.extra)
+            if draft.notes is not None:
+                extras.write_notes(project, path, workflow.id, draft.notes)
             now = self.view(project, after)
             project.observe(now, error=error, at=clock.stamp() if changed else None)
-            return _with_warnings(self.close(project, draft, now), notes), changed
+            return _with_warnings(self.close(project, draft, now), notes), changed, draft
 
     def judge(self, project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
         """Move a unit because of its agent (`FileDraft.judge`)."""
@@ -337,7 +347,7 @@ class FileFormat(Format):
 
         error = words if status == "failed" else ""
         try:
-            now, changed = self.edit(project, workflow, edit, why=f"{phase_id} {status}", error=error)
+            now, changed, _ = self.edit(project, workflow, edit, why=f"{phase_id} {status}", error=error)
         except TransitionError as refused:
             return Judged(workflow, changed=False, remark=str(refused))
         return Judged(now, changed)

@@ -161,12 +161,12 @@ class CompactionFormat(FileFormat):
         content = {"reading": start.reading, "reminders": start.reminders, "context": context}
         return schema.fresh(start.title, start.kind, Position(1, total, first, "in_progress"), content)
 
-    def close(self, project: Records, draft: FileDraft, workflow: Workflow) -> Workflow:
+    def close(self, project: Records, draft: Any, workflow: Workflow) -> Workflow:
         """Leave a tombstone for a workflow that is over, and remove its files (I001-3, R001-19, R001-20).
 
         Only `state-*.json` files that name it are removed.
         """
-        if not isinstance(draft, CompactionDraft) or not (draft.ended or draft.cancelled):
+        if not (draft.ended or draft.cancelled):
             return workflow
         if draft.cancelled:
             workflow = workflow.cancelled()
