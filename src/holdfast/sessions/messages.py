@@ -13,7 +13,7 @@ from holdfast.files import trust
 from holdfast.memory.rows import Told
 from holdfast.sessions import archive, contents, imports, owners
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import definitions, guidance, registry, search, wording
+from holdfast.workflow import definitions, guidance, registry, wording
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
@@ -126,9 +126,6 @@ def omitted(project: OpenProject, conversation: str, found: Found) -> list[Messa
     if not found.left or was_told(project, conversation, _OMITTED):
         return []
     text = f"Holdfast read only the newest state files here and left out {wording.count(found.left, 'older one')}"
-    if found.cut:
-        left = wording.count(found.left, "other state file")
-        text = f"Holdfast: the search for workflows ended after {search.SEARCH_TIMEOUT_S:g} s, with {left} left out"
     text = f"{text}. This session's own workflow is always read. `holdfast status` shows all."
     return [once(project, conversation, _OMITTED, [""], wording.Message(text, to_user=True))]
 
