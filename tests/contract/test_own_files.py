@@ -344,7 +344,7 @@ def test_a_session_that_compacts_leaves_its_story(
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     project.fire("SessionStart", "SessionStart-compact", session_id=ME)
     log = holdfast("log", root=project.root).out
-    assert re.search(r"guidance given.*[1-9]\d* characters with SessionStart", log) and "went silent" not in log
+    assert re.search(r"restored to Claude.*[1-9]\d* characters with SessionStart", log) and "went silent" not in log
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T11:00:00Z")
     assert "session went silent" in holdfast("log", root=project.root).out
 
