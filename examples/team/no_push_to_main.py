@@ -1,7 +1,7 @@
 """Keep the team's main branch: nobody's Claude pushes to it.
 
-Put this file into the project's `.claude/handlers/`, run `holdfast install --scope project`, and commit both. Each teammate
-reads it once and runs `holdfast handlers trust`. It needs `holdfast[shell]`, which reads bash.
+Put this file into the project's `.claude/handlers/`, run `holdfast install --scope project`, and commit both. Each
+teammate reads it once and runs `holdfast handlers trust`. It needs `holdfast[shell]`, which reads bash.
 """
 
 from pydantic import BaseModel
@@ -35,3 +35,4 @@ def on_pre_tool_use(event: PreToolUse, options: Options):
             for branch in options.branches:
                 if branch in targets:
                     return deny(f"push to a branch of your own, not to {branch}, and open a pull request")
+    return None

@@ -10,3 +10,4 @@ def on_pre_tool_use(event: PreToolUse):
     for command in event.commands:
         if command.runs("git", "push", "--force") or command.runs("git", "push", "-f"):
             return deny("no forced push; use --force-with-lease")
+    return None
