@@ -42,10 +42,11 @@ BELOW: dict[str, frozenset[str]] = {
     **{folder: frozenset(LEFT[:depth]) for depth, folder in enumerate(LEFT)},
     **{folder: frozenset(RIGHT[:depth]) for depth, folder in enumerate(RIGHT)},
     "install": frozenset(LEFT),
+    "telemetry": frozenset(LEFT),
     "testkit": frozenset(("clients", "plugins", "dispatch")),
     "report": frozenset(RIGHT),
-    "checks": frozenset((*LEFT, *RIGHT, "install", "testkit")),
-    "commands": frozenset((*LEFT, *RIGHT, "install", "testkit", "report", "checks", "engine")),
+    "checks": frozenset((*LEFT, *RIGHT, "install", "testkit", "telemetry")),
+    "commands": frozenset((*LEFT, *RIGHT, "install", "testkit", "telemetry", "report", "checks", "engine")),
     # The top level, for what is called by name.
     "engine": frozenset((*LEFT, "install")),
     "events": frozenset(("clients",)),
@@ -73,6 +74,7 @@ ONLY_IN = {
     "markdown_it": ("workflow.markdown",),
     "tomlkit": ("plugins.switches",),
     "packaging": ("install.handler_packages",),
+    "opentelemetry": ("telemetry.sender",),
     "tree_sitter": ("process.shell.bash",),
     "tree_sitter_bash": ("process.shell.bash",),
 }

@@ -33,7 +33,7 @@ _PURPOSES = {
     "Export and delete": ("export", "forget"),
 }
 _OF_FORMATS = "One format only"
-_UNLISTED = ("server", "dispatch")
+_UNLISTED = ("server", "dispatch", "telemetry")
 """Commands that `holdfast --help` leaves out: few people need them by hand."""
 _FORMER = {
     "server status": "use `holdfast server`",
