@@ -53,7 +53,7 @@ def command(
     These go, also from the disk: rows of the ledger with earlier contents and the archive, recorded events, sidecars,
     the report, and lines of the log. Of a workflow, the recorded events and lines go that name it or an agent of it.
 
-    Your own files stay: state files of workflows with their backups, CLAUDE.local.md, plans, the client's transcripts,
+    Your own files stay: state files of workflows with their backups, CLAUDE.local.md, plans, Claude Code's transcripts,
     the configuration, and which handlers you trust. With --everything, you are asked whether to
     delete the state files too. A hash of a completed workflow's name stays too, unless you give
     --everything. Otherwise an old CLAUDE.local.md or plan would bring the workflow back.

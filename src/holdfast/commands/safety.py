@@ -82,7 +82,7 @@ def _of(project: Workspace, seen: Overview, prospect: Mapping[str, str] | None, 
     last = next(iter(compactions.naming(project, seen.workflow.key)), None)
     if last and last.ending == "lost":
         why = f" ({last.not_restored})" if last.not_restored else ""
-        text = f"Not safe: {name} didn't reach the model after the last compaction{why}"
+        text = f"Not safe: {name} didn't reach Claude after the last compaction{why}"
         return Safety(False, f"{text}. To test the hooks: holdfast doctor --fire")
     saved = f"saved {ago(seen.last_save.at, now)}" if seen.last_save else "saved at the next compaction"
     ending = _ENDINGS[last.ending] if last else "no compaction yet"

@@ -2,7 +2,7 @@
 
 NAME = "hybrid"
 RANK = 0
-ADAPTER = "holdfast.formats.hybrid.format"
+MODULE = "holdfast.formats.hybrid.format"
 AGENTS = True
 UNIT = "phase"
 IN_ORDER = True

@@ -2,7 +2,7 @@
 
 NAME = "orchestrator"
 RANK = 3
-ADAPTER = "holdfast.formats.orchestrator.format"
+MODULE = "holdfast.formats.orchestrator.format"
 AGENTS = True
 UNIT = "task"
 IN_ORDER = False

@@ -2,7 +2,7 @@
 
 NAME = "skills"
 RANK = 4
-ADAPTER = "holdfast.formats.skills.format"
+MODULE = "holdfast.formats.skills.format"
 AGENTS = True
 FINAL: tuple[str, ...] = ("completed", "failed")  # an abandoned workflow is failed for good
 RETRIED: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 NAME = "wfs"
 RANK = 2
-ADAPTER = "holdfast.formats.wfs.format"
+MODULE = "holdfast.formats.wfs.format"
 AGENTS = True
 UNIT = "task"
 IN_ORDER = False
