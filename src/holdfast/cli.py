@@ -30,10 +30,10 @@ _PURPOSES = {
     "Keep a workflow": ("start", "next", "done", "update", "cancel", "reopen", "claim"),
     "See what happens and what happened": ("status", "log", "report", "restore", "agents"),
     "Add your own": ("handlers", "formats"),
-    "Export and delete": ("export", "forget"),
+    "Export and delete": ("export", "telemetry", "forget"),
 }
 _OF_FORMATS = "One format only"
-_UNLISTED = ("server", "dispatch", "telemetry")
+_UNLISTED = ("server", "dispatch")
 """Commands that `holdfast --help` leaves out: few people need them by hand."""
 _FORMER = {
     "server status": "use `holdfast server`",

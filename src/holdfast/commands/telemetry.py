@@ -27,13 +27,14 @@ def command() -> None:
 
 @verb("flush", command)
 def flush() -> None:
-    """Send what waits, of all projects, and go on where the last run stopped.
+    """Send what waits, of all projects.
 
-    Headers and certificates come from the variables OTEL_EXPORTER_OTLP_*.
+    It goes on where the last run stopped. Headers and certificates come from the variables OTEL_EXPORTER_OTLP_*.
 
     \b
     Examples:
-      OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20$TOKEN" holdfast telemetry flush
+      holdfast telemetry flush
+      OTEL_EXPORTER_OTLP_HEADERS="x-team=$TEAM" holdfast telemetry flush
     """
     settings = config.load(None, trusted=False).config.telemetry
     if not settings.endpoint:
