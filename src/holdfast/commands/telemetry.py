@@ -1,4 +1,4 @@
-"""`holdfast telemetry`: send decisions, deliveries and workflows to your team's collector."""
+"""`holdfast telemetry`: send what happened to your team's collector."""
 
 from __future__ import annotations
 
