@@ -30,7 +30,7 @@ PURPOSES = {
     "Keep a workflow": ("start", "next", "done", "update", "cancel", "reopen", "claim"),
     "See what happened": ("status", "log", "report", "restore", "agents"),
     "Add your own": ("handlers", "formats"),
-    "Export and delete": ("export", "forget"),
+    "Export and delete": ("export", "telemetry", "forget"),
 }
 _OF_FORMATS = "One format only"
 _UNLISTED = ("server", "dispatch")
