@@ -11,7 +11,6 @@ from holdfast.clients.claude import claude
 from holdfast.clients.claude.events import SINCE
 from holdfast.install import inspection, register
 from holdfast.plugins import activity, discovery
-from holdfast.plugins.loader import Call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,12 +20,11 @@ if TYPE_CHECKING:
     from holdfast.plugins.discovery import HandlerFile
     from holdfast.sessions.workspace import Workspace
 
-_EVENT = "PreToolUse"
 IDLE_LIMIT = timedelta(days=7)
 """A guard that last ran longer ago than this was asleep, if a call that it selects was made since then."""
 
 DOORS = {
-    **{name: (_EVENT, name) for name in ("Bash", "PowerShell", "Monitor")},
+    **{name: (claude.CALL_EVENT, name) for name in ("Bash", "PowerShell", "Monitor")},
     "commands in skills": ("PreSkillShellCommand", "Bash"),
 }
 """The event and the tool's name by which each door is guarded."""
@@ -45,16 +43,16 @@ def findings(project: Workspace) -> Iterator[Finding]:
 def _idle(project: Workspace, files: Sequence[HandlerFile]) -> Iterator[Finding]:
     """Compare when each guard last ran with the tool calls in the transcripts of the project's newest sessions."""
     calls: Sequence[tuple[str, datetime]] | None = None
-    for call in (Call(file, route) for file in files if file.path.exists() for route in file.routes):
-        if call.route.event != _EVENT or call.route.broken or call.route.once:
-            continue
+    for call in activity.guards(files, claude.CALL_EVENT):
         last = activity.last_run(call)
         since = last or clock.from_mtime(call.file.path.stat().st_mtime)
         if clock.now() - since < IDLE_LIMIT:
             continue
         if calls is None:
             calls = claude.reader().tool_calls(project.root)
-        missed = [(tool, at) for tool, at in calls if at > since and claude.matches(call.route.match, tool, _EVENT)]
+        missed = [
+            (tool, at) for tool, at in calls if at > since and claude.matches(call.route.match, tool, call.route.event)
+        ]
         if missed:
             tool, at = max(missed, key=lambda each: each[1])
             ran = "hasn't run since" if last else "has never run, and was written on"
