@@ -22,7 +22,7 @@ def command(
     name: Annotated[str | None, {"metavar": "[ID]"}] = None,
     *,
     everything: Annotated[bool, "--all", f"Also those before the latest {agent_list.LISTED}."] = False,
-    rerun: Annotated[bool, "Let the agent, or those of the run, run anew when they are launched once more."] = False,
+    rerun: Annotated[bool, "Run the agent, or all agents of the run, again when it is launched once more."] = False,
     as_json: Json = False,
 ) -> None:
     """List agents and runs of scripts, the latest first, or show what one returned.
