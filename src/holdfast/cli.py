@@ -57,7 +57,7 @@ _FORMER = {
     "agents list": "use `holdfast agents`",
     "agents show": "use `holdfast agents ID`",
     "agents rerun": "use `holdfast agents ID --rerun`",
-    "agents forget": "use `holdfast agents ID --forget`",
+    "agents forget": "use `holdfast forget --agent ID`",
 }
 _REPAIRING = ("doctor", "install")  # these repair a damaged index of formats, or say what to do
 
