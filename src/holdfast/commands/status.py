@@ -112,7 +112,7 @@ def _explain(project: Workspace, *, everything: bool, as_json: bool) -> None:
     if as_json:
         options.print_json(explanation)
     else:
-        options.say(explain.text(explanation, everything=everything, obstacle=safety.obstacle(project)))
+        options.say_short(explain.text(explanation, everything=everything, obstacle=safety.obstacle(project)))
 
 
 def _print_todos(project: Workspace, name: str | None, *, as_json: bool) -> None:
