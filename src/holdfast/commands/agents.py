@@ -24,7 +24,6 @@ def command(
     project: Workspace,
     name: Annotated[str | None, {"metavar": "[ID]"}] = None,
     *,
-    everything: Annotated[bool, "--all", f"Also those before the latest {agent_list.LISTED}."] = False,
     rerun: Annotated[bool, "Let the agent, or those of the run, run anew when they are launched once more."] = False,
     forget: Annotated[bool, "Delete what Holdfast knows of the agent or the run."] = False,
     as_json: Json = False,
@@ -42,11 +41,11 @@ def command(
     With --rerun, what an agent returned isn't used any more. With --forget, its rows of the ledger go, the file with a
     long result, and the recorded events and lines of the log that name it. Claude Code's own files stay.
     """
-    options.at_most_one({"--all": everything, "--rerun": rerun, "--forget": forget})
+    options.at_most_one({"--rerun": rerun, "--forget": forget})
     if name is None:
         if rerun or forget:
             raise click.UsageError("name an agent or a run; `holdfast agents` lists them")
-        _list(project, everything=everything, as_json=as_json)
+        _list(project, as_json=as_json)
         return
     row = agent_list.find(project, name)
     if row is None:
@@ -59,11 +58,8 @@ def command(
         _show(project, row, as_json=as_json)
 
 
-def _list(project: Workspace, *, everything: bool, as_json: bool) -> None:
-    rows = agent_list.list_latest(project, -1 if everything else agent_list.LISTED)
-    listed = agent_list.describe(project, rows)
-    if left_out := agent_list.count(project) - len(listed):
-        click.echo(f"note: {count(left_out, 'earlier one')} left out; `--all` lists them, too.", err=True)
+def _list(project: Workspace, *, as_json: bool) -> None:
+    listed = agent_list.describe(project, agent_list.list_all(project))
     if as_json:
         options.print_json([each._asdict() for each in listed])
         return

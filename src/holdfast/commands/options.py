@@ -206,7 +206,7 @@ def seen_by_git(project: Workspace, format_name: str) -> str:
     return f"Git sees {shared}: commit it to share it, or add it to .gitignore."
 
 
-def as_context(assignments: Iterable[str], option: str = "--set") -> dict[str, Any]:
+def as_context(assignments: Iterable[str]) -> dict[str, Any]:
     """Return `K=V` pairs as a dictionary; a value that is JSON is parsed, any other is text.
 
     Raises:
@@ -215,7 +215,7 @@ def as_context(assignments: Iterable[str], option: str = "--set") -> dict[str, A
     try:
         return values.assigned(assignments)
     except HoldfastError as error:
-        raise click.BadParameter(str(error), param_hint=option) from error
+        raise click.BadParameter(str(error), param_hint="--set") from error
 
 
 def at_most_one(given: Mapping[str, bool]) -> None:
