@@ -228,7 +228,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
             '"Book": in full',
         ),
         "status --todos": (0, "Draft"),
-        "log": (0, 'ownership changed: "Book"', "generation 1 kept"),
+        "log": (0, 'now owned by this session: "Book"', "version 1 saved"),
         "restore": (0, "1 2", "start"),
         "restore --diff": (0, "No difference between"),
         "next": (0, "active 1/2 Book - Draft", 'Next: go on with phase 1/2 "Draft"'),
@@ -311,7 +311,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "report -": (0, "project/guard"),
     },
     changed_by_hand: {
-        "log": (0, "generation 3 kept"),
+        "log": (0, "version 3 saved"),
     },
     misconfigured: {
         "config --check": (1, "key 'reading': input should be 'off', 'remind' or 'hold'"),

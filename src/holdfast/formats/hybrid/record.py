@@ -27,5 +27,4 @@ FORMER: tuple[str, ...] = (
     "hybrid todos = use `holdfast status --todos`",
     "hybrid = use `holdfast done`, `update`, `reopen` and `status --todos`",
 )
-MODEL_VERBS: tuple[str, ...] = ()
 CHECK = "states"
