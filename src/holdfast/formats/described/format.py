@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import re
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -134,9 +133,7 @@ class DescribedFormat(FileFormat):
         """Return changes with a note on the current unit: in its field for notes, else in the context."""
         if "note" not in self.rules.unit and "context" in self.rules.workflow:
             return changes.with_note(workflow, note)
-        number = changes.current or workflow.current
-        before = next((each.handover for each in workflow.phases if each.number == number), "")
-        return replace(changes, handover="\n".join(filter(None, (before, changes.handover, note))))
+        return changes.with_handover(workflow, note)
 
 
 class DescribedDraft(FileDraft):

@@ -152,8 +152,7 @@ class HybridFormat(FileFormat):
         An unfinished phase has no hand-over (R000-12).
         """
         if changes.status == "completed" or (changes.status is None and workflow.phase_status == "completed"):
-            before = next((each.handover for each in workflow.phases if each.number == workflow.current), "")
-            return replace(changes, handover="\n".join(filter(None, (before, changes.handover, note))))
+            return changes.with_handover(workflow, note)
         return changes.with_note(workflow, note)
 
     def foreign(self, project: Records) -> Iterator[Foreign]:
