@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import BrokenError, HoldfastError
-from holdfast.formats.orchestrator import archive, faults, learnings, moves
+from holdfast.formats.orchestrator import faults, learnings, moves, snapshots
 from holdfast.formats.orchestrator.format import FORMAT
 from tests.formats.memory import Memory
 
@@ -33,18 +33,18 @@ def test_an_earlier_runs_checkpoint_is_no_way_back(scene: Scene, monkeypatch: py
     for raw in (whole, b"{"):
         scene.put(raw)
         with pytest.raises(HoldfastError, match=r"of this run; checkpoint-001\.json is another run's"):
-            archive.choose_snapshot(scene.project)
+            snapshots.choose(scene.project)
     with pytest.raises(BrokenError):
         FORMAT.load(scene.project, scene.path)
     with pytest.raises(BrokenError):
         scene.do(lambda run: None)
 
-    named = archive.choose_snapshot(scene.project, "checkpoint-001.json")
+    named = snapshots.choose(scene.project, "checkpoint-001.json")
     assert named.document.data["orchestrator"]["status"] == "planning"
     scene.put(whole)
     scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
     scene.put(b"{")
-    assert archive.choose_snapshot(scene.project).document.path.name == "checkpoint-002.json"
+    assert snapshots.choose(scene.project).document.path.name == "checkpoint-002.json"
 
 
 @pytest.mark.parametrize("harm", ["removed", "emptied", "a pipe"])
