@@ -19,6 +19,7 @@ _ROUNDS = 20
 FAULTS = {
     "string_type": "is not a text",
     "list_type": "is not a list",
+    "tuple_type": "is not a list",
     "dict_type": "is not an object",
     "model_type": "is not an object",
     "model_attributes_type": "is not an object",
