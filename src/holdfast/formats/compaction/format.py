@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, log
-from holdfast.errors import LedgerError, SchemaMismatch, TransitionError, command_line
+from holdfast.errors import LedgerError, SchemaMismatch, StateError, TransitionError, command_line
 from holdfast.files.lock import locked
 from holdfast.formats.compaction import record, schema
 from holdfast.formats.compaction.detection.detect import detect
