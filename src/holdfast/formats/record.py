@@ -73,8 +73,6 @@ class Record:
     """The line of help for `holdfast NAME`, the `command` of `formats/NAME/commands`; empty without one."""
     FORMER: tuple[str, ...] = ()
     """What replaces its commands that are gone: `"wfs pause = `holdfast cancel` pauses a session"`."""
-    MODEL_VERBS: tuple[str, ...] = ()
-    """Its own commands that a model may run, without those meant for people."""
     CHECK: str = ""
     """The name of its `holdfast doctor` check, the function `findings` in `formats/NAME/checks`; empty without one.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from holdfast import clock, paths
 from holdfast.errors import HoldfastError, LedgerError, command_line
 from holdfast.files import trust
-from holdfast.memory.rows import Conversation, Told
+from holdfast.memory.rows import Told
 from holdfast.sessions import archive, contents, imports, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import definitions, guidance, registry, wording
@@ -256,13 +256,6 @@ def last_value(project: OpenProject, conversation: str, topic: str, key: str) ->
     """Return the value with which a conversation was told something last; None if it never was."""
     row = _table(project).one(conversation=conversation, topic=topic, key=key)
     return row.value if row else None
-
-
-def recipients(project: OpenProject, topic: str, key: str) -> list[Told]:
-    """Return what the conversations of this worktree were told of a topic and a key, the last told first."""
-    found = _table(project).where(topic=topic, key=key, order="at DESC, conversation")
-    here = project.ledger.table(Conversation).by("id", [row.conversation for row in found])
-    return [row for row in found if row.conversation not in here or here[row.conversation].worktree == project.worktree]
 
 
 def _to_user(text: str) -> Message:

@@ -44,5 +44,4 @@ FORMER: tuple[str, ...] = (
     "orchestrator archive = the next run puts the files of a finished one into .claude/archive/",
     "orchestrator locks = a lock ends with its agent, or ten minutes after its last edit",
 )
-MODEL_VERBS: tuple[str, ...] = tuple(f"orchestrator {verb}" for verb in ("task", "supervise", "learn", "checkpoint"))
 CHECK = "states"

@@ -30,7 +30,4 @@ FORMER: tuple[str, ...] = (
     "skills machines = `holdfast formats list` lists the machines",
     "skills trust = `holdfast formats trust machines/NAME` trusts a machine",
 )
-MODEL_VERBS: tuple[str, ...] = tuple(
-    f"skills {verb}" for verb in ("start", "phase", "task", "tdd", "checkpoint", "pending")
-)
 CHECK = "states"

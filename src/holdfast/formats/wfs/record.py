@@ -41,8 +41,4 @@ FORMER: tuple[str, ...] = (
     "wfs task validate = `holdfast doctor wfs` checks the nine rules",
     "wfs task resolve = `holdfast wfs task show ID` fills in the variables",
 )
-MODEL_VERBS: tuple[str, ...] = (
-    "wfs scratch",
-    *(f"wfs task {verb}" for verb in ("add", "decompose", "complete", "show", "step")),
-)
 CHECK = "wfs"
