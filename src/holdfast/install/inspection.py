@@ -104,7 +104,7 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
                 f"To register it: {silent[event].command}",
             )
             for event, name in routes.items()
-            if event in silent and claude.HOOK_NAMES[name] == event  # `holdfast doctor` tells what a guard misses
+            if event in silent and claude.HOOK_NAMES.get(name) == event  # `holdfast doctor` tells what a guard misses
         ]
         for event, entry in register.entries(register.wishes_of([file]), events.EVENTS).items():
             if entry.timeout_s and entry.timeout_s > limits.get(event, entry.timeout_s):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -36,6 +36,9 @@ _WRITE = "handlers are found without running the file, so write the function at 
 
 OnFailure = Literal["skip", "ask", "deny"]
 Once = Literal["turn", "session"]
+EVERY = "on_event"
+"""The function that answers every event, but those on which a handler does the client's own work (`Hook.replaces`)."""
+_OF_EVERY = frozenset({"timeout", "tryfirst", "trylast"})
 _CHOICES: dict[str, tuple[str, ...]] = {"on_failure": get_args(OnFailure), "once": get_args(Once)}
 Conditions = tuple[tuple[str, tuple[str, ...]], ...]
 """Keys of the configuration, each with its allowed values."""
@@ -208,7 +211,7 @@ def _function(nodes: Sequence[ast.AST]) -> _Function:
 def _doubts(found: Sequence[Route], hooks: Hooks) -> Iterator[str]:
     """Yield a sentence for each matcher that probably doesn't select what its author wants."""
     for route in found:
-        own = hooks.HOOK_NAMES[route.function] == route.event  # say it once for both events of a function
+        own = hooks.HOOK_NAMES.get(route.function) == route.event  # say it once for both events of a function
         if own and route.match is not None and (said := hooks.doubt(route.match, route.event)):
             yield f"line {route.line}: {route.function}: {said}"
 
@@ -224,7 +227,7 @@ def _route(node: _Function, hooks: Hooks) -> list[Route]:
             raise Fault("is named like a handler but has no @hookimpl, so it never runs")
         return []
     event = hooks.HOOK_NAMES.get(node.name)
-    if event is None:
+    if event is None and node.name != EVERY:
         near = get_close_matches(node.name, hooks.HOOK_NAMES, n=1)
         raise Fault("isn't the name of an event" + (f"; did you mean {near[0]}?" if near else ""))
     if isinstance(node, ast.AsyncFunctionDef):
@@ -233,7 +236,13 @@ def _route(node: _Function, hooks: Hooks) -> list[Route]:
     options = _options(marker)
     if options.get("strict") and not any(map(_acts, ast.walk(node))):
         raise Fault("is strict but returns nothing, so it lets everything pass; it may have been cut short")
-    return routes(event, options, node.lineno, hooks)
+    if event:
+        return routes(event, options, node.lineno, hooks)
+    if not options.keys() <= _OF_EVERY:
+        raise Fault(f"answers every event, so it has no options but {', '.join(sorted(_OF_EVERY))}")
+    events = [name for name, hook in hooks.EVENTS.items() if not hook.replaces]
+    found = [each for name in events for each in routes(name, options, node.lineno, hooks) if each.event == name]
+    return [replace(each, function=EVERY) for each in found]
 
 
 def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -> list[Route]:
