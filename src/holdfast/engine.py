@@ -142,7 +142,7 @@ def answer(
         if run.awaits_delivery and streams.delivered():
             run.deliver(conclusion.delivered)
         streams.release()
-        notices.note_activity(plan, answers)
+        notices.note_activity(plan, answers, noticed)
         notices.record(event.hook_event_name, noticed, session=event.session_id)
         reply_log.note(project, event, conclusion)
 
