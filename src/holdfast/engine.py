@@ -187,7 +187,6 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProjec
     """
     from holdfast.files import trust
 
-    log.begin_event()
     root = Path(environ[CLIENT.ROOT_VARIABLE])
     if len(os.fsencode(root)) >= paths.PATH_LIMIT_BYTES:
         raise HoldfastError(f"{CLIENT.ROOT_VARIABLE} is longer than any path can be")
@@ -231,11 +230,10 @@ def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequen
     A handler's own timeout extends it as far as the client waits. For a plugin's hooks the client waits no longer than
     by default.
     """
-    client_limit = CLIENT.EVENTS[event.hook_event_name].timeout_s
-    timeouts = [call.route.timeout for call in plan if call.route.timeout]
-    seconds = deadlines.of_event(CLIENT.longest_limit_s(event.hook_event_name), client_limit, limits.deadline, timeouts)
+    hook = CLIENT.EVENTS[event.hook_event_name]
+    seconds = deadlines.of_event(hook, limits.deadline, [call.route.timeout for call in plan if call.route.timeout])
     if is_plugin(os.environ):
-        seconds = min(seconds, client_limit * deadlines.MARGIN)
+        seconds = min(seconds, hook.timeout_s * deadlines.MARGIN)
     return started + seconds
 
 

@@ -101,9 +101,6 @@ class Hooks(Protocol):
     def SOURCES(self) -> tuple[str, ...]:  # noqa: N802
         """The client's source files that decide how handler files are read; cached routes hold until one changes."""
 
-    def longest_limit_s(self, event: str, /) -> float:
-        """Return the longest timeout (seconds) that can be registered for an event."""
-
     def matches(self, matcher: str | None, value: str | None, event: str, /) -> bool:
         """Return whether a matcher selects an event with this value; every matcher selects None."""
 

@@ -283,7 +283,7 @@ def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -
             raise Fault(f"background and {named[0]} exclude each other: nobody waits for it, so it can't refuse")
     if (timeout := options.get("timeout")) is not None and timeout <= 0:
         raise Fault("timeout must be more than 0 seconds")
-    longest = longest_timeout(hooks.longest_limit_s(event))
+    longest = longest_timeout(hooks.EVENTS[event])
     if (asked := options.get("timeout")) and asked > longest:
         raise Fault(f"timeout={asked!r} is more than {event} allows: at most {longest:g} seconds")
     if options.get("tryfirst") and options.get("trylast"):

@@ -127,9 +127,8 @@ def fire(
     """
     limits = project.config.handlers
     if deadline is None:
-        name, timeouts = event.hook_event_name, [call.route.timeout for call in plan if call.route.timeout]
-        longest, usual = claude.longest_limit_s(name), claude.EVENTS[name].timeout_s
-        deadline = time.monotonic() + deadlines.of_event(longest, usual, limits.deadline, timeouts)
+        hook, timeouts = claude.EVENTS[event.hook_event_name], [call.route.timeout for call in plan]
+        deadline = time.monotonic() + deadlines.of_event(hook, limits.deadline, filter(None, timeouts))
     usual_s = limits.timeout if timeout is None else timeout
     with Run(claude, event, Context(project, environ), usual_s, deadline, isolate=isolate) as run:
         answers = run.answers(plan)
