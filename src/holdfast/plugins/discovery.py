@@ -54,8 +54,8 @@ class HandlerFile:
     path: Path
     source: bytes
     digest: str
-    trusted: bool
-    off: bool
+    trusted: bool = True
+    off: bool = False
     routes: tuple[Route, ...] = ()
     faults: tuple[str, ...] = ()
     replaced_by: Path | None = None
@@ -142,7 +142,7 @@ def find(hooks: Hooks, project: Project, *, for_event: bool = False) -> list[Han
             files.append(_decide(case))
         if folder.fault:  # no file has such a name, so this one stands for the folder
             name, faults = str(folder.path), (folder.fault,)
-            files.append(HandlerFile(place, name, folder.path, b"", "", trusted=True, off=False, faults=faults))
+            files.append(HandlerFile(place, name, folder.path, b"", "", faults=faults))
     return _replace_farther(files)
 
 
@@ -152,14 +152,35 @@ def offered(hooks: Hooks, place: Place, folder: Path) -> list[HandlerFile]:
     A file that can't be read has faults and no routes. A file is off only if it says so itself.
     """
     found = index.read_folder(folder, hooks, within=folder.parents[1] if place == "project" else None)
-    files = []
-    for name in sorted({*found.files, *found.unreadable}):
-        source, digest, read = found.files.get(name, NO_CONTENT)
-        path, unreadable = folder / name, found.unreadable.get(name)
-        faults = (f"{path}: {unreadable}",) if unreadable else tuple(read.faults.values())
-        off = _off(path.stem, read, Config())
-        files.append(HandlerFile(place, path.stem, path, source, digest, True, off, read.routes, faults))
-    return files
+    files = [of_content(place, folder / name, content) for name, content in found.files.items()]
+    files = [replace(each, off=_off(each.name, found.files[each.path.name].scan, Config())) for each in files]
+    for name, why in found.unreadable.items():
+        path = folder / name
+        files.append(HandlerFile(place, path.stem, path, b"", "", faults=(f"{path}: {why}",)))
+    return sorted(files, key=lambda each: each.path.name)
+
+
+def of_content(place: Place, path: Path, content: Content, helpers: Mapping[str, Content] | None = None) -> HandlerFile:
+    """Return a handler file with this content as if it were trusted and switched on.
+
+    Args:
+        place: its place.
+        path: its path.
+        content: its content.
+        helpers: the helpers that it imports, by name.
+    """
+    return HandlerFile(
+        place,
+        path.stem,
+        path,
+        content.source,
+        content.digest,
+        routes=content.scan.routes,
+        faults=tuple(content.scan.faults.values()),
+        runs_when=content.scan.runs_when,
+        doubts=content.scan.doubts,
+        helpers={path.with_name(name): each.source for name, each in (helpers or {}).items()},
+    )
 
 
 def files_changed(root: Path, files: Iterable[HandlerFile]) -> bool:
@@ -299,21 +320,14 @@ def _decide(case: _Case) -> HandlerFile:
             strict_memory.remember(case.path, ())
         elif case.trusted and not off:  # those that it no longer has, too: no edit makes Holdfast forget a guard
             strict_memory.remember(case.path, (*sound, *broken))
-    return HandlerFile(
-        place=case.place,
-        name=case.path.stem,
-        path=case.path,
-        source=case.content.source,
-        digest=case.content.digest,
+    return replace(
+        of_content(case.place, case.path, case.content, case.helpers),
         trusted=case.trusted,
         off=off,
         routes=(*sound, *broken),
         faults=tuple(faults),
         notice=notice,
-        runs_when=scan.runs_when,
-        doubts=scan.doubts,
         changed=case.granted is not None and not case.trusted,
-        helpers={case.path.with_name(name): content.source for name, content in case.helpers.items()},
         untrusted_helper=next(iter(case.untrusted_helpers), "") if case.granted == case.content.digest else "",
     )
 

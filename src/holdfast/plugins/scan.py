@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import json
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from holdfast.errors import did_you_mean
 from holdfast.plugins.deadlines import longest_timeout
 
 if TYPE_CHECKING:
@@ -228,8 +228,7 @@ def _route(node: _Function, hooks: Hooks) -> list[Route]:
         return []
     event = hooks.HOOK_NAMES.get(node.name)
     if event is None and node.name != EVERY:
-        near = get_close_matches(node.name, hooks.HOOK_NAMES, n=1)
-        raise Fault("isn't the name of an event" + (f"; did you mean {near[0]}?" if near else ""))
+        raise Fault(f"isn't the name of an event{did_you_mean(node.name, hooks.HOOK_NAMES)}")
     if isinstance(node, ast.AsyncFunctionDef):
         raise Fault("is async; a handler is a plain function")
     _check_arguments(node)
@@ -258,8 +257,7 @@ def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -
         Fault: there is no such event or option, or a value is of no use.
     """
     if not isinstance(event, str) or event not in hooks.EVENTS:
-        near = get_close_matches(str(event), hooks.EVENTS, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(str(event), hooks.EVENTS)
         raise Fault(f"event={event} isn't an event{hint}" if event else "names no event, such as event=PreToolUse")
     for name in options:
         if name not in _OPTIONS:

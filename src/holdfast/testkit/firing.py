@@ -175,26 +175,13 @@ def alone(
     """
     if source is None:
         source, _ = document.read(path, index.SIZE_LIMIT_BYTES)
-    found = kinds.declares(path.name, source, claude)
+    content = index.Content(source, trust.digest(source), kinds.declares(path.name, source, claude))
     if helpers is None:
         folder = index.read_folder(path.parent, claude)
     else:
         read = {name: (data, trust.digest(data), scan.scan_helper(data)) for name, data in helpers.items()}
         folder = index.Folder(path.parent, helpers={name: index.Content(*each) for name, each in read.items()})
-    imported = discovery.imported(folder, found)
-    return discovery.HandlerFile(
-        place=place,
-        name=path.stem,
-        path=path,
-        source=source,
-        digest=trust.digest(source),
-        trusted=True,
-        off=False,
-        routes=found.routes,
-        faults=tuple(found.faults.values()),
-        doubts=found.doubts,
-        helpers={path.with_name(name): content.source for name, content in imported.items()},
-    )
+    return discovery.of_content(place, path, content, discovery.imported(folder, content.scan))
 
 
 def named(paths: Sequence[Path]) -> list[Path]:
