@@ -49,7 +49,7 @@ _FORMER = {
     "simulate": "`holdfast status --why` says what a compaction restores",
     "profile": "`holdfast handlers` lists what runs; the guide about the warm server says how to find what is slow",
     "resume": "use `holdfast claim`",
-    "cost": "`holdfast report` shows what the model's context got",
+    "cost": "`holdfast report` shows what Claude's context got",
     "log list": "use `holdfast log`",
     "log show": "use `holdfast restore N --show`",
     "log diff": "use `holdfast restore N --diff`",

@@ -57,7 +57,7 @@ def test_a_fresh_install_is_as_it_should_be(root: Path, scope: Scope) -> None:
 
     events = len(json.loads(target.settings.read_text("utf-8"))["hooks"])
     assert f"{target.settings} registers {events} events" in said
-    assert "lets the model call holdfast without asking" in said
+    assert "lets Claude call holdfast without asking" in said
     assert f"{target.skill} is up to date" in said
 
 

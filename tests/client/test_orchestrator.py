@@ -93,7 +93,7 @@ def test_agents_keep_the_file_and_a_compaction_gives_it_back(run: World) -> None
 
 @pytest.mark.scenario(4)
 def test_a_bound_holds_a_launch_until_it_is_extended(run: World) -> None:
-    """The model gets the reason, no task starts, and afterwards the same launch goes ahead."""
+    """Claude gets the reason, no task starts, and afterwards the same launch goes ahead."""
     run.configure('hold = "deny"\n')
     run.holdfast("orchestrator", "task", "1.1", "--cost", "10")
     run.holdfast("update", "--phase", "1.1", "--status", "completed")

@@ -319,8 +319,8 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
     },
     over_the_clients_settings: {
         "formats list": (
-            *(0, "'.claude/settings.json' may be a file of the client", "'../x.json' must lie below the project's"),
-            "'.claude/settings.local.json' may be a file of the client",
+            *(0, "'.claude/settings.json' may be a file of Claude Code", "'../x.json' must lie below the project's"),
+            "'.claude/settings.local.json' may be a file of Claude Code",
         ),
     },
     installed: {

@@ -56,7 +56,7 @@ def project(holdfast_project: Callable[..., HoldfastProject], name: str) -> Hold
 
 
 def compact(project: HoldfastProject) -> str:
-    """Let a compaction happen; return what the model is told after it."""
+    """Let a compaction happen; return what Claude is told after it."""
     for event, recorded in (("PreCompact", "PreCompact-auto"), ("SubagentStop", "SubagentStop-compaction")):
         assert project.fire(event, recorded).faults == []
     return project.fire("SessionStart", "SessionStart-compact").context

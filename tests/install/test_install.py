@@ -154,7 +154,7 @@ def test_a_handler_that_needs_more_time_has_the_client_wait(root: Path, scope: s
 
     target.settings.write_text(written.replace('"timeout": 60', '"timeout": 30'))
     said = "\n".join(install.install(target))
-    assert "SessionEnd: time limit of 60 s, a handler needs more than the client's default" in said
+    assert "SessionEnd: time limit of 60 s, a handler needs more than Claude Code's default" in said
     target.settings.write_text(written.replace('"timeout": 60', '"timeout": 90'))
     install.install(target)
     assert limits()["SessionEnd"] == 90

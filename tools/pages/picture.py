@@ -37,7 +37,7 @@ def drawn() -> str:
     console.print(Rule(Text("Before: what you wrote down"), align="left"))
     console.print(Panel(Text(demo.MEMORY.rstrip()), title="CLAUDE.local.md", title_align="left", border_style="cyan"))
     console.print(Rule(Text("Claude Code compacts the conversation", "bold yellow"), style="yellow"))
-    console.print(Rule(Text("After: what the model is told, without anyone typing it"), align="left"))
+    console.print(Rule(Text("After: what Claude is told, without anyone typing it"), align="left"))
     console.print(Panel(Text(_shortened(restored, root)), title=restored.did, title_align="left", border_style="green"))
     picture = console.export_svg(title="holdfast demo", theme=MONOKAI, unique_id="demo", code_format=_light())
     return "\n".join(line.rstrip() for line in picture.splitlines()) + "\n"

@@ -43,7 +43,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
     if usual in named:
         remedy = named[usual].target.redo
         yield from _relay(remedy)
-        yield from _program(command, "the model's Bash tool runs it", remedy, mendable=True)
+        yield from _program(command, "Claude's Bash tool runs it", remedy, mendable=True)
         yield from _fallback(fallback, remedy)
 
 

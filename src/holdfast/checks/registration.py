@@ -41,7 +41,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         except StateError as error:
             if target.scope == "user" or not folders.blocked(target.settings):
                 unread.append(target)
-                yield problem(f"{error}, so the client may ignore the whole file", _remedy(target))
+                yield problem(f"{error}, so Claude Code may ignore the whole file", _remedy(target))
             continue
         for fault in faults:
             level = problem if fault.fatal else notice
@@ -168,10 +168,10 @@ def _allowed(target: Target) -> Iterator[Finding]:
     rules = permissions.get("allow") if isinstance(permissions, dict) else None
     missing = [rule for rule in install.ALLOW_RULES if rule not in (rules if isinstance(rules, list) else [])]
     if missing:
-        text = f'{target.settings}: "permissions.allow" lacks {", ".join(missing)}, so the model has to ask first'
+        text = f'{target.settings}: "permissions.allow" lacks {", ".join(missing)}, so Claude has to ask first'
         yield notice(text, f"{target.redo} --allow-cli")
     else:
-        yield ok(f"{target.settings} lets the model call holdfast without asking")
+        yield ok(f"{target.settings} lets Claude call holdfast without asking")
 
 
 def _skill(target: Target, record: Install) -> Iterator[Finding]:

@@ -43,7 +43,7 @@ def command() -> None:
         f"  {name} install\n"
         "Then, in a project of yours:\n"
         f'  {name} start "What you work on" --phase "First step" --phase "Second step"\n'
-        "Start claude there. Its model is told of the workflow, and after a compaction it still knows where it was."
+        "Start claude there. Claude is told of the workflow, and still knows where it was after a compaction."
     )
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _FIELD = re.compile(r"([a-z][A-Za-z0-9_.]*)=(.*)", re.DOTALL)
 _CODES = {"neutral": 0, "refused": 1, "broken": 2}
-_AUDIENCES = {"model": "The model gets", "user": "You get", "client": "Claude Code gets"}
+_AUDIENCES = {"model": "Claude gets", "user": "You get", "client": "Claude Code gets"}
 _TEXT_CHARS = 60  # of an event's text in a list
 _ANSWER_CHARS = 200
 _File = Annotated[

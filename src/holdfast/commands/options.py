@@ -194,7 +194,7 @@ def tell_reading(project: Workspace, reading: Iterable[str]) -> None:
         if (found := state(entry)) == outside_reading.OUTSIDE:
             click.echo(f"warning: {name} is outside the project, so no session is asked to read it", err=True)
         elif found:
-            told = f"warning: {name} doesn't exist; create it, or the model is told that it is missing"
+            told = f"warning: {name} doesn't exist; create it, or Claude is told that it is missing"
             click.echo(told, err=True)
 
 

@@ -62,10 +62,10 @@ _DELIVERY = (  # a delivery's fields in `--json`
 )
 _ARRIVED = {
     "pending": "the reply could not be written",
-    "delivered": "sent to the client, not confirmed yet",
+    "delivered": "sent to Claude Code, not confirmed yet",
     "confirmed": "confirmed by the transcript",
     "absent": "never arrived; sent again at the next prompt",
-    "unconfirmed": "sent to the client, never confirmed",
+    "unconfirmed": "sent to Claude Code, never confirmed",
     "refused": "not sent, because it could belong to another live session",
 }
 _MARKED = {"completed": "completed", "in_progress": "active", "pending": "pending"}
@@ -79,7 +79,7 @@ def command(
     why: Annotated[bool, "Say what a compaction would save and restore here, and why."] = False,
     todo: Annotated[bool, "--todos", "Print the workflow's to-do list."] = False,
     everything: Annotated[bool, "--all", "Also completed workflows. With --why, a reason for every plan."] = False,
-    protocol: Annotated[bool, "Print how a model keeps a workflow, as a section for a CLAUDE.md."] = False,
+    protocol: Annotated[bool, "Print how Claude keeps a workflow, as a section for a CLAUDE.md."] = False,
     verbose: Annotated[bool, "-v", "Also the ledger, the last compactions, and what sessions were sent."] = False,
     as_json: Json = False,
     project_dir: ProjectDir = None,
@@ -387,7 +387,7 @@ def _compaction(row: dict[str, Any]) -> str:
     saved = f"saved {_time(row['saved_at'])}" if row["saved_at"] else "PreCompact never fired"
     why = row["not_restored"] or "no compaction has followed"
     restored = f"restored {_time(row['restored_at'])}" if row["restored_at"] else f"not restored ({why})"
-    kept = f"; the summary had {row['facts_kept']} of {row['facts']} facts word for word" if row["facts"] else ""
+    kept = f"; Claude's summary kept {row['facts_kept']} of {row['facts']} facts" if row["facts"] else ""
     return f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}{kept}"
 
 

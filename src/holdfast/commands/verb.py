@@ -53,8 +53,8 @@ SettingsFile = Annotated[
 DryRun = Annotated[bool, "Print what would change, and change nothing."]
 Output = Annotated[Path | None, {"metavar": "[FILE]"}, click.Path(path_type=Path, dir_okay=False, allow_dash=True)]
 Since = Annotated[datetime | None, options.Moment(), {"metavar": "TIME"}, "Not before this time or age: 30m, 2h, 3d."]
-Reading = Annotated[tuple[str, ...], "--read", {"metavar": "PATH"}, "A file that the model has to read. Repeat it."]
-Reminders = Annotated[tuple[str, ...], "--remind", {"metavar": "TEXT"}, "What the model has to keep in mind."]
+Reading = Annotated[tuple[str, ...], "--read", {"metavar": "PATH"}, "A file that Claude has to read. Repeat it."]
+Reminders = Annotated[tuple[str, ...], "--remind", {"metavar": "TEXT"}, "What Claude has to keep in mind."]
 Deliverables = Annotated[tuple[str, ...], "--deliverable", {"metavar": "D"}, "What the phase delivered. Repeat it."]
 Assignments = Annotated[tuple[str, ...], "--set", {"metavar": "K=V"}, "A context value. V may be JSON."]
 

@@ -197,7 +197,7 @@ def _todos(overview: Overview, now: datetime) -> Iterator[RenderableType]:
         which = "this list" if each.current else "an older one"
         yield row("  ", Text(f"session {_short(each.session)} was told {which} {when(each.sent_at, now)}", "dim"))
     if not overview.recipients and not overview.workflow.finished:
-        yield Text("  the model hasn't been given this list yet", "dim")
+        yield Text("  Claude hasn't been given this list yet", "dim")
 
 
 def _saves(overview: Overview, now: datetime) -> Iterator[RenderableType]:

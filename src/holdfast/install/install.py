@@ -262,7 +262,7 @@ def _registered(edit: Edit, by_plugin: Matchers) -> list[str]:
     width = max(map(len, edit.entries))
     events = [f"  {event:<{width}}  {entry.matcher or '*'}" for event, entry in edit.entries.items()]
     changes = [f"  {change}" for change in edit.settings.changes] if edit.had_entries else []
-    silenced = ['Note: "disableAllHooks" is true there, so the client runs no hook.'] if edit.settings.silenced else []
+    silenced = ['Note: "disableAllHooks" is true there, so Claude Code runs no hook.'] if edit.settings.silenced else []
     return [head, *events, *(["Changed:", *changes] if changes else []), *enabled, *silenced]
 
 

@@ -42,7 +42,7 @@ _WORDS = {
 """What each kind of event is called, by kind and `what`; `*` stands for any other. Braces take values of its data."""
 _DETAILS = {
     ("archive", "archived"): "{status}",
-    ("compaction", "summarised"): "the client's summary had {facts_kept} of {facts} facts word for word",
+    ("compaction", "summarised"): "Claude's summary kept {facts_kept} of {facts} facts",
     ("delivery", "given"): "{characters} characters with {event}{more}",
     ("delivery", "given again"): "{characters} characters with {event}{more}",
     ("delivery", "refused"): "it could belong to another live session",

@@ -128,5 +128,5 @@ def _permission(decision: Mapping[str, Any]) -> list[Outcome]:
 def _check_keys(body: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for key in body:
         if key not in known:
-            hint = did_you_mean(key, known) or f"; the client reads {', '.join(known)}"
+            hint = did_you_mean(key, known) or f"; Claude Code reads {', '.join(known)}"
             raise OutcomeError(f"printed the key {key!r}{hint}")
