@@ -100,6 +100,10 @@ class Scan:
     helpers: tuple[str, ...] = ()
 
 
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What parsing a file may raise."""
+
+
 class Fault(Exception):
     """Something in a handler file that makes one of its handlers unusable."""
 
@@ -116,12 +120,12 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
     """
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except UNREADABLE as error:
         where = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
         return Scan(faults={"": f"{where}cannot be read as Python ({_reason(error)})"})
     found: list[Route] = []
     faults: dict[str, str] = {}
-    bound, nested = _names(tree)
+    bound, nested = bindings(tree)
     for name, nodes in bound.items():
         try:
             if name in hooks.HOOK_NAMES or any(map(_marker, nodes)):
@@ -142,10 +146,16 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
 
 def scan_helper(source: bytes) -> Scan:
     """Return which helpers a helper file itself imports; nothing else in it counts."""
+    tree = parsed(source)
+    return Scan(helpers=tuple(_helpers(tree))) if tree else Scan()
+
+
+def parsed(source: bytes) -> ast.Module | None:
+    """Return the tree of a Python file; None if it can't be read, which `scan` or loading it says."""
     try:
-        return Scan(helpers=tuple(_helpers(ast.parse(source))))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Scan()  # the handler that imports it fails, and says why
+        return ast.parse(source)
+    except UNREADABLE:
+        return None
 
 
 def _helpers(tree: ast.Module) -> list[str]:
@@ -155,7 +165,7 @@ def _helpers(tree: ast.Module) -> list[str]:
     return sorted({f"{name.partition('.')[0]}.py" for found in names for name in found})
 
 
-def _names(tree: ast.Module) -> tuple[dict[str, list[ast.AST]], list[_Function]]:
+def bindings(tree: ast.Module) -> tuple[dict[str, list[ast.AST]], list[_Function]]:
     """Find what binds the names of the module, and marked functions elsewhere, which pluggy would never find.
 
     Returns:
