@@ -30,7 +30,7 @@ def place(tmp_path: Path) -> Place:
     """A home and a project with Holdfast installed as a user installs it, its shipped handlers on."""
     place = processes.make(tmp_path)
     (place.home / ".config" / "holdfast" / "holdfast.toml").unlink()
-    holdfast(place, "install", "--scope", "project", "--allow-cli")
+    holdfast(place, "install", "--scope", "project", "--yes")
     return place
 
 

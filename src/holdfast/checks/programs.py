@@ -129,7 +129,7 @@ def _write() -> str:
 
 
 def unreached(command: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Run a hook's command for Stop with empty stdin, in a throw-away home. Return why Holdfast wasn't reached, or "".
+    """Run a hook's command for Stop with empty stdin, in a temporary home. Return why Holdfast wasn't reached, or "".
 
     Args:
         command: the command and its arguments, without the event.

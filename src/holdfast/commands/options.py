@@ -234,9 +234,9 @@ def confirm(question: str, *, yes: bool, on_stderr: bool = False) -> None:
         raise HoldfastError("nothing was trusted")
 
 
-def say(text: str) -> None:
-    """Print text for people, without control characters and the client's tags."""
-    click.echo(wording.clean(text))
+def say(text: str, *, err: bool = False) -> None:
+    """Print text for people, with short paths, without control characters and the client's tags."""
+    click.echo(paths.shown(wording.clean(text)), err=err)
 
 
 def print_json(value: object) -> None:

@@ -12,7 +12,7 @@ from holdfast.files import cache, trust
 from holdfast.plugins.loader import Call
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -87,6 +87,15 @@ def wake(call: Call) -> None:
 def failures(call: Call) -> int:
     """Return how often in a row a function has failed."""
     return sum(line.split(" ", 2)[1] == _FAILED for line in _lines(call))
+
+
+def guards(files: Iterable[HandlerFile], event: str) -> Iterator[Call]:
+    """Yield your functions and the project's that are asked at an event before a tool call, each time."""
+    for file in files:
+        if file.place != "shipped" and file.active and file.path.exists():
+            for route in file.routes:
+                if route.event == event and not route.broken and not route.once:
+                    yield Call(file, route)
 
 
 def _lines(call: Call) -> list[str]:

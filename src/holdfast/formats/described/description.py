@@ -75,7 +75,7 @@ class Description:
         return {
             "NAME": self.name,
             "RANK": 1000,
-            "ADAPTER": "holdfast.formats.described.format",
+            "MODULE": "holdfast.formats.described.format",
             "AGENTS": self.agents,
             "UNIT": self.word,
             "IN_ORDER": True,
