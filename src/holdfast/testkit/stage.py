@@ -63,16 +63,17 @@ def promise(kept: bool, words: str) -> None:
 class Stage(Client):
     """A session in its own project, for telling a story. Any failure raises NotShown."""
 
-    def install(self) -> None:
-        """Install Holdfast as a team does, into the project's settings, and start the session.
+    def install(self) -> str:
+        """Install Holdfast as a team does, into the project's settings, start the session, and return what it printed.
 
         Raises:
             NotShown: it failed, or SessionStart didn't tell the model's Bash tool the command's and project's folders.
         """
-        self._printed(self.place.install("--scope", "project"), "holdfast install", 0)
+        printed = self._printed(self.place.install("--scope", "project"), "holdfast install", 0)
         self.fire("SessionStart-startup")
         told = self.env_file.read_text("utf-8") if self.env_file.exists() else ""
         promise("HOLDFAST_PROJECT_DIR" in told, "Claude's Bash tool can call the command line")
+        return printed
 
     def fire(self, name: str, **changes: Any) -> Heard:
         """Send a recorded event as `Client.fire` does; raises NotShown if a hook doesn't end with 0."""
