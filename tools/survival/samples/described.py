@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from holdfast.formats.described import edits, fields, view
+from holdfast.formats.described import fields, view
+from holdfast.formats.described.draft import DescribedDraft, fresh
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -40,15 +41,16 @@ class Sample:
             reminders=tuple(planned.reminders) if "reminders" in where else (),
             context=dict(planned.variables) if "context" in where else {},
         )
-        data = edits.fresh(rules, start, rules.name)
+        data = fresh(rules, start, rules.name)
+        draft = DescribedDraft(rules, data)
         current = len(planned.phases) + 1 if finished else planned.current
         for number, (phase, unit) in enumerate(zip(planned.phases, view.units(rules, data, []), strict=True), 1):
             if number < current:
-                edits.set_status(rules, data, unit.phase.id, "completed")
+                draft.move(unit.phase.id, "completed")
                 if "note" in rules.unit and phase.handover:
                     fields.put(fields.at(data, unit.member.keys), rules.unit["note"], phase.handover)
             elif number == current:
-                edits.set_status(rules, data, unit.phase.id, "active")
-        edits.settle(rules, data)
+                draft.move(unit.phase.id, "active")
+        draft.settle()
         slug = "".join(each if each.isalnum() else "-" for each in planned.title.lower())[:60]
         return rules.files[0].replace("*", slug), json.dumps(data, indent=2, ensure_ascii=False) + "\n"
