@@ -109,14 +109,14 @@ wheels: .release/.ready
 	@.release/bin/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-# How much survives a hundred compactions with 250 facts planted, in every row, killed at every write as well.
+# How much survives a hundred compactions with 250 facts planted, in every row.
 simulate: $(READY)
-	@$(BIN)/python -m tools.survival --full --cycles 100 --facts 250 --kill
+	@$(BIN)/python -m tools.survival --cycles 100 --facts 250
 
 # Writes the score's table into docs/survival-score.md.
 score: $(READY)
 	@echo "Every row in every format, killed at every write; this takes many minutes …"
-	@$(BIN)/python -m tools.survival.page
+	@$(BIN)/python -m tools.survival --write
 
 # Which of 200 planted bugs the tests find: 100 drawn with a fixed seed, and 100 chosen ones. It takes hours.
 mutants: $(READY)
