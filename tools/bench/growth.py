@@ -222,18 +222,18 @@ def _copies(table: type[Row]) -> str:
     names, values = [column.name for column in fields(table)], []
     for name in names:
         if name == "at" or name.endswith(("_at", "_seen")):
-            values.append("strftime('%Y-%m-%dT%H:%M:%SZ', 'now', (-number * 300.0 / total) || ' days', '-1 hour')")
+            values.append("strftime('%Y-%m-%dT%H:%M:%SZ', 'now', (-nth * 300.0 / last) || ' days', '-1 hour')")
         elif name in ("session", "conversation"):
-            values.append("printf('%08x-0000-4000-8000-000000000000', number / 50)")
+            values.append("printf('%08x-0000-4000-8000-000000000000', nth / 50)")
         elif name in table.KEY and name != "worktree":
-            values.append(f"{name} || number")  # '1' || 2 is 12, so numbers are unique too
+            values.append(f"{name} || nth")  # '1' || 2 is 12, so numbers are unique too
         else:
             values.append(name)
     return (
-        "WITH RECURSIVE numbers(number, total) AS "
-        "(SELECT 1, ?1 UNION ALL SELECT number + 1, total FROM numbers WHERE number < total) "
+        "WITH RECURSIVE copies(nth, last) AS "
+        "(SELECT 1, ?1 UNION ALL SELECT nth + 1, last FROM copies WHERE nth < last) "
         f"INSERT OR IGNORE INTO {table.TABLE} ({', '.join(names)}) "
-        f"SELECT {', '.join(values)} FROM (SELECT * FROM {table.TABLE} LIMIT 1), numbers"
+        f"SELECT {', '.join(values)} FROM (SELECT * FROM {table.TABLE} LIMIT 1), copies"
     )
 
 

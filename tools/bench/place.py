@@ -20,7 +20,7 @@ from tools.bench import race
 SESSION = "0d3f0d5e-0000-4000-8000-00000000bec4"
 JOBS = Path(__file__).parent / "jobs"
 COLD = {"HOLDFAST_SERVER": "off"}
-_WARM_UP_TIMEOUT_S = 30.0
+_WARM_UP_TIMEOUT_S = 180.0
 _TRIES = 5
 _SETTLING_S = 2.0  # in which processes of the last event may end
 _WHERE = """\
