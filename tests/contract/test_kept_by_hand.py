@@ -17,6 +17,7 @@ from holdfast.testing import HoldfastProject
 from holdfast.workflow import guidance, registry
 from tests.commandline import holdfast
 from tests.formats.known import KNOWN
+from tests.signals import Agent
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -373,18 +374,9 @@ class Desk:
 
     def agent(self, description: str, report: str) -> None:
         """Let an agent be launched for something, work and return."""
-        call = {"description": description, "prompt": "Do it.", "subagent_type": "general-purpose"}
-        response = {"status": "completed", "agentId": "a1", "agentType": "general-purpose"}
-        response |= {"content": [{"type": "text", "text": report}]}  # type: ignore[dict-item]
-        fired = [
-            self.project.fire("PreToolUse", "PreToolUse-Agent", tool_input=call, tool_use_id="t1"),
-            self.project.fire("SubagentStart", agent_id="a1", agent_type="general-purpose"),
-            self.project.fire("SubagentStop", "SubagentStop", agent_id="a1", last_assistant_message=report),
-            self.project.fire(
-                "PostToolUse", "PostToolUse-Agent", tool_input=call, tool_use_id="t1", tool_response=response
-            ),
-        ]
-        assert [each.faults for each in fired] == [[]] * 4
+        call = Agent(self.project, description, "general-purpose")
+        for fired in (call.about_to(), call.started(), call.stopped(report), call.returned(report)):
+            assert fired.faults == []
 
 
 @pytest.fixture
