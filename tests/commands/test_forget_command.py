@@ -393,6 +393,24 @@ def test_files_of_others_in_our_folder_stay(project: HoldfastProject) -> None:
     assert [name in gone for name in ours] == [True] * 3
 
 
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_terminal_is_asked_whether_to_delete_workflows_too(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    holdfast("start", "Book", "--phase", "Draft", root=project.root)
+    (state,) = project.root.glob("untracked/workflow-state/*/state-*.json")
+    assert f"{state.relative_to(project.root)}\n" in holdfast("uninstall", root=project.root).out
+    terminal = io.StringIO(f"y\n{answer}\n")
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+
+    said = holdfast("forget", "--everything", root=project.root).out
+
+    assert "Delete your workflows here too (1 file)?" in said
+    assert state.exists() == (answer == "n")
+    assert ("offers to delete them" in holdfast("uninstall", root=project.root).out) == (answer == "n")
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_the_cache_goes_too(project: HoldfastProject, known: bool) -> None:
     """The names of the project's own handlers lie there; also where there is nothing else to forget."""

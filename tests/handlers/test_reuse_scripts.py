@@ -250,7 +250,7 @@ def test_a_run_whose_script_the_client_hides_is_left_alone(launches: Launches) -
     launches.launch(script=SCRIPT, resumeFromRunId=RUN).assert_silent("reuse_agents")
     fired = launches.launch()
     assert passed(fired)
-    assert f"can't resume run {RUN}: the client hides its script" in fired.reply["systemMessage"]
+    assert f"can't resume run {RUN}: Claude Code hides its script" in fired.reply["systemMessage"]
 
 
 def test_one_that_the_client_lists_no_more_is_not_waited_for(launches: Launches) -> None:
@@ -371,7 +371,7 @@ def test_of_a_forgotten_run_nothing_is_left_and_nothing_used(launches: Launches)
     before = everything()
     assert all(word in before for word in (RUN, "Result of Review part 1", "bc10", "bc14"))
 
-    holdfast("agents", "--forget", RUN, root=launches.project.root)
+    holdfast("forget", "--agent", RUN, "--yes", root=launches.project.root)
     after = everything()
     assert not [word for word in (RUN, "Result of Review", "bc10", "bc14") if word in after]
     assert NEXT in after

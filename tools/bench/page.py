@@ -29,6 +29,7 @@ How much longer a `Read` takes with a hook on it than without one, from the mode
 _GROWTH = """## Growth
 
 Holdfast is built for the middle size of each range. *Growth* compares a size with the smallest one of the same round.
+The table has the event of each range that grows most.
 """
 
 
@@ -99,9 +100,12 @@ def _growth(part: Mapping[str, Any]) -> str:
     curves: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for point in part["points"]:
         curves.setdefault((point["range"], point["event"], point["mode"]), []).append(point)
-    rows = []
-    for curve, points in curves.items():
+    worst: dict[tuple[str, str], tuple[float, tuple[str, ...]]] = {}
+    for (range_name, event, mode), points in curves.items():
         sizes = " … ".join(f"{point['size']:,}" for point in points)
         times = " → ".join(f"{point['ms']:.1f}" for point in points)
-        rows.append((*curve, sizes, times, ", ".join(f"{point['ratio']:.2f} ×" for point in points[1:])))
-    return f"{part['when']}.\n\n{table(('range', 'event', 'mode', 'sizes', 'ms', 'growth'), rows)}"
+        growth = ", ".join(f"{point['ratio']:.2f} ×" for point in points[1:])
+        row = max(point["ratio"] for point in points), (range_name, event, mode, sizes, times, growth)
+        worst[range_name, mode] = max(row, worst.get((range_name, mode), row))
+    lines = table(("range", "event", "mode", "sizes", "ms", "growth"), [row for _, row in worst.values()])
+    return f"{part['when']}.\n\n{lines}"

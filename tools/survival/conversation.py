@@ -91,7 +91,7 @@ class Conversation(Client):
             self._late.append((heard.event, source, texts))
 
     def cli(self, *arguments: str) -> CompletedProgram:
-        """Run the command line as the model's Bash tool does."""
+        """Run the command line as Claude's Bash tool does."""
         return self.bash(*arguments)
 
     def starts(self, source: str = "startup") -> Heard:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -10,7 +11,7 @@ from holdfast import paths
 from holdfast.commands import options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError
-from holdfast.sessions import conversations, selection
+from holdfast.sessions import agent_list, conversations, selection
 from holdfast.sessions.forget import erasure
 from holdfast.sessions.forget.ledger_rows import Scope, of_session
 from holdfast.sessions.workspace import Workspace
@@ -36,11 +37,17 @@ def command(
         {"metavar": "WORKFLOW", "shell_complete": options.workflow_names},
         "Forget this workflow. It may be in the archive.",
     ] = None,
+    agent: Annotated[
+        str | None,
+        "--agent",
+        {"metavar": "ID"},
+        "Forget this agent or run, with its results. The beginning of its id will do.",
+    ] = None,
     everything: Annotated[bool, "Forget all of this project, in all of its worktrees."] = False,
     dry_run: Annotated[bool, "Print what would go, and change nothing."] = False,
     yes: Yes = False,
 ) -> None:
-    """Delete what Holdfast knows of a session, a workflow or the whole project.
+    """Delete what Holdfast knows of a session, a workflow, an agent or the whole project.
 
     A session goes with all the ids that it has had.
 
@@ -52,14 +59,15 @@ def command(
     These go, also from the disk: rows of the ledger with earlier contents and the archive, recorded events, sidecars,
     the report, and lines of the log. Of a workflow, the recorded events and lines go that name it or an agent of it.
 
-    Your own files stay: state files of workflows with their backups, CLAUDE.local.md, plans, the client's transcripts,
-    the configuration, and which handlers you trust. A hash of a completed workflow's name stays too, unless you give
+    Your own files stay: state files of workflows with their backups, CLAUDE.local.md, plans, Claude Code's transcripts,
+    the configuration, and which handlers you trust. With --everything, you are asked whether to
+    delete the state files too. A hash of a completed workflow's name stays too, unless you give
     --everything. Otherwise an old CLAUDE.local.md or plan would bring the workflow back.
     """
-    if [bool(session_id), bool(wanted), everything].count(True) != 1:
-        raise click.UsageError("choose what to forget: --session, --workflow or --everything")
+    if [bool(session_id), bool(wanted), bool(agent), everything].count(True) != 1:
+        raise click.UsageError("choose what to forget: --session, --workflow, --agent or --everything")
     erasure.insist_on_ledger(project)
-    scope = _scope(project, session_id, wanted)
+    scope = _agent(project, agent) if agent else _scope(project, session_id, wanted)
     planned = erasure.forget(project, scope, dry=True)
     if planned.nothing:
         if not dry_run:  # an earlier run may have left text in the file beside the ledger
@@ -78,6 +86,11 @@ def command(
     click.echo("Forgotten.")
     if live and (not scope.sessions or live & set(scope.sessions)):
         click.echo("A session is live here. Holdfast remembers what it does from now on.")
+    files = erasure.workflow_files([project.root]) if everything else []
+    if files and not yes and sys.stdin.isatty():
+        question = f"Delete your workflows here too ({count(len(files), 'file')})? There is no other copy."
+        for file in files if click.confirm(question) else ():
+            file.unlink()
 
 
 def _close(project: Workspace, *, clean: bool) -> None:
@@ -94,6 +107,11 @@ def _scope(project: Workspace, session_id: str | None, wanted: str | None) -> Sc
         workflow, worktree = selection.anywhere(project, wanted, whole=True)
         return Scope(workflow=workflow, worktree=worktree)
     return Scope(everything=True)
+
+
+def _agent(project: Workspace, name: str) -> Scope:
+    row = agent_list.named(project, name)
+    return Scope(agents=agent_list.ids(project, row))
 
 
 def _session(project: Workspace, beginning: str) -> Scope:
@@ -116,6 +134,5 @@ def _lines(told: Forgotten, heading: str) -> list[str]:
     lines += [f"  file: {each}" for each in files[:_FILES]]
     lines += [f"  and {count(len(files) - _FILES, 'more file')}"] if len(files) > _FILES else []
     if told.stays:
-        lines += ["These are your own and stay:", *(f"  {each}" for each in told.stays[:_FILES])]
-        lines += [f"  and {len(told.stays) - _FILES} more"] if len(told.stays) > _FILES else []
+        lines += ["These are your own and stay:", *(f"  {each}" for each in told.stays)]
     return lines

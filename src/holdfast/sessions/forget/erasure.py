@@ -112,6 +112,13 @@ def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> N
         raise HoldfastError(f"{so}; `holdfast doctor` says what is wrong with the ledger")
 
 
+def workflow_files(roots: Sequence[Path]) -> list[Path]:
+    """Return the files of workflows in these checkouts: states, views and copies that were set aside."""
+    patterns = [each for record in RECORDS.values() for each in (*record.STATES, *record.VIEWS)]
+    patterns += [f"{each.rpartition('/')[0]}/{aside}" for each in patterns for aside in places.ASIDE]
+    return [*{file: None for root in roots for each in patterns for file in sorted(root.glob(each)) if file.is_file()}]
+
+
 def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     for session in {session for session, _ in scope.agents}:
         places = {
@@ -186,6 +193,4 @@ def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     for root in roots:
         if folder := holdfast_folder.existing(root):
             yield from (file for file in sorted(folder.glob("*")) if not holdfast_folder.wrote(file))
-        patterns = [each for record in RECORDS.values() for each in (*record.STATES, *record.VIEWS)]
-        patterns += [f"{each.rpartition('/')[0]}/{aside}" for each in patterns for aside in places.ASIDE]
-        yield from {file: None for each in patterns for file in sorted(root.glob(each)) if file.is_file()}
+    yield from workflow_files(roots)
