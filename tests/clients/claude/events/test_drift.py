@@ -27,7 +27,17 @@ SESSION_FIELDS = (
     *("model", "agent_type", "session_title", "seconds_since_last_response"),
     *("context_tokens", "prompt_cache_likely_expired", "estimated_cache_write_usd"),
 )
-MODES = ("default", "acceptEdits", "bypassPermissions", "plan", "dontAsk", "auto", "bubble", None)
+MODES: tuple[str | None, ...] = (
+    "default",
+    "acceptEdits",
+    "bypassPermissions",
+    "plan",
+    "dontAsk",
+    "auto",
+    "bubble",
+    None,
+)
+RESPONSES: list[object] = [{"stdout": "x"}, "x", [{}], None, 5, False]
 FIELDS: list[tuple[str, str, object, object]] = [
     # payload, field, what is sent, what is read
     *(("SessionStart-startup", "source", value, SAME) for value in ("startup", "clear", "fork", "teleport", "")),
@@ -36,7 +46,7 @@ FIELDS: list[tuple[str, str, object, object]] = [
     ("PreCompact-manual", "custom_instructions", ABSENT, None),
     *(("PostCompact-manual", "compact_summary", value, SAME) for value in ("<summary>s</summary>", "plain", "")),
     *(("SessionEnd-other", "reason", value, SAME) for value in ("clear", "logout", "prompt_input_exit", "future")),
-    *(("PostToolUse-Bash", "tool_response", value, SAME) for value in ({"stdout": "x"}, "x", [{}], None, 5, False)),
+    *(("PostToolUse-Bash", "tool_response", value, SAME) for value in RESPONSES),
     ("PostToolUse-Bash", "tool_response", ABSENT, None),
     *(
         (name, "permission_mode", mode, SAME)
