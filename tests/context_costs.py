@@ -56,7 +56,7 @@ def _session(project: HoldfastProject, name: str, rich: bool) -> Iterator[tuple[
     yield "SessionStart (startup)", project.fire("SessionStart", "SessionStart-startup-tui")
     given = ("--phase", f"Design{agent}", "--phase", f"Build{agent}", *(RICH if rich else ()))
     holdfast("start", "User auth", "--format", name, *given, root=project.root, session=project.session)
-    if not samples.of(name).BEGINS:
+    if not samples.of(name).begins:
         holdfast("next", root=project.root, session=project.session)
     yield "UserPromptSubmit", project.fire("UserPromptSubmit")
     yield "PreCompact", project.fire("PreCompact", "PreCompact-auto")
