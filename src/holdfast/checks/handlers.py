@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from holdfast import paths
 from holdfast.checks import notice, ok, problem
 from holdfast.clients.claude import claude
-from holdfast.dispatch import faults
 from holdfast.errors import command_line
 from holdfast.files import access
 from holdfast.install import inspection
-from holdfast.plugins import discovery, strict_memory
+from holdfast.plugins import activity, discovery, strict_memory
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def _reading_shell(files: Sequence[HandlerFile]) -> Iterator[Finding]:
 def _complaint(file: HandlerFile, text: str) -> Finding:
     if not file.active:
         return notice(f"{file.path}, which doesn't run: {text}", _CORRECT.format(file.path))
-    if text != faults.of(file)[0]:
+    if text != activity.latest_fault(file)[0]:
         return problem(f"{file.path}: {text}", _CORRECT.format(file.path))
     remedy = "holdfast status" if file.place == "shipped" else _CORRECT.format(file.path)
     return problem(f"{file.path} failed when it ran: {text}", remedy)

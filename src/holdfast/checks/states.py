@@ -33,7 +33,7 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
     if any(access.closed(each) not in (None, each) for each in tops):
         return  # the folders check reports a folder that can't be entered
     names = (only,) if only else formats.NAMES
-    usable = {name: form for name in names if (form := registry.usable(name))}
+    usable = {form.name: form for form in registry.usable(names)}
     found = registry.get(only).find(project) if only else registry.all_found(project)
     theirs = {each.path for each in registry.foreign(project)}
     reporting = [project.root / RECORDS[name].TOP for name, form in usable.items() if form.reports_all]

@@ -152,7 +152,7 @@ def _beyond(event: str, entry: Entry, plugin: Matchers, present: Matchers) -> En
 
 def _entry(event: str, wishes: Sequence[Wish]) -> Entry:
     timeouts = [wish.timeout_s for wish in wishes if wish.timeout_s]
-    limit = needed_client_limit(claude.longest_limit_s(event), EVENTS[event].timeout_s, timeouts) if timeouts else None
+    limit = needed_client_limit(EVENTS[event], timeouts) if timeouts else None
     return Entry(union(event, [wish.match for wish in wishes]), limit or None)
 
 
