@@ -11,8 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from holdfast.clock import duration
 from holdfast.commands import options, terminal
-from holdfast.commands.timefmt import duration
 from holdfast.errors import HoldfastError
 from holdfast.formats import DESCRIBED
 from holdfast.workflow import wording
