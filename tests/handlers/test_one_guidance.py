@@ -113,3 +113,13 @@ def test_a_resumed_session_gets_one_text_and_no_old_compaction(
     assert text.startswith("WORKFLOW RESTORED\n")
     assert prompt(project) == ""
     assert "compaction completed" not in run(project, "log")
+
+
+def test_another_tools_state_file_is_named_once_in_a_project(project: HoldfastProject) -> None:
+    project.write({".claude/state/workflow.json": '{"steps": [1]}'})
+    named = "Holdfast: .claude/state/workflow.json isn't a hybrid workflow"
+    assert project.fire("SessionStart", "SessionStart-startup-tui").reply["systemMessage"].startswith(named)
+    assert named not in project.fire("SessionStart", "SessionStart-startup-tui", session_id=ME).stdout
+    project.write({".claude/state/workflow.json": "{"})
+    broken = project.fire("SessionStart", "SessionStart-startup-tui", session_id=ME).reply["systemMessage"]
+    assert "could not be read" in broken

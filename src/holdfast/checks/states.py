@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from holdfast.workflow.format import Format
     from holdfast.workflow.model import Foreign, Found, Problem, Workflow
 
+_ELSEWHERE = "if it is another tool's, leave it there, and start workflows with `--format compaction`"
+"""The remedy for a file in a format's place that isn't the format's: never one that takes it away from its tool."""
+
 
 def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
     """Read every state file of the project, or `only` those of a format; nothing is written."""
@@ -80,7 +83,7 @@ def misplaced(each: Foreign) -> Finding:
     if each.field:
         remedy = f'correct "{each.field}" in {each.path}'
         return problem(f"{each.path}: {each.meaning}", remedy, path=each.path, field=each.field)
-    return notice(f"{each.path}: {each.meaning}", each.remedy or aside(each.path), path=each.path)
+    return notice(f"{each.path}: {each.meaning}", each.remedy or _ELSEWHERE, path=each.path)
 
 
 def _unread(project: Workspace, trouble: Problem) -> Finding:
@@ -98,7 +101,7 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
     try:
         broken = statefile.read(project, path).repairable
     except SchemaMismatch:
-        return notice(f"{path}: {trouble.reason}", aside(path))  # it may be another program's
+        return notice(f"{path}: {trouble.reason}", _ELSEWHERE)
     except StateError as error:
         broken = isinstance(error, BrokenError)
     if not broken:  # a file that can't be read needs a person

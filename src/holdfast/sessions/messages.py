@@ -108,8 +108,12 @@ def untrusted(root: Path) -> list[Message]:
 
 
 def unreadable(project: OpenProject, conversation: str, found: Found) -> list[Message]:
-    """Tell the user about state files that could not be read, once in a session for each (I001-11)."""
-    new = [each for each in found.problems if not was_told(project, conversation, _UNREADABLE, str(each.path))]
+    """Tell the user about state files that could not be read, once in a session for each (I001-11).
+
+    Another program's file is named once in a project.
+    """
+    told_to = {each: "" if each.foreign else conversation for each in found.problems}
+    new = [each for each, to in told_to.items() if not was_told(project, to, _UNREADABLE, str(each.path))]
     if not new:
         return []
     said = problem(project, new[0])
@@ -118,7 +122,10 @@ def unreadable(project: OpenProject, conversation: str, found: Found) -> list[Me
         said = f"{said}. {others} could not be read; `holdfast doctor` names all"
     else:
         said = wording.with_remedy(said)
-    return [once(project, conversation, _UNREADABLE, [str(each.path) for each in new], _to_user(f"{said}."))]
+    message = _to_user(f"{said}.")
+    for each in new:
+        message = once(project, told_to[each], _UNREADABLE, [str(each.path)], message)
+    return [message]
 
 
 def omitted(project: OpenProject, conversation: str, found: Found) -> list[Message]:
@@ -141,7 +148,7 @@ def left_alone(project: Workspace, conversation: str) -> list[Message]:
 
 def problem(project: OpenProject, each: Problem) -> str:
     """Return a sentence about a file that could not be read, with the reason."""
-    return f"{project.place(each.path)} could not be read: {each.reason}"
+    return f"{project.place(each.path)} {'' if each.foreign else 'could not be read: '}{each.reason}"
 
 
 def vanished(project: Workspace, conversation: str) -> list[Message]:

@@ -303,12 +303,14 @@ class Problem(NamedTuple):
         fault: what is wrong with it.
         fallback: what is used instead; empty for nothing.
         remedy: what puts it right, with the command; empty if that isn't known.
+        foreign: whether it is another program's file.
     """
 
     path: Path
     fault: str
     fallback: str = ""
     remedy: str = ""
+    foreign: bool = False
 
     @property
     def reason(self) -> str:
@@ -323,7 +325,7 @@ class Foreign(NamedTuple):
         path: where it is.
         meaning: what this means for you, as the rest of a sentence that begins with the path.
         in_the_way: whether you can't use the format while the file is there.
-        remedy: the command that makes use of the file; empty if you can only move it away.
+        remedy: the command that makes use of the file; empty if there is none.
         field: the field to correct if the file would be the format's own but for that; empty otherwise.
     """
 

@@ -211,7 +211,7 @@ class FileFormat(Format):
 
     def mismatch(self, error: SchemaMismatch) -> list[Problem]:
         """Return the problem that another program's file in a workflow's place is."""
-        return [Problem(error.path, error.reason)]
+        return [Problem(error.path, error.reason, foreign=True)]
 
     def parsed(self, project: Records, path: Path, raw: bytes) -> Workflow:
         """Return the workflow in a content of a state file."""
@@ -230,11 +230,10 @@ class FileFormat(Format):
                 self.check(self.load(project, path))
             except SchemaMismatch as error:
                 where = f"so no workflow of the {self.name} format can be kept here while it is there"
-                away = "Move it away, or start workflows with `--format compaction`"
                 field = ""
                 with suppress(StateError):
                     field = self.wrong_field(self.load(project, path).data)
-                yield Foreign(error.path, f"{error.reason}, {where}. {away}", in_the_way=True, field=field)
+                yield Foreign(error.path, f"{error.reason}, {where}", in_the_way=True, field=field)
             except StateError:
                 pass  # missing or broken, but not another program's
 

@@ -163,8 +163,8 @@ class HybridFormat(FileFormat):
         yield from self.blocking(project)
         view = project.root / markdown_view.FILE
         if why := markdown_view.stranger(project):
-            text = f"{why}; it is left alone, so a hybrid workflow has no view here. Rename it to get one"
-            yield Foreign(view, text, in_the_way=True)
+            text = f"{why}; it is left alone, so a hybrid workflow has no view here"
+            yield Foreign(view, text, in_the_way=True, remedy="if nobody needs it, rename it to get a view")
         for place, what in _OTHERS.items():
             if access.is_there(project.root / place):
                 yield Foreign(project.root / place, f"is {what}; Holdfast neither reads nor writes it")
