@@ -32,7 +32,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         yield problem(f"{above} can't be entered, so Holdfast can't remember anything in {file}", access.opening(above))
         return
     yield from _left_over(file)
-    if former := project.former_ledger:
+    for former in project.former_ledgers:
         text = f"{former} is the ledger of an earlier Holdfast; nothing reads it, and `holdfast forget` deletes it too"
         yield notice(text, f"rm {shlex.quote(str(former))}*")
     if not os.path.lexists(file):

@@ -123,7 +123,6 @@ class Noted(NamedTuple):
 
     kind: Literal["shown", "refused"]
     value: Any  # the Read's response or an attachment of the same form; the refused path
-    attached: bool = False  # whether the client attached the file without a Read
     cut: bool = False  # whether the client attached only a part of the file
 
 

@@ -5,7 +5,7 @@ return messages, which `holdfast.deliver` turns into outcomes. They raise `Holdf
 read or written.
 
 - A session's life: `join`, `touch`, `leave`, `crashed`.
-- A compaction: `compacts_agent`, `save`, `restore`, `restore_agent`, `lost`, `keep_summary`, `report_losses`.
+- A compaction: `compacts_agent`, `save`, `restore`, `restore_agent`, `lost`, `report_losses`.
 - What a session is told once: `announce_unfinished`, `renewed`, `pending_handovers`, `untrusted_ledger`,
   `restore_for_command` (what a slash command is about).
 - `received`: the workflow whose printed guidance is in a prompt belongs to its session.
@@ -50,7 +50,6 @@ from holdfast.sessions.agent_events import start_epoch as start_epoch
 from holdfast.sessions.agent_relaunch import Relaunch as Relaunch
 from holdfast.sessions.agent_roster import roster as roster
 from holdfast.sessions.compactions import Lost as Lost
-from holdfast.sessions.compactions import keep_summary as keep_summary
 from holdfast.sessions.compactions import lost as lost
 from holdfast.sessions.conversations import crashed as crashed
 from holdfast.sessions.conversations import join as join

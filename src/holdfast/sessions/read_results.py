@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.clients.client import Noted
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Returned
-    from holdfast.sessions.reads import How, Look
+    from holdfast.sessions.reads import Look
 
 _TEXT = "text"
 _OVERLAP_BYTES = 1 << 16  # bytes at the end of a search that the next one repeats: a Read's failure follows its call
@@ -33,7 +33,6 @@ class _Shown(NamedTuple):
     lines: int
     total: int
     cut: bool
-    how: How = "read"
 
     @property
     def whole(self) -> bool:
@@ -113,7 +112,7 @@ def _take_over_gone(
     known = {path for path, row in reads.rows(project, conversation).items() if row.content}
     for path, shown in _texts(project, noted):
         if path in wanted and path not in known and (content := _content(wanted[path], shown)):
-            reads.put(project, conversation, path, content=content, how=shown.how, compaction=reads.GONE)
+            reads.put(project, conversation, path, content=content, compaction=reads.GONE)
 
 
 def _take_over(project: OpenProject, conversation: str, wanted: Mapping[str, Look], noted: Sequence[Noted]) -> None:
@@ -132,12 +131,12 @@ def _take_over(project: OpenProject, conversation: str, wanted: Mapping[str, Loo
 def _note(project: OpenProject, conversation: str, look: Look, shown: _Shown) -> None:
     content = _content(look, shown)
     if content:
-        reads.note(project, conversation, look.path, content, shown.how)
+        reads.note(project, conversation, look.path, content)
         return
     lines, first = look.text.split("\n"), max(shown.first, 1)
     part = lines[first - 1 : first - 1 + shown.lines]
     if part and part == shown.text.split("\n")[: len(part)]:
-        _note_part(project, conversation, look, shown.how, (first, first + len(part) - 1), lines)
+        _note_part(project, conversation, look, (first, first + len(part) - 1), lines)
 
 
 def _content(look: Look, shown: _Shown) -> str:
@@ -148,7 +147,7 @@ def _content(look: Look, shown: _Shown) -> str:
 
 
 def _note_part(
-    project: OpenProject, conversation: str, look: Look, how: How, part: tuple[int, int], lines: Sequence[str]
+    project: OpenProject, conversation: str, look: Look, part: tuple[int, int], lines: Sequence[str]
 ) -> None:
     """Note that lines of a file were read. Once the parts together make up the file, it counts as read."""
     last = len(lines) - (lines[-1] == "")  # after the last line break there is nothing to read
@@ -159,7 +158,7 @@ def _note_part(
         same = (before.get("content"), before.get("compaction")) == (look.digest, now)
         parts = _joined([*(before["lines"] if same else []), part])
         if parts[0][0] == 1 and parts[0][1] >= last:
-            reads.note(project, conversation, look.path, look.digest, how)
+            reads.note(project, conversation, look.path, look.digest)
         else:
             told = json.dumps({"content": look.digest, "compaction": now, "lines": parts})
             reads.put(project, conversation, look.path, parts=told)
@@ -183,7 +182,7 @@ def _texts(project: OpenProject, noted: Iterable[Noted]) -> Iterator[tuple[str, 
         place = each.value["file"].get("filePath") if shown else None
         path = reads.name(project, place) if isinstance(place, str) else None
         if shown and path:
-            yield path, shown._replace(how="attached" if each.attached else "read", cut=shown.cut or each.cut)
+            yield path, shown._replace(cut=shown.cut or each.cut)
 
 
 def _shown(response: Any) -> tuple[str, _Shown | None]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
 
-How = Literal["read", "attached", "inlined"]
 GONE = -1  # the compaction of a read in some earlier context
 _ARRIVED = ("delivered", "confirmed", "unconfirmed")  # states of guidance whose reply was written
 FILE_LIMIT_BYTES = 4 << 20  # bytes of the largest file that is compared; nobody reads a larger one whole
@@ -158,13 +157,13 @@ def reminded(event: Event, context: Context) -> None:
     conversations.change(project, conversation, reminded=conversations.get(project, conversation).compactions)
 
 
-def note(project: OpenProject, conversation: str, path: str, content_hash: str, how: How = "read") -> None:
+def note(project: OpenProject, conversation: str, path: str, content_hash: str) -> None:
     """Note that the model has the whole content of a file, with this SHA-256, in its context now.
 
     `path` is the file's name in the ledger (`reads.name`).
     """
     compaction = conversations.get(project, conversation).compactions
-    put(project, conversation, path, content=content_hash, how=how, compaction=compaction, parts="")
+    put(project, conversation, path, content=content_hash, compaction=compaction, parts="")
 
 
 def put(project: OpenProject, conversation: str, path: str, **values: Any) -> None:

@@ -63,7 +63,6 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     project, agent = Workspace.of(context.project), event.agent_id
     conversation = conversations.of(project, event.session_id)
     if not event.in_subagent:
-        compactions.take_summary(project, conversation)  # the agent's
         agent = agents.compacted_agent(project, conversation)
     launch = agents.attribute(project, conversation, agent, event.transcript_path) if agent else None
     if launch is None or not (launch.prompt or launch.phase):
@@ -113,7 +112,6 @@ def _restored(event: Event, context: Context, known: bool, lost: Compaction | No
         )
         told += _moved(event, context)
         return [guidance, *told, *_blind(context), *messages.vanished(project, conversation)]
-    compactions.take_summary(project, conversation)
     if event.hook_event_name == project.client.PROMPT_EVENT:
         return told  # what the compaction took is finished by now, or another session's
     told += _moved(event, context) + _refused(event, context, verdict) + _taken(event, context, verdict.taken)

@@ -35,7 +35,6 @@ def save(event: Event, context: Context, trigger: str) -> str:
     project, conversation = Workspace.at(event, context)
     if trigger == "manual":  # started by a person, so no foreground agent runs any more
         agents.abandon_calls(project, conversation)
-    compactions.take_summary(project, conversation)  # drop the summary of an earlier compaction that was never used
     detected = _detect(context, conversation)
     found = registry.candidates(project, conversation)
     gone = set(owners.keys_without_file(project, conversation)) - {each.key for each in found.workflows}

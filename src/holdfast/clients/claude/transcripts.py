@@ -137,7 +137,7 @@ class Transcripts(client.Transcripts):
                     boundary, boundaries = entry.line.uuid, boundaries + 1
             elif isinstance(entry, Attachment) and entry.kind == "file":
                 cut = entry.fields.get("truncated") is True
-                present.append(Noted("shown", entry.fields.get("content"), attached=True, cut=cut))
+                present.append(Noted("shown", entry.fields.get("content"), cut=cut))
             elif isinstance(entry, Result) and not entry.failed:
                 present.append(Noted("shown", entry.response))
             elif isinstance(entry, Result) and entry.call.tool == "Read" and entry.call.line.offset >= last:

@@ -152,7 +152,8 @@ def _reports(project: Workspace, roots: Sequence[Path]) -> Iterator[Path]:
 def _unread_ledgers(project: Workspace) -> Iterator[Path]:
     """Yield the ledgers that nothing reads: damaged or former ones. Nothing can be deleted from them in part."""
     yield from project.ledger_file.parent.glob(f"{project.ledger_file.name}.corrupt-*")
-    yield from project.ledger_file.parent.glob(f"{project.key}.db*")
+    for former in project.former_ledgers:
+        yield from former.parent.glob(f"{former.name}*")
 
 
 def _is_recorded(scope: Scope, name: str, line: str) -> bool:

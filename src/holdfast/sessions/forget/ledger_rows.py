@@ -93,8 +93,6 @@ def rows(project: Workspace, scope: Scope, *, dry: bool) -> dict[str, int]:
     if not dry:
         ledger.rows("PRAGMA secure_delete = ON")  # what is deleted from now on is overwritten with zeros
     with ledger.transaction():
-        if scope.workflow:
-            counts["conversations"] = _forget_summary(project, scope.workflow.key, scope.worktree, dry=dry)
         for row, where, values in _cuts(project, scope):
             table = ledger.table(row)
             number = table.count(where, *values) if dry else table.drop(where, *values)
@@ -130,15 +128,6 @@ def _clear(project: Workspace, scope: Scope) -> None:
             project.ledger.table(row).update({column: ""}, f"{column} {ANY}", any_of(scope.sessions))
     gone = "source <> '' AND source NOT IN (SELECT id FROM agents)"
     project.ledger.table(Agent).update({"source": "", "description": ""}, gone, kind="script")
-
-
-def _forget_summary(project: Workspace, workflow: str, worktree: str, *, dry: bool) -> int:
-    """Remove the summary of a workflow's owner, or only count it."""
-    owned = "summary > '' AND id IN (SELECT owner FROM workflows WHERE worktree = ? AND workflow = ?)"
-    table = project.ledger.table(Conversation)
-    if dry:
-        return table.count(owned, worktree, workflow)
-    return table.update({"summary": ""}, owned, worktree, workflow)
 
 
 _Cut = tuple[type[Row], str, tuple[Any, ...]]
