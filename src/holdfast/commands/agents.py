@@ -9,9 +9,8 @@ import click
 from holdfast.commands import options
 from holdfast.commands.verb import Json, verb
 from holdfast.errors import HoldfastError
-from holdfast.sessions import agent_list
-from holdfast.sessions.forget import erasure
-from holdfast.sessions.forget.ledger_rows import Scope
+from holdfast.sessions import agent_list, erasure
+from holdfast.sessions.erasure import Scope
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count, one_line
 

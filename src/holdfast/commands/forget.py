@@ -10,14 +10,13 @@ from holdfast import paths
 from holdfast.commands import options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError
-from holdfast.sessions import conversations, selection
-from holdfast.sessions.forget import erasure
-from holdfast.sessions.forget.ledger_rows import Scope, of_session
+from holdfast.sessions import conversations, erasure, selection
+from holdfast.sessions.erasure import Scope, of_session
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
-    from holdfast.sessions.forget.erasure import Forgotten
+    from holdfast.sessions.erasure import Forgotten
 
 _FILES = 10  # how many files are named
 _ID_CHARS = 32  # the shortest session id
@@ -115,7 +114,4 @@ def _lines(told: Forgotten, heading: str) -> list[str]:
     files = list(dict.fromkeys([*told.files, *told.reports]))
     lines += [f"  file: {each}" for each in files[:_FILES]]
     lines += [f"  and {count(len(files) - _FILES, 'more file')}"] if len(files) > _FILES else []
-    if told.stays:
-        lines += ["These are your own and stay:", *(f"  {each}" for each in told.stays[:_FILES])]
-        lines += [f"  and {len(told.stays) - _FILES} more"] if len(told.stays) > _FILES else []
     return lines
