@@ -13,7 +13,6 @@ from holdfast.errors import StateError
 from holdfast.files import access, document
 from holdfast.files.lock import locked
 from holdfast.memory import connection
-from holdfast.memory.schema import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,9 +73,6 @@ def _closed(shut: list[Path]) -> Finding:
 def _content(file: Path) -> Iterator[Finding]:
     try:
         damage = connection.examine(file)
-    except RefusedError as error:  # Holdfast never writes to such a file
-        name = shlex.quote(str(file))
-        yield problem(str(error), f"mv {name} {name}.aside")
     except sqlite3.Error as error:
         fault = connection.fault(error)
         if fault == "damaged":
