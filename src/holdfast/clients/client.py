@@ -127,10 +127,9 @@ class Noted(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a transcript notes of files, oldest first, in earlier contexts of the model and in the present one."""
+    """What a transcript notes of files in the present context of the model, oldest first."""
 
-    earlier: Sequence[Noted] = ()  # before the last compaction; everything while one is awaited
-    present: Sequence[Noted] = ()  # after it
+    present: Sequence[Noted] = ()  # after the last compaction; nothing while one is awaited
     boundary: str | None = None  # the id of the last compaction; None without one
     boundaries: int = 0  # how many compactions there are
     end: int = 0  # the byte after the last whole line
@@ -186,7 +185,7 @@ class Transcripts:
         return False
 
     def reading(self, path: str, awaited: int | None, *, since: int = 0, files: bool = True) -> Reading:
-        """Return which files the main conversation was shown, in earlier contexts and in the present one.
+        """Return which files the main conversation was shown in its present context.
 
         If a compaction is awaited, it comes from the byte `awaited` on. A later call that reads `since` the end of this
         one sees only what is new. Without `files`, only compactions are looked for.

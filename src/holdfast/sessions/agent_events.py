@@ -105,7 +105,7 @@ def note_result(event: Returned, context: Context, result: AgentResult) -> None:
 
     A background launch returns at once and has no result yet.
     """
-    project, call = context.project, agents.call_id(event.tool_use_id, event.tool_input)
+    project, call = context.project, agents.call_id(event)
     conversation = conversations.of(project, event.session_id)
     agent_results.record_return(project, conversation, call, result)
     response, agent = event.tool_response, agents.of_call(project, conversation, call)
@@ -116,7 +116,7 @@ def note_result(event: Returned, context: Context, result: AgentResult) -> None:
 def note_failure(event: Call, context: Context, error: str) -> None:
     """Note at a `PostToolUseFailure` the `error` of a launch; the client doesn't say which agent it was."""
     conversation = conversations.of(context.project, event.session_id)
-    call = agents.call_id(event.tool_use_id, event.tool_input)
+    call = agents.call_id(event)
     agent_results.record_failure(context.project, conversation, call, error)
 
 

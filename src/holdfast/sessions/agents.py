@@ -7,7 +7,6 @@ make the step, the functions that record a signal load and store the row, in a t
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Call
 
 PROMPT_LIMIT_CHARS = 4_000  # characters of a launch's prompt that are kept
 RESULT_LIMIT_CHARS = 1_000_000  # of an agent's result that are kept
@@ -120,15 +120,9 @@ def is_disputable(agent: Agent) -> bool:
     return agent.state == "failed" and agent.verdict == "completed" and bool(agent.phase)
 
 
-def call_id(tool_use_id: str | None, tool_input: Mapping[str, Any]) -> str:
-    """Return the id of a call: the client's or, for old clients, one made from the call's input.
-
-    Without the client's ids, two calls with the same input in one session count as one.
-    """
-    if tool_use_id:
-        return tool_use_id
-    text = json.dumps(tool_input, sort_keys=True, default=str)
-    return f"asked:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+def call_id(event: Call) -> str:
+    """Return the client's id of a call. Calls without an id, which no supported client sends, count as one."""
+    return event.tool_use_id or "unknown"
 
 
 def run_id(agent_id: str, call: str) -> str:

@@ -72,7 +72,7 @@ def report_unmoved(event: Call, context: Context) -> list[wording.Message]:
     To be called after `finish_agent`.
     """
     project, conversation = Workspace.at(event, context)
-    launch = agents.of_call(project, conversation, agents.call_id(event.tool_use_id, event.tool_input))
+    launch = agents.of_call(project, conversation, agents.call_id(event))
     if launch is None or launch.workflow:  # it moves a phase, or its workflow lists it
         return []
     workflow = progress.session_workflow(project, conversation)

@@ -68,7 +68,7 @@ def launch_agent(event: Call, context: Context) -> list[Moved]:
     """
     project, conversation = Workspace.at(event, context)
     call, begun = (
-        agents.call_id(event.tool_use_id, event.tool_input),
+        agents.call_id(event),
         event.hook_event_name != project.client.CALL_EVENT,
     )
     known = agents.of_call(project, conversation, call)
@@ -109,7 +109,7 @@ def finish_agent(event: Call, context: Context, result: AgentResult | None) -> l
     a launch inside an agent finished is settled at the next event of the main conversation.
     """
     started = launch_agent(event, context)  # if the hook before the call didn't fire, the phase still starts (I000-6)
-    call, (project, conversation) = agents.call_id(event.tool_use_id, event.tool_input), Workspace.at(event, context)
+    call, (project, conversation) = agents.call_id(event), Workspace.at(event, context)
     run = agents.run_id(result.agent_id if result else "", call)
     agents.name_run(project, conversation, call, run, result.output_file if result else "")
     if event.agent_id:

@@ -100,19 +100,8 @@ def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bo
         names = ("compactions", "boundary", "searched", "sought")
         conversations.change(project, conversation, **{name: getattr(now, name) for name in names})
     if wanted:
-        _take_over_gone(project, conversation, wanted, found.earlier)
         _take_over(project, conversation, wanted, found.present)
     return now.boundary is not None
-
-
-def _take_over_gone(
-    project: OpenProject, conversation: str, wanted: Mapping[str, Look], noted: Iterable[Noted]
-) -> None:
-    """Note what was read in earlier contexts, for files of which nothing is known yet."""
-    known = {path for path, row in reads.rows(project, conversation).items() if row.content}
-    for path, shown in _texts(project, noted):
-        if path in wanted and path not in known and (content := _content(wanted[path], shown)):
-            reads.put(project, conversation, path, content=content, compaction=reads.GONE)
 
 
 def _take_over(project: OpenProject, conversation: str, wanted: Mapping[str, Look], noted: Sequence[Noted]) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
 
-GONE = -1  # the compaction of a read in some earlier context
 _ARRIVED = ("delivered", "confirmed", "unconfirmed")  # states of guidance whose reply was written
 FILE_LIMIT_BYTES = 4 << 20  # bytes of the largest file that is compared; nobody reads a larger one whole
 EVENT_LIMIT_BYTES = 32 << 20  # bytes that one event may compare

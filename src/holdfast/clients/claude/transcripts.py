@@ -127,13 +127,13 @@ class Transcripts(client.Transcripts):
         return False
 
     def reading(self, path: str, awaited: int | None, *, since: int = 0, files: bool = True) -> Reading:
-        earlier, present, boundary, boundaries, last = list[Noted](), list[Noted](), None, 0, 0
+        present, boundary, boundaries, last = list[Noted](), None, 0, 0
         start, data = _window(path, since)
         for entry in typed(_lines(start, data, _FILES if files else _BOUNDARY)):
             if isinstance(entry, Boundary):
                 last = entry.line.offset
                 if last >= (awaited or 0):
-                    earlier, present = earlier + present, []
+                    present = []
                     boundary, boundaries = entry.line.uuid, boundaries + 1
             elif isinstance(entry, Attachment) and entry.kind == "file":
                 cut = entry.fields.get("truncated") is True
@@ -144,8 +144,8 @@ class Transcripts(client.Transcripts):
                 # A Read that was asked for before a compaction says nothing about the present context.
                 present += [Noted("refused", place)] if (place := text(entry.call.input, "file_path")) else []
         if awaited is not None and boundary is None:
-            earlier, present = present, []
-        return Reading(earlier, present, boundary, boundaries, start + data.rfind(b"\n") + 1)
+            present = []
+        return Reading(present, boundary, boundaries, start + data.rfind(b"\n") + 1)
 
     def notices(self, path: str, *, most: int = TAIL_BYTES) -> Iterator[tuple[TaskNotification, str]]:
         for notice in entries.of(entries.Notice, read(path, most=most, only=_NOTICE, agents=True)):
