@@ -58,7 +58,6 @@ class Work(NamedTuple):
     output: str = ""
     failed: bool = False  # by the command's exit code
     path: str = ""  # the file that was edited; empty for a command
-    lines_added: int = 0
 
 
 @dataclass(frozen=True, slots=True)

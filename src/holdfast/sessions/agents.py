@@ -20,6 +20,7 @@ from holdfast.sessions import conversations
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from holdfast.clients.client import AgentResult, TaskNotification
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Call
 
@@ -38,6 +39,10 @@ _WHAT = {
     "failed": "agent failed",
 }
 """What the log says of a state."""
+
+TURN_BYTES = 1 << 20  # bytes at the end of a transcript that hold the last turn
+_ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
+_STOPPED = ("stopped", "killed")  # by somebody, or by the end of the client
 
 # What stands in place of the prompt that an agent was called under:
 CLEARED = "cleared"  # from before `/clear`: its result answers nothing any more
@@ -206,6 +211,65 @@ def record_report(
             if before is None or agent.changed_at != before.changed_at or agent.state != before.state:
                 _log_end(project, agent)
         return agent
+
+
+def record_return(project: OpenProject, conversation: str, call: str, result: AgentResult) -> None:
+    """Store what a call of the Agent tool returned. Any sign of a failure beats the status (I000-14)."""
+    if result.status == "completed" or result.failed:
+        state: State = "failed" if result.failed else "completed"
+        run = run_id(result.agent_id, call)
+        known = of_run(project, conversation, run)
+        if known and known.call not in ("", call):  # this call lets an earlier agent go on
+            name_run(project, conversation, call, run, result.output_file)
+        record_report(project, conversation, run, state, result.text, agent_type=result.agent_type, used=True)
+
+
+def record_failure(project: OpenProject, conversation: str, call: str, error: str) -> None:
+    """Store that a call of the Agent tool failed; the client doesn't say which agent it was."""
+    record_report(project, conversation, run_id("", call), "failed", error, used=True)
+
+
+def record_notice(project: OpenProject, conversation: str, notice: TaskNotification, run: str, call: str = "") -> None:
+    """Store what a notification told the main conversation about a run, and the call that launched it.
+
+    `call` is empty if only the notification may say.
+    """
+    state, call = _ENDINGS.get(notice.status, "failed"), call or notice.tool_use_id
+    agent = of_run(project, conversation, run)
+    if notice.status in _STOPPED and agent and agent.state == "missing":
+        state = "missing"  # it ended with its client, and can be continued; else somebody stopped it
+    record_report(project, conversation, run, state, notice.words, used=state != "running")
+    if call:
+        name_run(project, conversation, call, run, notice.output_file)
+
+
+def catch_up_calls(project: OpenProject, conversation: str, transcript: str) -> None:
+    """Read from the end of a transcript what calls returned whose events were lost, for example on a full disk."""
+    calls = {each.call for each in unanswered(project, conversation)} if transcript else set()
+    for answer in project.transcripts.returned(transcript, calls, most=TURN_BYTES) if calls else ():
+        if answer.call in calls:
+            run = run_id(answer.result.agent_id, answer.call)
+            if answer.error:
+                record_failure(project, conversation, answer.call, answer.error)
+            else:
+                record_return(project, conversation, answer.call, answer.result)
+            name_run(project, conversation, answer.call, run, answer.result.output_file)
+
+
+def catch_up(project: OpenProject, conversation: str, transcript: str, *, most: int | None = None) -> None:
+    """Read from the transcript the results that the main conversation got and no event reported.
+
+    `most` is the number of bytes that are read at its end; None reads as far as the reader goes.
+    """
+    running = waiting(project, conversation)
+    read = project.transcripts
+    for notice, noted_at in read.notices(transcript, most=most or read.TAIL_BYTES) if running else ():
+        moment = clock.parse(noted_at)
+        for each in running:
+            of_it = notice.task_id == each.run if notice.task_id else notice.tool_use_id == each.call
+            begun = clock.parse(each.since)
+            if of_it and (moment is None or begun is None or moment >= begun):  # else it is of an earlier run
+                record_notice(project, conversation, notice, each.run, each.call)
 
 
 def mark_missing(project: OpenProject, conversation: str, listed: Collection[str]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
 from holdfast.memory.rows import CUT_OFF
-from holdfast.sessions import agent_results, agents, conversations, owners
+from holdfast.sessions import agents, conversations, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import assignments, registry, verbs
 
@@ -51,7 +51,7 @@ def settle_agents(event: Event, context: Context) -> list[Moved]:
     """
     project, conversation = Workspace.at(event, context)
     if agents.unanswered(project, conversation):
-        agent_results.catch_up_calls(project, conversation, event.transcript_path)
+        agents.catch_up_calls(project, conversation, event.transcript_path)
     return settle(project, conversation)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from holdfast import capture
 from holdfast.files.redact import redact
+from holdfast.sessions import agents as launched
 from holdfast.sessions import (
-    agent_results,
     compactions,
     conversations,
     deliveries,
@@ -16,7 +16,6 @@ from holdfast.sessions import (
     owners,
     required,
 )
-from holdfast.sessions import agents as launched
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance, wording
 from holdfast.workflow.todos import digest
@@ -111,7 +110,7 @@ def restore(
     project, conversation = Workspace.at(event, context)
     branch = owners.branch(project, workflow)
     owners.own(project, workflow, conversation)
-    agent_results.catch_up(project, conversation, event.transcript_path)
+    launched.catch_up(project, conversation, event.transcript_path)
     notes = list(notes)
     if unread := workflow.key in messages.pending_keys(project, conversation, messages.UNREAD):
         notes.append(

@@ -223,7 +223,7 @@ def _compacted(path: str, found: Iterable[Entry], *, at_rest: bool) -> bool:
     if begun is None or at_rest:
         return begun is not None
     later = read(path, since=begun, newest=False, only=_ANSWER, agents=True)
-    return any(isinstance(each, (entries.Statement, Call, entries.Usage)) for each in later)
+    return any(isinstance(each, (entries.Statement, Call)) for each in later)
 
 
 def _mentions(calls: Iterable[str]) -> Pattern[bytes]:
