@@ -11,6 +11,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.sessions import required
+from holdfast.sessions.workspace import Workspace
 from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
@@ -215,7 +216,7 @@ def test_files_outside_the_project_hold_nothing(holding: HoldfastProject, tmp_pa
     """A Read of them may not be permitted, and headless nobody could give the permission."""
     (tmp_path / "outside.md").write_text("outside\n")
     start(holding, str(tmp_path / "outside.md"), "docs", title="Newer")
-    mine = required.own_workflow(opened(holding), ME)
+    mine = required.own_workflow(Workspace.open(holding.root), ME)
     assert mine is not None
     assert mine.title == "Newer"
     edit(holding).assert_silent("hold_edits")

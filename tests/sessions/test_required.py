@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from holdfast.sessions import conversations, owners, read_results, reads, required
+from holdfast.sessions import conversations, owners, reads, required
 from holdfast.workflow import registry
 from tests.handmade import ME, OTHER, together, workflow, workspace
 from tests.tables import each_row
@@ -57,7 +57,7 @@ def due(project: Workspace, *entries: str, session: str = ME) -> list[str]:
 def heard(project: Workspace, session: str, asked: Mapping[str, Any], answer: Any) -> None:
     """Note the result of a Read, as its PostToolUse does."""
     event: Any = SimpleNamespace(session_id=session, tool_input=asked, tool_response=answer)
-    read_results.note_read(event, cast("Any", SimpleNamespace(project=project)))
+    reads.note_read(event, cast("Any", SimpleNamespace(project=project)))
 
 
 def compacted(project: Workspace, session: str) -> None:
@@ -316,10 +316,10 @@ def test_until_it_is_written_what_is_attached_again_is_not_known(project: Worksp
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", True), ("changed", True)]
     compacted(project, ME)
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", False), ("changed", False)]
-    assert not read_results.settle(project, ME, ())
+    assert not reads.settle(project, ME, ())
     assert unread(project, ME, flow(project, "@docs/req.md")) is None
     path.write_bytes(b"".join(lines))
-    assert read_results.settle(project, ME, ())
+    assert reads.settle(project, ME, ())
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", True)] * 2
     assert unread(project, ME, flow(project, "@docs/req.md")) == []
     assert conversations.get(project, ME).compactions == 1  # the boundary is that of the compaction that was announced
@@ -339,7 +339,7 @@ def test_a_second_compaction_takes_away_what_was_attached(project: Workspace, na
     path.write_bytes(path.read_bytes() + again.replace(b'"uuid":"2', b'"uuid":"3'))
     assert states(project, "@docs/req.md") == [("unchanged", False)]
     assert conversations.get(project, ME).compactions == 3
-    assert read_results.settle(project, ME, ())
+    assert reads.settle(project, ME, ())
     assert conversations.get(project, ME).compactions == 3
 
 

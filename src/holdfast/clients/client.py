@@ -163,10 +163,6 @@ class Transcripts:
     TAIL_BYTES = 0
     """The number of bytes read at the end of a transcript."""
 
-    def find(self, path: str) -> str:
-        """Return a transcript's path, or if it is missing, that of its namesake in a sibling folder; empty for none."""
-        return path
-
     def size(self, path: str) -> int:
         """Return a transcript's size in bytes; 0 if there is none."""
         return 0

@@ -72,8 +72,8 @@ from holdfast.sessions.progress import abandon_calls as abandon_calls
 from holdfast.sessions.progress import finish_agent as finish_agent
 from holdfast.sessions.progress import launch_agent as launch_agent
 from holdfast.sessions.progress import settle_agents as settle_agents
-from holdfast.sessions.read_results import note_read as note_read
 from holdfast.sessions.reads import forget_reading as forget_reading
+from holdfast.sessions.reads import note_read as note_read
 from holdfast.sessions.reads import reminded as reminded
 from holdfast.sessions.reads import reminder_due as reminder_due
 from holdfast.sessions.recordings import record as record

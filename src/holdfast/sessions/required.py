@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast.errors import LedgerError
-from holdfast.sessions import conversations, owners, read_results, reads
+from holdfast.sessions import conversations, owners, reads
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import facts, registry
 
@@ -79,7 +79,7 @@ def states(project: Workspace, conversation: str, workflow: Workflow) -> dict[st
     now = 0
     if project.config.reading != "off" and looks:
         try:
-            read_results.settle(project, conversation, looks.values())
+            reads.settle(project, conversation, looks.values())
             rows, now = reads.rows(project, conversation), conversations.get(project, conversation).compactions
         except LedgerError:
             rows = {}
@@ -103,7 +103,7 @@ def unread(event: Event, context: Context, workflow: Workflow) -> list[RequiredF
     event of the main conversation.
     """
     project, conversation = Workspace.at(event, context)
-    if not read_results.settle(project, conversation, ()):
+    if not reads.settle(project, conversation, ()):
         return None
     return [each for each in states(project, conversation, workflow).values() if each.due]
 

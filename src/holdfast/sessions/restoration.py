@@ -93,7 +93,8 @@ def report_losses(event: Event, context: Context, text: str) -> None:
 def _restored(event: Event, context: Context, known: bool, lost: Compaction | None) -> list[Message]:
     project, conversation = Workspace.at(event, context)
     found = registry.candidates(project, conversation)
-    phases.observe_all(project, found.workflows)
+    for each in found.workflows:
+        phases.observe(project, each)
     missed = compactions.missed(project, conversation)
     resumed = getattr(event, "source", "") == "resume" and missed is None
     verdict = arbitration.judge(project, event.session_id, found.workflows, known=known, compacted=not resumed)
@@ -110,11 +111,10 @@ def _restored(event: Event, context: Context, known: bool, lost: Compaction | No
         guidance = session_guidance.restore(
             event, context, workflow, verdict, notes, compacted=not resumed, compaction=verdict.compaction or lost
         )
-        told += _moved(event, context)
         return [guidance, *told, *_blind(context), *messages.vanished(project, conversation)]
     if event.hook_event_name == project.client.PROMPT_EVENT:
         return told  # what the compaction took is finished by now, or another session's
-    told += _moved(event, context) + _refused(event, context, verdict) + _taken(event, context, verdict.taken)
+    told += _refused(event, context, verdict) + _taken(event, context, verdict.taken)
     told += _mention(verdict.others)
     told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(project)]
     told += messages.vanished(project, conversation) + _waiting(project, conversation)
@@ -147,19 +147,6 @@ def _trail(event: Event, context: Context, compaction: Compaction | None = None)
     told = deliveries.deliver(project, event, text, trail.mark(text), workflow=None, compaction=compaction)
     context.log(f"restored the session's trail ({units(text)} characters)", session=event.session_id)
     return [told]
-
-
-def _moved(event: Event, context: Context) -> list[Message]:
-    """Report a transcript that isn't where the client says: to the user if another was read, else to the log."""
-    named = event.transcript_path or ""
-    found = context.project.transcripts.find(named)
-    if found == named:
-        return []
-    said = f"Claude Code named a transcript that doesn't exist: {named}"
-    if not found:
-        context.log(said, level="warning", session=event.session_id)
-        return []
-    return [Message(f"Holdfast: {said}. Your session's requests and to-dos were read from {found}.", to_user=True)]
 
 
 def _blind(context: Context) -> list[Message]:

@@ -41,7 +41,8 @@ def save(event: Event, context: Context, trigger: str) -> str:
     messages.owe_once(project, conversation, messages.GONE, *sorted(gone))
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
-    phases.observe_all(project, found.workflows)  # notes what was moved by hand since, and what was completed
+    for each in found.workflows:
+        phases.observe(project, each)  # notes what was moved by hand since, and what was completed
     for workflow in owners.may_move(project, conversation, found.workflows):
         if not workflow.finished and not workflow.recovered:
             contents.keep(project, workflow.path, workflow.raw, why=f"PreCompact {trigger}")
