@@ -84,8 +84,10 @@ picture: $(READY)
 	@$(BIN)/python -m tools.pages --picture
 
 # The documentation as a site in .site, which can be read and searched without a network; any warning is an error.
-docs: reference .zensical/.ready
+docs: .zensical/.ready
 	.zensical/bin/zensical build --clean --strict
+	@.zensical/bin/python -m tools.pages.search
+	@echo "The site is in .site: open .site/index.html"
 
 .zensical/.ready:
 	@echo "What builds the site, once …"

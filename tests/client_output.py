@@ -121,5 +121,5 @@ def _refuse(constant: str) -> None:
 
 
 def unfenced(text: str) -> str:
-    """Return what the model is told as ours: the text without what stands in fences."""
+    """Return what Claude is told as ours: the text without what stands in fences."""
     return _FENCE.sub("", text)

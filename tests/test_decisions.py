@@ -55,7 +55,7 @@ CHANGE = """
         return change_output("short")
     """
 STALE = "another handler changed the input afterwards"
-CUT = "cut to fit the client's size limit"
+CUT = "cut to fit Claude Code's size limit"
 # Event, command, the reason that the client gets, and the decisions: outcome, handler, reason, why it was dropped.
 CASES: tuple[tuple[str, str, str, list[tuple[str, str, str, str]]], ...] = (
     (

@@ -78,7 +78,8 @@ def fault(call: str) -> str:
         if found is None:
             return "" if words[0].isupper() else f"no command {words[0]!r}"
         command, words = found, words[1:]
-    known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"-h", "--help"}
+    parameters = command.get_params(context)
+    known = {option for each in parameters for option in (*each.opts, *each.secondary_opts)} | {"-h", "--help"}
     unknown = [word for word in words if re.match(r"--?[a-z]", word) and word.split("=")[0] not in known]
     return f"no option {unknown[0]}" if unknown else ""
 

@@ -1,4 +1,4 @@
-"""The main job end to end, as the client and the model's Bash tool do it: every step in its own process."""
+"""The main job end to end, as Claude Code and Claude's Bash tool do it: every step in its own process."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def place(tmp_path: Path) -> Place:
     """A home and a project with Holdfast installed as a user installs it, its shipped handlers on."""
     place = processes.make(tmp_path)
     (place.home / ".config" / "holdfast" / "holdfast.toml").unlink()
-    holdfast(place, "install", "--scope", "project", "--allow-cli")
+    holdfast(place, "install", "--scope", "project", "--yes")
     return place
 
 
 def holdfast(place: Place, *arguments: str, session: str = SESSION, code: int = 0) -> str:
-    """Run the command line as the model's Bash tool does; return what it printed."""
+    """Run the command line as Claude's Bash tool does; return what it printed."""
     environ = place.environ(CLAUDE_CODE_SESSION_ID=session, PYTHONPATH=str(paths.package_root()))
     done = processes.run([sys.executable, "-m", "holdfast", *arguments], b"", environ, place.root)
     assert done.exit_code == code, done.stderr
@@ -206,7 +206,7 @@ def test_another_live_sessions_workflow_is_never_injected(place: Place) -> None:
 
 
 def test_the_model_can_call_the_command_line_from_the_environment_file(place: Place) -> None:
-    """Every SessionStart appends what the model's Bash tool needs, once."""
+    """Every SessionStart appends what Claude's Bash tool needs, once."""
     fire(place, "SessionStart-startup")
     fire(place, "SessionStart-resume")
     script = f". {place.home / 'env.sh'}; cd /; holdfast start 'From Bash' --phase One; holdfast status --json"

@@ -161,9 +161,9 @@ def test_the_scripts_are_for_any_shell(script: str) -> None:
 
 
 def test_the_skill_may_call_what_install_allows() -> None:
-    """The tools in its front matter are the rules of `install --allow-cli`, which match the plugin's command."""
+    """The tools in its front matter are first the rules of `install --yes`, which match the plugin's command."""
     head = (ROOT / "skills" / "holdfast" / "SKILL.md").read_text().split("---")[1]
-    assert f"allowed-tools: {', '.join(install.ALLOW_RULES)}" in head
+    assert f"allowed-tools: {', '.join(install.ALLOW_RULES)}, " in head
     assert all(rule.startswith("Bash(holdfast ") for rule in install.ALLOW_RULES)
     assert (ROOT / "bin" / "holdfast").exists()
 

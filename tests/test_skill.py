@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PLANNER = paths.package_root().parent / "examples" / "agents" / "delegation-orchestrator.md"
 TEXTS = {"skill": skill.protocol(), "planner": PLANNER.read_text(encoding="utf-8")}
+MODEL_VERBS = re.findall(r"Bash\(holdfast ([a-z ]+):\*\)", skill.shipped().decode().split("---")[1])
 CALLS = sorted(
     {
         call
@@ -58,9 +59,11 @@ def test_it_says_all_a_model_needs() -> None:
 
 
 def test_its_front_matter_allows_what_install_allows() -> None:
-    """The skill's tools are the rules of `install --allow-cli`."""
-    line = next(line for line in skill.shipped().decode().splitlines() if line.startswith("allowed-tools: "))
-    assert line.removeprefix("allowed-tools: ") == ", ".join(install.ALLOW_RULES)
+    """First the rules of `install --yes`, then the formats' own commands, without those for people."""
+    assert MODEL_VERBS[: len(install.ALLOW_RULES)] == [*install.MODEL_COMMANDS]
+    own = MODEL_VERBS[len(install.ALLOW_RULES) :]
+    assert own and {verb.split()[0] for verb in own} <= {"wfs", "orchestrator", "skills"}
+    assert {"orchestrator approve", "orchestrator bounds"}.isdisjoint(own)
 
 
 def named(name: str) -> click.Command:
@@ -81,7 +84,7 @@ def test_every_call_it_names_is_one(call: str) -> None:
     while isinstance(command, click.Group):
         verb = f"{verb} {words[0]}"
         command = command.commands[words.pop(0)]
-    assert verb in install.MODEL_VERBS or "people" in TEXTS["skill"].split(call)[1][:80]
+    assert verb in MODEL_VERBS or "people" in TEXTS["skill"].split(call)[1][:80]
     options = {option for parameter in command.params for option in parameter.opts}
     assert {word for word in words if word.startswith("--")} <= options
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-PAGES = ("README.md", "docs/tutorial.md", "docs/guides/first-handler.md")
+PAGES = ("README.md", "docs/index.md", "docs/tutorial.md", "docs/guides/first-handler.md")
 BLOCK = re.compile(r"(?:^`(\S+)`:\n\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BY_HAND = {"uv tool install .", "make demo", "make test"}  # tests/test_wheel.py installs the package
 
@@ -48,9 +48,20 @@ def asked(command: str) -> Callable[[HoldfastProject], str]:
     return lambda project: project.fire("PreToolUse", tool_name="Bash", tool_input={"command": command}).stdout
 
 
+def nothing(project: HoldfastProject) -> str:
+    """The next block has the command that Claude then runs; tests/client/test_commands.py plays it."""
+    return ""
+
+
+TODO_APP = (
+    "/holdfast start a workflow for a todo app: design, build and test. "
+    "Read docs/style.md, and remind yourself to run the tests."
+)
 IN_A_SESSION: dict[str, Callable[[HoldfastProject], str]] = {
     "claude": started,
     "/compact": compacted,
+    "/holdfast start a workflow for login": nothing,
+    TODO_APP: nothing,
     'Launch an agent with the description "Collect the changes".': launched,
     "Run printenv.": asked("printenv"),
     "Run git push -f.": asked("git push -f"),

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-_PURPOSES = {
+PURPOSES = {
     "Set up": ("install", "uninstall", "doctor", "config", "demo"),
     "Keep a workflow": ("start", "next", "done", "update", "cancel", "reopen", "claim"),
-    "See what happens and what happened": ("status", "log", "report", "restore", "agents"),
+    "See what happened": ("status", "log", "report", "restore", "agents"),
     "Add your own": ("handlers", "formats"),
     "Export and delete": ("export", "forget"),
 }
@@ -49,7 +49,7 @@ _FORMER = {
     "simulate": "`holdfast status --why` says what a compaction restores",
     "profile": "`holdfast handlers` lists what runs; the guide about the warm server says how to find what is slow",
     "resume": "use `holdfast claim`",
-    "cost": "`holdfast report` shows what the model's context got",
+    "cost": "`holdfast report` shows what Claude's context got",
     "log list": "use `holdfast log`",
     "log show": "use `holdfast restore N --show`",
     "log diff": "use `holdfast restore N --diff`",
@@ -64,7 +64,7 @@ _REPAIRING = ("doctor", "install")  # these repair a damaged index of formats, o
 
 def commands() -> dict[str, str]:
     """Return every command's line of help, by name, without importing a command."""
-    listed = [name for names in _PURPOSES.values() for name in names]
+    listed = [name for names in PURPOSES.values() for name in names]
     others = [name for name in paths.modules("commands") if name not in listed]
     return {name: line for name in (*listed, *others, *RECORDS) if (line := help_line(name))}
 
@@ -75,8 +75,8 @@ def _sections() -> dict[str, list[tuple[str, str]]]:
     Each other module of `holdfast.commands` that is a command stands under "Others".
     """
     known = commands()
-    listed = {name for names in _PURPOSES.values() for name in names} | {*_UNLISTED, *RECORDS}
-    sections = _PURPOSES | {"Others": tuple(name for name in known if name not in listed), _OF_FORMATS: _used_here()}
+    listed = {name for names in PURPOSES.values() for name in names} | {*_UNLISTED, *RECORDS}
+    sections = PURPOSES | {"Others": tuple(name for name in known if name not in listed), _OF_FORMATS: _used_here()}
     return {title: [(name, known[name]) for name in names if name in known] for title, names in sections.items()}
 
 

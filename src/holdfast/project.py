@@ -111,6 +111,11 @@ class Project:
         return (path.relative_to(self.root) if path.is_relative_to(self.root) else path).as_posix()
 
     @property
+    def enclosing(self) -> Path | None:
+        """The top folder of the git checkout that this project lies in; None if it is that folder, or outside git."""
+        return self._git[0] if self._git and self._git[0] != self.root else None
+
+    @property
     def in_git(self) -> bool:
         """Whether the project lies in a git checkout."""
         return self._git is not None

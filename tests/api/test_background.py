@@ -297,9 +297,9 @@ OPTIONS = {
     ("on_pre_tool_use", "on_failure='deny'"): "background and on_failure exclude each other",
     ("on_pre_tool_use", "on_failure='skip'"): "",
     ("on_pre_tool_use", "strict=False"): "",
-    ("on_session_end", "timeout=1"): "background is not possible on SessionEnd: the client ends then",
-    ("on_worktree_create", "timeout=1"): "background is not possible on WorktreeCreate: the client waits",
-    ("on_worktree_remove", "timeout=1"): "background is not possible on WorktreeRemove: the client takes",
+    ("on_session_end", "timeout=1"): "background is not possible on SessionEnd: Claude Code ends then",
+    ("on_worktree_create", "timeout=1"): "background is not possible on WorktreeCreate: Claude Code waits",
+    ("on_worktree_remove", "timeout=1"): "background is not possible on WorktreeRemove: Claude Code takes",
     ("on_stop", "timeout=1"): "",
 }
 FILES = {

@@ -98,7 +98,7 @@ FAULTY: dict[str, str] = {
     "@hookimpl(tryfirst=None)\ndef on_stop(event): ...": "tryfirst=None has the wrong type",
     "@hookimpl(tryfirst=True, trylast=True)\ndef on_stop(event): ...": "choose tryfirst or trylast",
     "@hookimpl(match='[')\ndef on_pre_tool_use(event): ...": "match='[' is neither a list of names nor",
-    "@hookimpl(match='(?i)bash')\ndef on_pre_tool_use(event): ...": "regular expression of the client's",
+    "@hookimpl(match='(?i)bash')\ndef on_pre_tool_use(event): ...": "regular expression of Claude Code's",
     "@hookimpl(timeout=2701)\ndef on_stop(event): ...": "allows: at most 2700 seconds",
     "@hookimpl(timeout=45.5)\ndef on_session_end(event): ...": "allows: at most 45 seconds",
     **{

@@ -111,7 +111,7 @@ def test_the_settings_that_name_a_missing_program_are_named(root: Path) -> None:
 
     assert f"{target.settings} registers it for" in launch.text
     assert launch.remedy == f"holdfast install --scope project --project {root}"
-    assert "the model's Bash tool runs it" in command.text
+    assert "Claude's Bash tool runs it" in command.text
     assert "bypasses every strict handler" in fallback.text
 
 

@@ -57,7 +57,7 @@ def test_a_fresh_install_is_as_it_should_be(root: Path, scope: Scope) -> None:
 
     events = len(json.loads(target.settings.read_text("utf-8"))["hooks"])
     assert f"{target.settings} registers {events} events" in said
-    assert "lets the model call holdfast without asking" in said
+    assert "lets Claude run holdfast without asking" in said
     assert f"{target.skill} is up to date" in said
 
 
@@ -361,7 +361,7 @@ def test_plugin_and_settings_that_register_the_same_are_told(root: Path, rules: 
     assert "nothing is delivered twice" in found.text
     assert found.text.endswith("To remove the plugin: claude plugin uninstall holdfast@holdfast")
     assert found.remedy.startswith("holdfast uninstall --scope user")
-    assert ("--allow-cli" in found.remedy) == rules
+    assert ("--yes" in found.remedy) == rules
     obey(found, root)
     healthy("registration", root)
     settings = json.loads(target.settings.read_text("utf-8"))

@@ -29,7 +29,7 @@ def test_hooks_disabled_in_any_scope(root: Path, scope: Scope) -> None:
 
     found = only("switches", root, "problem")
 
-    assert found.text == f'{file}: "disableAllHooks" is true, so the client runs no hook'
+    assert found.text == f'{file}: "disableAllHooks" is true, so Claude Code runs no hook'
     assert found.remedy == f'remove "disableAllHooks" from {file}'
     assert found.fix is None
     write(file, {})

@@ -69,7 +69,7 @@ def world(bare: World, worker_folder: Path) -> World:
     if installed.exists():
         shutil.copytree(installed, home, symlinks=True, dirs_exist_ok=True)
         return bare
-    bare.holdfast("install", "--scope", "user", "--allow-cli")
+    bare.holdfast("install", "--scope", "user", "--yes")
     # The server's folder has sockets, and when a start was tried last.
     shutil.copytree(home, installed, symlinks=True, ignore=shutil.ignore_patterns("server"))
     return bare

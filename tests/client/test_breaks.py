@@ -31,7 +31,7 @@ def apart(bare: World, wheel: Path, tmp_path: Path) -> World:
     bin_folder = fresh_environment(tmp_path)
     install_wheel(bin_folder, wheel, tmp_path)
     bare.program = bin_folder / "holdfast"
-    bare.holdfast("install", "--scope", "user", "--allow-cli")
+    bare.holdfast("install", "--scope", "user", "--yes")
     return bare
 
 

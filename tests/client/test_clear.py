@@ -53,7 +53,7 @@ def test_running_agents_survive_clear_and_start_only_once(world: World, terminal
         ]
 
     world.configure(RECORD)
-    world.holdfast("install", "--scope", "user", "--allow-cli")
+    world.holdfast("install", "--scope", "user", "--yes")
     world.holdfast("start", "Work", "--format", "hybrid", "--phase", "Design @general-purpose", "--phase", "Build")
     world.model.fleet = at_work
     there = terminal("--allowedTools", "Agent,Workflow,SendMessage")

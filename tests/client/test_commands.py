@@ -48,3 +48,42 @@ def test_bash_reaches_the_command(world: World) -> None:
 def _only(request: Request) -> str:
     (text,) = request.results().values()
     return text
+
+
+FOR_PEOPLE = (
+    "holdfast handlers trust --yes",
+    "holdfast install --yes",
+    "holdfast uninstall",
+    "holdfast doctor --fix",
+    "holdfast restore Login",
+    "holdfast forget --everything --yes",
+    "holdfast config",
+    "holdfast reopen Design",
+    "holdfast status; holdfast forget --everything --yes",
+)
+
+
+@pytest.mark.scenario(3)
+def test_the_client_asks_before_it_runs_what_is_for_people(world: World) -> None:
+    """In the default permission mode, no rule that `install` added covers any of them, also behind an allowed one."""
+    settings = world.settings.read_text()
+    world.model.turns = [*map(bash, FOR_PEOPLE), say("Done.")]
+    world.client.session().prompt("Begin.")
+    results = dict(zip(FOR_PEOPLE, [_only(q) for q in world.model.of("main")[1:]], strict=True))
+    assert [command for command, text in results.items() if "approval" not in text] == []
+    assert world.settings.read_text() == settings
+
+
+@pytest.mark.scenario(3)
+@pytest.mark.parametrize("answer", ["--yes", "--no-allow"])
+def test_a_workflow_is_started_from_inside(bare: World, answer: str) -> None:
+    """`/holdfast start a workflow for login` works with default permissions, whatever the answer was at `install`."""
+    bare.holdfast("install", answer)
+    bare.model.turns = [bash('holdfast start "Login" --phase Design --phase Build'), say("Started.")]
+    bare.client.session().prompt("/holdfast start a workflow for login")
+    first, second = bare.model.of("main")
+    assert "# Workflow State Protocol" in first.text
+    assert "start a workflow for login" in first.text
+    assert "Started" in _only(second)
+    assert "Login" in bare.holdfast("status")
+    assert not bare.complaints

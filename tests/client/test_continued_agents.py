@@ -87,7 +87,7 @@ def test_over_eight_cuts_no_finished_agent_runs_again(bare: World, alone: bool) 
     if bare.version == "2.1.197":
         pytest.skip("one client is enough")
     if not alone:
-        bare.holdfast("install", "--scope", "user", "--allow-cli")
+        bare.holdfast("install", "--scope", "user", "--yes")
     fleet, chance, done, repeated = Fleet(bare), random.Random(44), list[str](), Counter[str]()
     options: tuple[str, ...] = ()
     waiting = chance.sample(ITEMS, len(ITEMS))

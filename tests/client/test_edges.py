@@ -320,8 +320,8 @@ def test_a_model_without_todo_tools(hybrid: World) -> None:
 @pytest.mark.scenario(8)
 def test_registered_twice(bare: World) -> None:
     """For the user and for the project: everything stands there once."""
-    bare.holdfast("install", "--scope", "user", "--allow-cli")
-    bare.holdfast("install", "--scope", "project", "--allow-cli")
+    bare.holdfast("install", "--scope", "user", "--yes")
+    bare.holdfast("install", "--scope", "project", "--yes")
     begin(bare, "compaction")
     assert compact(bare).count(HEADING) == 1
     assert bare.model.of("summary")[-1].last.count(SUMMARY) == 1

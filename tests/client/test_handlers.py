@@ -152,7 +152,7 @@ def put(world: World, **sources: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, source in sources.items():
         (folder / f"{name}.py").write_text(source)
-    world.holdfast("install", "--scope", "user", "--allow-cli")
+    world.holdfast("install", "--scope", "user", "--yes")
 
 
 @pytest.mark.scenario(6)
@@ -388,7 +388,7 @@ def install_with_package(world: World, name: str, source: str) -> None:
     world.program = python.with_name("holdfast")
     world.program.write_text(f"#!{python}\nfrom holdfast.cli import main\nmain()\n")
     world.program.chmod(0o755)
-    world.holdfast("install", "--scope", "user", "--allow-cli")
+    world.holdfast("install", "--scope", "user", "--yes")
 
 
 @pytest.mark.scenario(6)

@@ -93,7 +93,7 @@ def test_agents_keep_the_file_and_a_compaction_gives_it_back(run: World) -> None
 
 @pytest.mark.scenario(4)
 def test_a_bound_holds_a_launch_until_it_is_extended(run: World) -> None:
-    """The model gets the reason, no task starts, and afterwards the same launch goes ahead."""
+    """Claude gets the reason, no task starts, and afterwards the same launch goes ahead."""
     run.configure('hold = "deny"\n')
     run.holdfast("orchestrator", "task", "1.1", "--cost", "10")
     run.holdfast("update", "--phase", "1.1", "--status", "completed")
@@ -118,7 +118,7 @@ def test_a_bound_holds_a_launch_until_it_is_extended(run: World) -> None:
 def test_two_agents_do_not_edit_one_file(run: World) -> None:
     """With locks on, the second one's edit is asked about, which a client without a person refuses."""
     run.configure('locks = "on"\n')
-    run.holdfast("install", "--scope", "user", "--allow-cli")
+    run.holdfast("install", "--scope", "user", "--yes")
     (run.project / "model.py").write_text("none\n")
     path = str(run.project / "model.py")
     launch = [agent("Task 1.1", "PROMPT-ONE", background=True), agent("Task 1.2", "PROMPT-TWO", background=True)]

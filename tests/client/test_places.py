@@ -37,7 +37,7 @@ def moved_to(world: World, folder: Path) -> World:
 def test_a_worktree(bare: World) -> None:
     """A worktree of an installed project has workflows of its own; the main one's never comes into it."""
     git(bare.project, "init", "-q")
-    bare.holdfast("install", "--scope", "project", "--allow-cli")
+    bare.holdfast("install", "--scope", "project", "--yes")
     git(bare.project, "add", "-A")
     git(bare.project, "commit", "-qm", "one")
     git(bare.project, "worktree", "add", "-q", "../tree")
@@ -79,7 +79,7 @@ def test_a_subfolder_of_an_installed_project(bare: World) -> None:
     Neither the root's hooks run in the package nor do its allow rules hold; the root's workflow stays the root's.
     """
     git(bare.project, "init", "-q")
-    bare.holdfast("install", "--scope", "project", "--allow-cli")
+    bare.holdfast("install", "--scope", "project", "--yes")
     begin(bare, "compaction")
     package = bare.project / "packages" / "one"
     package.mkdir(parents=True)
@@ -95,7 +95,7 @@ def test_a_subfolder_of_an_installed_project(bare: World) -> None:
     assert session.close() == 0
 
     (package / ".claude").mkdir()
-    inside.holdfast("install", "--scope", "project", "--allow-cli")
+    inside.holdfast("install", "--scope", "project", "--yes")
     inside.holdfast("start", "Of the package", "--phase", "One")
     after = compact(inside)
     assert after.count(HEADING) == 1
@@ -106,7 +106,7 @@ def test_a_subfolder_of_an_installed_project(bare: World) -> None:
 @pytest.mark.scenario(11)
 def test_a_cloud_container(bare: World) -> None:
     """A project that was installed elsewhere, with an empty HOME: silence; installed there, everything works."""
-    bare.holdfast("install", "--scope", "project", "--allow-cli")
+    bare.holdfast("install", "--scope", "project", "--yes")
     begin(bare, "compaction")
     for folder in (".local", ".config"):
         shutil.rmtree(bare.client.home / folder, ignore_errors=True)
@@ -117,6 +117,6 @@ def test_a_cloud_container(bare: World) -> None:
     assert answers and not [a for a in answers if a.get("exit_code") or a.get("stdout") or a.get("stderr")]
     assert not session.errors
 
-    bare.holdfast("install", "--scope", "project", "--allow-cli")
+    bare.holdfast("install", "--scope", "project", "--yes")
     assert compact(bare).count(HEADING) == 1
     assert not bare.complaints

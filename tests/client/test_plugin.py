@@ -124,7 +124,7 @@ def test_plugin_and_settings_deliver_guidance_once(plugged: Plugged, form: str) 
     """Both register, both run: each firing is answered by one of the two, compaction after compaction."""
     plugged.build()
     world = plugged.world
-    world.holdfast("install", "--scope", "user", "--allow-cli")
+    world.holdfast("install", "--scope", "user", "--yes")
     begin(world, form)
     session = plugged.session()
     session.prompt("Begin.")
@@ -144,7 +144,7 @@ def test_plugin_and_settings_report_each_move_once(plugged: Plugged) -> None:
     """An agent's phase: started, completed, handed over and put on the to-do list, each in one reminder."""
     plugged.build()
     world = plugged.world
-    world.holdfast("install", "--scope", "user", "--allow-cli")
+    world.holdfast("install", "--scope", "user", "--yes")
     phases = ("--phase", "Create module @general-purpose", "--phase", "Write tests @general-purpose")
     world.holdfast("start", "A calculator", "--format", "hybrid", *phases)
     world.model.turns = [agent("Create module", "PROMPT-ONE"), say("Done.")]
@@ -197,7 +197,7 @@ def test_installed_from_its_marketplace(plugged: Plugged, tmp_path: Path) -> Non
     root = pluginhome.copy_of_plugin(tmp_path / "market")
     run(world, "plugin", "marketplace", "add", str(root))
     run(world, "plugin", "install", "holdfast@holdfast")
-    printed = world.holdfast("install", "--scope", "user", "--allow-cli")
+    printed = world.holdfast("install", "--scope", "user", "--yes")
     assert "The plugin is enabled and registers SessionStart" in printed
     settings = json.loads(world.settings.read_text())
     assert "hooks" not in settings

@@ -20,7 +20,7 @@ def terminal(bare: World) -> Iterator[Terminal]:
     """The terminal of a client whose status line was installed."""
     if TMUX is None:
         pytest.skip("needs tmux, for the client's terminal")
-    bare.holdfast("install", "--allow-cli", "--statusline")
+    bare.holdfast("install", "--yes", "--statusline")
     made = Terminal(bare.client)
     yield made
     made.close()

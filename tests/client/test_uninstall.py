@@ -21,7 +21,7 @@ BEFORE = (
 def test_byte_for_byte(bare: World) -> None:
     """The settings file is the one from before, also after sessions, and the client runs on."""
     bare.settings.write_bytes(BEFORE)
-    bare.holdfast("install", "--scope", "user", "--allow-cli")
+    bare.holdfast("install", "--scope", "user", "--yes")
     assert bare.settings.read_bytes() != BEFORE
     bare.model.turns = [bash("holdfast status"), say("Done.")]
     bare.client.session().prompt("Begin.")

@@ -75,7 +75,7 @@ def test_a_problem_is_told_with_what_to_do(root: Path) -> None:
 
     assert "  problem: ~/.local/share/holdfast/run is missing, but " in said
     assert "\n    fix: holdfast install --scope user\n" in said
-    assert '"disableAllHooks" is true, so the client runs no hook\n    fix: remove "disableAllHooks" from ' in said
+    assert '"disableAllHooks" is true, so Claude Code runs no hook\n    fix: remove "disableAllHooks" from ' in said
     assert said.endswith(f"\n\n2 problems in {len(checks.CHECKS)} checks. `holdfast doctor --fix` repairs 1 of them.\n")
 
 

@@ -387,8 +387,27 @@ def test_files_of_others_in_our_folder_stay(project: HoldfastProject) -> None:
 
     left = {each.name: each.read_text("utf-8") for each in folder.iterdir() if not each.is_symlink()}
     assert left == theirs
-    assert [name in said for name in [*theirs, "linked.md"]] == [False] * 5
-    assert [name in said for name in ours] == [True] * 3
+    gone, _, stays = said.partition("These are your own and stay:")
+    assert [name in stays and name not in gone for name in [*theirs, "linked.md"]] == [True] * 5
+    assert [name in gone for name in ours] == [True] * 3
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_terminal_is_asked_whether_to_delete_workflows_too(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    holdfast("start", "Book", "--phase", "Draft", root=project.root)
+    (state,) = project.root.glob("untracked/workflow-state/*/state-*.json")
+    assert f"{state.relative_to(project.root)}\n" in holdfast("uninstall", root=project.root).out
+    terminal = io.StringIO(f"y\n{answer}\n")
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+
+    said = holdfast("forget", "--everything", root=project.root).out
+
+    assert "Delete your workflows here too (1 file)?" in said
+    assert state.exists() == (answer == "n")
+    assert ("offers to delete them" in holdfast("uninstall", root=project.root).out) == (answer == "n")
 
 
 @pytest.mark.parametrize("known", [True, False])

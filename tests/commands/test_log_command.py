@@ -100,10 +100,10 @@ def test_a_generation_that_is_not_there_is_named_with_those_that_are(project: Ho
     """Numbers are the file's own; what is no number is no generation."""
     for wrong in ("0", "99", "-1"):
         said = holdfast("restore", "--show", "--", wrong, root=project.root, code=1)
-        assert f"no generation {wrong} of {HYBRID}; there are 1 to 3" in said.err
+        assert f"no version {wrong} of {HYBRID}; there are 1 to 3" in said.err
     for wrong in ("x", "²"):
         said = holdfast("restore", "--diff", wrong, root=project.root, code=2)
-        assert f"'{wrong}' isn't the number of a generation; to name a workflow: --workflow {wrong}\n" in said.err
+        assert f"'{wrong}' isn't the number of a version; to name a workflow: --workflow {wrong}\n" in said.err
     assert (
         'no workflow is named "nothing"'
         in holdfast("restore", "--show", "1", "--workflow", "nothing", root=project.root, code=1).err
@@ -113,9 +113,9 @@ def test_a_generation_that_is_not_there_is_named_with_those_that_are(project: Ho
 def test_diff_without_numbers_compares_the_last_two(project: HoldfastProject, hybrid: Path) -> None:
     """With one number, it and the present; where nothing differs, that is said on stderr."""
     last = holdfast("restore", "--diff", root=project.root).out
-    assert f"--- {HYBRID} generation 2" in last and f"+++ {HYBRID} generation 3" in last
+    assert f"--- {HYBRID} version 2" in last and f"+++ {HYBRID} version 3" in last
     same = holdfast("restore", "--diff", "3", root=project.root)
-    assert (same.out, same.err.startswith(f"holdfast: No difference between {HYBRID} generation 3, ")) == ("", True)
+    assert (same.out, same.err.startswith(f"holdfast: No difference between {HYBRID} version 3, ")) == ("", True)
     hybrid.write_text(hybrid.read_text("utf-8").replace("Calculator", "Abacus"), "utf-8")
     changed = holdfast("restore", "--diff", "3", root=project.root)
     assert (f"+++ {HYBRID} now" in changed.out, changed.err) == (True, "")
@@ -285,7 +285,7 @@ def test_the_log_reads_as_git_log_does(project: HoldfastProject, hybrid: Path) -
     lines = holdfast("log", root=project.root).out.splitlines()
 
     assert [line[:19] for line in lines] == sorted((line[:19] for line in lines), reverse=True)
-    assert lines[0].endswith('22222222  ownership changed: "Calculator"')
+    assert lines[0].endswith('22222222  now owned by this session: "Calculator"')
     assert len(holdfast("log", "--limit", "2", root=project.root).out.splitlines()) == 2
     assert len(holdfast("log", "--session", "2222", root=project.root).out.splitlines()) == 2
     assert "several sessions begin with '1111'" in holdfast("log", "--session", "1111", root=project.root, code=1).err

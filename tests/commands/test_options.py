@@ -51,7 +51,7 @@ def test_a_folder_in_which_a_session_was_seen_is_its_project(tmp_path: Path, mon
     assert options.open_project(None).root == root
     said = holdfast("start", "Everywhere")
     assert (
-        f"Note: this workflow belongs to the project {root}. A session that you start in one/ doesn't find it."
+        f"Note: this workflow belongs to the project {root}. A session that you start in one/ only names it."
         in said.err
     )
     assert "--project ." in said.err

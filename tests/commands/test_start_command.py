@@ -171,6 +171,18 @@ def test_a_type_is_never_changed_without_a_word(tmp_path: Path) -> None:
     assert "warning" not in said
 
 
+def test_root_is_warned_in_the_folder_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user could not complete it: its files belong to root."""
+    if os.geteuid() == 0:
+        os.chown(tmp_path, 1000, 1000)
+    owner = tmp_path.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner)
+    assert "Warning" not in holdfast("start", "Mine", "--phase", "One", root=tmp_path).err
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    said = holdfast("start", "Theirs", "--phase", "One", root=tmp_path).err
+    assert f'To give it to them: chown -R {owner} "{tmp_path}/untracked"' in said
+
+
 def test_an_agent_that_the_client_would_not_find_is_named(tmp_path: Path) -> None:
     """With the places where it looks and what is spelt alike, also in another case; a plugin's is not looked for."""
     folder = tmp_path / ".claude" / "agents" / "team"

@@ -68,7 +68,7 @@ def test_status_and_log_say_why_nothing_was_restored(holdfast_project: Callable[
     (announced,) = (
         each["data"]
         for each in holdfast("log", "--json", root=project.root).json
-        if each["what"].startswith("compaction announced")
+        if each["what"].startswith("compaction started")
     )
     assert announced["restored"] is False
     (project.root / ".claude" / "state" / "workflow.json").unlink()

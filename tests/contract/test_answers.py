@@ -228,7 +228,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
             '"Book": in full',
         ),
         "status --todos": (0, "Draft"),
-        "log": (0, 'ownership changed: "Book"', "generation 1 kept"),
+        "log": (0, 'now owned by this session: "Book"', "version 1 saved"),
         "restore": (0, "1 2", "start"),
         "restore --diff": (0, "No difference between"),
         "next": (0, "active 1/2 Book - Draft", 'Next: go on with phase 1/2 "Draft"'),
@@ -237,7 +237,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "log --limit 1": (0, "Book"),
     },
     several: {
-        "status": (0, "Workflows", "Book: active, 1/2 Draft (compaction", "Tool: pending, 0/2 (hybrid"),
+        "status": (0, "Workflows", "active 1/2 Book - Draft (compaction", "pending 0/2 Tool (hybrid"),
         "status tool": (0, "Tool pending, phase 0/2"),
         "status --why": (0, '"Tool": in full', '"Book": in one line, below "Tool"'),
         "done": CHOICE,
@@ -293,7 +293,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "next": (1, "no workflow is unfinished;", "is not JSON"),
     },
     of_another_session: {
-        "status": (0, "Book: active, 1/2 Draft", "owned by session 22222222"),
+        "status": (0, "active 1/2 Book - Draft", "owned by session 22222222"),
         "status book": (0, "Owner session 22222222, live"),
         "status --why": (0, '"Book": not restored: it belongs to session 22222222, which is live'),
         "next": TAKEN,
@@ -311,7 +311,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "report -": (0, "project/guard"),
     },
     changed_by_hand: {
-        "log": (0, "generation 3 kept"),
+        "log": (0, "version 3 saved"),
     },
     misconfigured: {
         "config --check": (1, "key 'reading': input should be 'off', 'remind' or 'hold'"),
@@ -319,8 +319,8 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
     },
     over_the_clients_settings: {
         "formats list": (
-            *(0, "'.claude/settings.json' may be a file of the client", "'../x.json' must lie below the project's"),
-            "'.claude/settings.local.json' may be a file of the client",
+            *(0, "'.claude/settings.json' may be a file of Claude Code", "'../x.json' must lie below the project's"),
+            "'.claude/settings.local.json' may be a file of Claude Code",
         ),
     },
     installed: {

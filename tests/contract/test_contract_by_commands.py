@@ -209,7 +209,7 @@ def test_the_command_that_opens_a_finished_workflow_works(kit: Kit) -> None:
 
     refused = kit.run("claim", TITLE, code=1).err
     commands = [each for each in named(refused) if each[0] not in ("status", "start") and each != ["log"]]
-    contents = re.findall(r"generation (\d+) kept", kit.run("log").out)
+    contents = re.findall(r"version (\d+) saved", kit.run("log").out)
     for command in commands:
         kit.run(*(contents[1] if word == "N" else word for word in command))
 

@@ -88,10 +88,10 @@ def test_uninstall_gives_back_every_byte_of_the_settings(tmp_path: Path, home: P
     put(handler, "from holdfast import hookimpl\n@hookimpl\ndef on_setup(event): ...\n")
     holdfast("install", root=tmp_path)
     handler.write_text("from holdfast import hookimpl\n@hookimpl\ndef on_notification(event): ...\n")
-    holdfast("install", "--allow-cli", "--statusline", root=tmp_path)
+    holdfast("install", "--yes", "--statusline", root=tmp_path)
     installed = settings.read_bytes()
     assert {"Notification", "SessionStart"} <= json.loads(installed.decode("utf-8-sig"))["hooks"].keys()
-    holdfast("install", "--allow-cli", "--statusline", root=tmp_path)
+    holdfast("install", "--yes", "--statusline", root=tmp_path)
     assert settings.read_bytes() == installed
     holdfast("uninstall", root=tmp_path)
     assert (settings.read_bytes() if settings.exists() else None) == (None if text is None else text.encode())
@@ -344,7 +344,7 @@ def test_a_session_that_compacts_leaves_its_story(
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     project.fire("SessionStart", "SessionStart-compact", session_id=ME)
     log = holdfast("log", root=project.root).out
-    assert re.search(r"guidance given.*[1-9]\d* characters with SessionStart", log) and "went silent" not in log
+    assert re.search(r"restored to Claude.*[1-9]\d* characters with SessionStart", log) and "went silent" not in log
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T11:00:00Z")
     assert "session went silent" in holdfast("log", root=project.root).out
 

@@ -415,7 +415,7 @@ def play(stage: Stage, name: str) -> None:
     stage.fire("PostCompact-auto", compact_summary=SUMMARY)
 
     stage.tell("An earlier version of the state file is restored.")
-    versions = re.findall(r"generation (\d+) kept:\s+(?!\S*\.extra\.json|\S*/\.task/)", stage.quietly("log"))
+    versions = re.findall(r"version (\d+) saved:\s+(?!\S*\.extra\.json|\S*/\.task/)", stage.quietly("log"))
     stage.holdfast("restore", versions[1])
 
     stage.tell("The conversation is cleared.")

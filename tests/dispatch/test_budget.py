@@ -12,7 +12,7 @@ from tests import client_output
 from tests.tables import each_row
 
 PROPERTY = settings(derandomize=True, database=None, deadline=None, max_examples=200)
-NOTE = re.compile(r"\(\+(\d+) more lines, left out to stay under the client's limit\)")
+NOTE = re.compile(r"\(\+(\d+) more lines, left out to stay under Claude Code's limit\)")
 
 line = st.text(st.characters(exclude_characters="\n", codec="utf-8") | st.sampled_from("😀𝔘"), max_size=60)
 text = st.lists(line, min_size=1, max_size=8).map("\n".join)

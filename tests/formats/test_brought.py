@@ -56,7 +56,7 @@ def project(holdfast_project: Callable[..., HoldfastProject], name: str) -> Hold
 
 
 def compact(project: HoldfastProject) -> str:
-    """Let a compaction happen; return what the model is told after it."""
+    """Let a compaction happen; return what Claude is told after it."""
     for event, recorded in (("PreCompact", "PreCompact-auto"), ("SubagentStop", "SubagentStop-compaction")):
         assert project.fire(event, recorded).faults == []
     return project.fire("SessionStart", "SessionStart-compact").context
@@ -144,7 +144,7 @@ def test_a_package_that_fails_costs_only_its_own(
         raise KeyError("oh no")
 
     if part == "step":
-        monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER].FORMAT, part, fails)
+        monkeypatch.setattr(sys.modules[RECORDS[name].MODULE].FORMAT, part, fails)
     else:
         detector = ModuleType(f"holdfast_{name}.detector")
         vars(detector).update(save=fails, skipped=fails, waiting=fails)
@@ -170,7 +170,7 @@ def test_a_command_names_the_package_that_fails(
     def fails(*arguments: object, **options: object) -> object:
         raise KeyError("oh no")
 
-    monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER].FORMAT, "change", fails)
+    monkeypatch.setattr(sys.modules[RECORDS[name].MODULE].FORMAT, "change", fails)
 
     result = holdfast("next", root=project.root, session=project.session, code=1)
 
@@ -184,7 +184,7 @@ def test_an_adapter_that_is_none_costs_only_its_own_format(
 ) -> None:
     """Package and module are named, without a traceback; other formats go on, in commands and events."""
     holdfast("start", "Other", "--phase", "First", root=project.root, session=project.session)
-    monkeypatch.setattr(RECORDS[name], "ADAPTER", module)
+    monkeypatch.setattr(RECORDS[name], "MODULE", module)
     whose = f"the format '{name}' (holdfast-{name} 1.0, module {module or 'without a name'}) can't be used: "
 
     for command in ("status", "next"):
@@ -264,9 +264,9 @@ def test_a_package_that_install_has_not_seen_is_named(
 
 BAD = {
     "raise ValueError('no')\n": "ValueError: no",
-    "NAME = 'other'\n": "its record has no ADAPTER",
+    "NAME = 'other'\n": "its record has no MODULE",
     "UNIT = 3\n": "UNIT in its record is no str",
-    "ADAPTER = 'holdfast_broken.markdown'\n": "holdfast_broken.markdown has no FORMAT",
+    "MODULE = 'holdfast_broken.markdown'\n": "holdfast_broken.markdown has no FORMAT",
     "COMMANDS = 'Help.'\n": "ModuleNotFoundError: No module named 'holdfast_broken.verbs'",
     "SOURCES = ('*/notes.md',)\n": "ModuleNotFoundError: No module named 'holdfast_broken.detector'",
     "raise ValueError('two\\nlines')\n": "ValueError: two lines",
@@ -324,7 +324,7 @@ def test_a_format_that_finds_nonsense_costs_no_event(
 ) -> None:
     """Other formats go on, and the user is told which one fails."""
     holdfast("start", "Other", "--phase", "First", root=project.root, session=project.session)
-    monkeypatch.setattr(sys.modules[RECORDS[name].ADAPTER].FORMAT, "find", lambda project: None)
+    monkeypatch.setattr(sys.modules[RECORDS[name].MODULE].FORMAT, "find", lambda project: None)
     opened = Workspace.open(project.root)
 
     found = registry.all_found(opened)
@@ -369,9 +369,9 @@ def test_an_index_gives_no_other_package_a_format_of_ours(name: str, run_python:
     index = paths.format_index()
     index.write_bytes(index.read_bytes().replace(f'"NAME": "{name}"'.encode(), f'"NAME": "{formats.OURS[0]}"'.encode()))
 
-    said = run_python("from holdfast import formats; print(formats.RECORDS[formats.OURS[0]].ADAPTER, *formats.NAMES)")
+    said = run_python("from holdfast import formats; print(formats.RECORDS[formats.OURS[0]].MODULE, *formats.NAMES)")
 
-    assert said.split() == [formats.RECORDS[formats.OURS[0]].ADAPTER, *formats.OURS]
+    assert said.split() == [formats.RECORDS[formats.OURS[0]].MODULE, *formats.OURS]
 
 
 def test_a_part_that_cannot_be_loaded_costs_only_its_own_format(name: str) -> None:

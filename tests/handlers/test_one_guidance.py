@@ -88,7 +88,7 @@ def test_a_slash_command_gives_guidance_and_answers_no_compaction(project: Holdf
 
     log = run(project, "log")
 
-    assert "guidance given: " in log
+    assert "restored to Claude: " in log
     assert "given again" not in log
 
 

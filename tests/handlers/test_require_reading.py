@@ -71,7 +71,7 @@ def compact(project: HoldfastProject, **changes: Any) -> str:
 
 
 def prompt(project: HoldfastProject, **changes: Any) -> str:
-    """Submit a prompt after a turn; return what the model is told beside it."""
+    """Submit a prompt after a turn; return what Claude is told beside it."""
     fire(project, "Stop", "Stop", **changes)
     return fire(project, "UserPromptSubmit", "UserPromptSubmit", **changes).context
 

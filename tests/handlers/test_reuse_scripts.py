@@ -250,7 +250,7 @@ def test_a_run_whose_script_the_client_hides_is_left_alone(launches: Launches) -
     launches.launch(script=SCRIPT, resumeFromRunId=RUN).assert_silent("reuse_agents")
     fired = launches.launch()
     assert passed(fired)
-    assert f"can't resume run {RUN}: the client hides its script" in fired.reply["systemMessage"]
+    assert f"can't resume run {RUN}: Claude Code hides its script" in fired.reply["systemMessage"]
 
 
 def test_one_that_the_client_lists_no_more_is_not_waited_for(launches: Launches) -> None:

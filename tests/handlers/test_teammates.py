@@ -61,7 +61,7 @@ class Team:
         self.project.fire("Stop", background_tasks=listed)
 
     def compact(self) -> str:
-        """Let the conversation begin anew, and return what the model is told."""
+        """Let the conversation begin anew, and return what Claude is told."""
         self.project.fire("PreCompact", "PreCompact-auto")
         return begin(self.project, "compact").context
 

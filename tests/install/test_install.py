@@ -154,7 +154,7 @@ def test_a_handler_that_needs_more_time_has_the_client_wait(root: Path, scope: s
 
     target.settings.write_text(written.replace('"timeout": 60', '"timeout": 30'))
     said = "\n".join(install.install(target))
-    assert "SessionEnd: time limit of 60 s, a handler needs more than the client's default" in said
+    assert "SessionEnd: time limit of 60 s, a handler needs more than Claude Code's default" in said
     target.settings.write_text(written.replace('"timeout": 60', '"timeout": 90'))
     install.install(target)
     assert limits()["SessionEnd"] == 90
@@ -295,7 +295,7 @@ def test_a_dry_uninstall_says_what_would_change_and_changes_nothing(
     assert [line for line in said.splitlines() if "holdfast" in line and line[0] == "-"]
     would = holdfast("uninstall", "--dry-run", "--purge").split("Would be removed: ")[1:]
     assert [line.strip() for line in would] == [
-        paths.shown(str(path)) for path in (*launcher.present(), paths.state_dir())
+        paths.shown(str(path)) for path in (target.skill, *launcher.present(), paths.state_dir())
     ]
     uninstall.uninstall(target)
     assert holdfast("uninstall", "--dry-run") == ""
@@ -499,7 +499,7 @@ def test_the_record_is_private(target: Target) -> None:
 
 
 def test_allowing_the_command_adds_the_rule_and_the_skill(target: Target) -> None:
-    """--allow-cli lets the model call the command and gives it the skill; uninstalling takes both back."""
+    """--yes lets the model call the command and gives it the skill; uninstalling takes both back."""
     given(target, '{"permissions": {"allow": ["Bash(ls:*)"]}}')
     install.install(target, Options(allow_cli=True))
     assert json.loads(target.settings.read_text())["permissions"] == {"allow": ["Bash(ls:*)", *RULES]}
@@ -510,8 +510,32 @@ def test_allowing_the_command_adds_the_rule_and_the_skill(target: Target) -> Non
     assert target.settings.read_text() == '{"permissions": {"allow": ["Bash(ls:*)"]}}'
 
 
+def test_the_first_install_asks_whether_claude_may_run_the_commands(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, and only on a terminal; --no-allow takes a yes back, and the user's skill comes either way."""
+    monkeypatch.chdir(root)
+    target, runner = scopes.target("user", root), CliRunner()
+    assert "unasked: holdfast install --scope user --yes" in runner.invoke(install_command.command, []).output
+    assert not allowed(target) and target.skill.exists()
+    uninstall.uninstall(target)
+    monkeypatch.setattr("holdfast.commands.install.may_ask", lambda: True)
+    assert "May it run them without asking you?" in runner.invoke(install_command.command, [], input="y\n").output
+    assert allowed(target) == RULES
+    assert "May it" not in runner.invoke(install_command.command, []).output
+    assert allowed(target) == RULES
+    assert "/holdfast start a workflow" in runner.invoke(install_command.command, ["--no-allow"]).output
+    assert not allowed(target) and target.skill.exists()
+
+
+def allowed(target: Target) -> list[str]:
+    """Return the permission rules in a settings file."""
+    rules: list[str] = json.loads(target.settings.read_text()).get("permissions", {}).get("allow", [])
+    return rules
+
+
 def test_a_later_install_without_it_keeps_the_allowance(target: Target) -> None:
-    """What --allow-cli added is taken back by uninstall alone, even after an install without it."""
+    """What --yes added is taken back by uninstall alone, even after an install without it."""
     install.install(target, Options(allow_cli=True))
     install.install(target)
     assert json.loads(target.settings.read_text())["permissions"] == {"allow": RULES}
@@ -720,7 +744,7 @@ def test_a_dry_run_prints_the_difference_and_writes_nothing(holdfast: Callable[.
     """--dry-run is a unified diff: the old line out, the new ones in."""
     given(target, '{\n  "a": "\u2028"\n}')
     before = tree(Path.home())
-    shown = holdfast("install", "--dry-run", "--allow-cli")
+    shown = holdfast("install", "--dry-run", "--yes")
     assert tree(Path.home()) == before
     assert shown.startswith(f"--- {target.settings}\n+++ {target.settings}\n@@ -1,3 +1,")
     assert '\n-  "a": "\u2028"\n' in shown
@@ -740,8 +764,9 @@ def test_the_commands_install_and_uninstall_a_named_file(holdfast: Callable[...,
     """--settings names any file, and the undo line is the command that undoes it."""
     named = tmp_path / "some where.json"
     shown = holdfast("install", "--scope", "local", "--settings", str(named))
-    assert f"--scope local --settings '{named}' --project" in shown.splitlines()[-4]
-    assert shown.splitlines()[-2].startswith("Next, in a project of yours: holdfast start ")
+    assert any(
+        line.startswith("To undo: ") and f"local --settings '{named}' --pro" in line for line in shown.splitlines()
+    )
     assert json.loads(named.read_text()) == settings(BASIC)
     assert f"{named}: removed" in holdfast("uninstall", "--scope", "local", "--settings", str(named))
     assert not named.exists()

@@ -83,7 +83,7 @@ def parsed(called: str) -> click.Command:
         found = command.get_command(context, given[0])
         assert found is not None, called
         command, given = found, given[1:]
-    known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    known = {option for parameter in command.get_params(context) for option in parameter.opts} | {"--help"}
     assert {word.split("=")[0] for word in given if word.startswith("--")} <= known, called
     return command
 

@@ -471,9 +471,9 @@ def test_a_wrong_completion_is_undone_by_people_only(calculator: Calculator) -> 
 
 
 def test_the_model_may_not_reopen_unasked(calculator: Calculator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """I000-15: what `install --allow-cli` lets the model call leaves reopening out."""
+    """I000-15: what `install --yes` lets the model call leaves reopening out."""
     monkeypatch.setattr(versions, "version", lambda: None)
-    calculator.run("install", "--scope", "project", "--allow-cli")
+    calculator.run("install", "--scope", "project", "--yes")
     allowed = json.loads(calculator.read(".claude/settings.json"))["permissions"]["allow"]
 
     assert (calculator.root / ".claude/skills/holdfast/SKILL.md").is_file()

@@ -45,7 +45,7 @@ def place(tmp_path: Path) -> Place:
 
 
 def command(place: Place, *arguments: str) -> Ended:
-    """Run `holdfast` as a process, as the model's Bash tool does."""
+    """Run `holdfast` as a process, as Claude's Bash tool does."""
     environ = place.environ(PYTHONPATH=str(processes.SOURCE), CLAUDE_CODE_SESSION_ID=processes.SESSION)
     ended = processes.run([sys.executable, "-m", "holdfast", *arguments], b"", environ, place.root)
     assert ended.exit_code == 0, ended.stderr

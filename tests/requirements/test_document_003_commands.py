@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.formats.orchestrator.format import FORMAT
-from holdfast.install.install import ALLOW_RULES
+from holdfast.install import skill
 from tests.commandline import Said, holdfast
 from tests.handmade import workspace
 from tests.requirements.document_003 import DOCUMENT, DRIFTED, EXAMPLE
@@ -504,8 +504,7 @@ def test_the_general_verbs_work_too(root: Path) -> None:
 
 
 def test_the_model_may_run_what_is_safe_for_it(run: Command) -> None:
-    """`install --allow-cli` allows it; what approves a plan or releases a bound is for people."""
-    for_people = {"approve", "bounds"}
+    """The skill allows it; what approves a plan or releases a bound is for people."""
+    for_people, tools = {"approve", "bounds"}, skill.shipped().decode().split("---")[1]
     for verb in OWN:
-        rule = f"Bash(holdfast orchestrator {verb}:*)"
-        assert (rule in ALLOW_RULES) == (verb not in for_people), verb
+        assert (f"Bash(holdfast orchestrator {verb}:*)" in tools) == (verb not in for_people), verb

@@ -53,7 +53,7 @@ def run(project: HoldfastProject, *words: str, code: int = 0) -> str:
 
 
 def agent(project: HoldfastProject, task: str, words: str = "Done.", kind: str = "task-executor") -> str:
-    """Let an agent do a task, which is then in one list; return what the model is told at its end."""
+    """Let an agent do a task, which is then in one list; return what Claude is told at its end."""
     made = Agent(project, task, kind, "Do it.", number=int(task.replace(".", "")))
     made.about_to()
     assert kind == "supervisor" or task not in [each["task"] for each in state(project)["pending_tasks"]]

@@ -14,7 +14,6 @@ from holdfast.sessions import (
     compactions,
     contents,
     conversations,
-    messages,
     owners,
     phases,
 )
@@ -192,7 +191,6 @@ def test_show_json_has_every_key(project: Workspace, at: Any, release: Workflow)
     compact(project, reading)
     compactions.claim(project, ME, known=True)
     launch(project, "1", reading, run="it")
-    messages.tell(project, ME, messages.TODO_LIST, reading.key, "an earlier one")
     at("10:01:30")
     stamp = "2026-03-01T10:01:00.000000Z"
 
@@ -221,7 +219,6 @@ def test_show_json_has_every_key(project: Workspace, at: Any, release: Workflow)
         ],
         "unused_results": [],
         "todos": todos.todo_list(reading),
-        "todo_recipients": [{"session": ME, "sent_at": stamp, "current": False}],
         "last_save": {"at": stamp, "trigger": "auto", "session": ME, "reason": "", "current": True},
         "last_restore": {"at": stamp, "session": ME, "saved_at": stamp},
         "owner": ME,

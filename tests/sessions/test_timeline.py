@@ -62,7 +62,7 @@ def fire(project: HoldfastProject, event: str, **changes: Any) -> None:
 def test_log_tells_a_day_of_two_sessions_in_order(
     project: HoldfastProject, at: Callable[[str], None], tmp_path: Path
 ) -> None:
-    """Sessions, an owner, compactions announced and come, guidance given, lost, given again and refused, an agent."""
+    """Sessions, an owner, compactions, guidance that came, was lost, given again and refused, an agent."""
     transcript = tmp_path / "me.jsonl"
     transcript.touch()
     mine = {"session_id": ME, "transcript_path": str(transcript)}
@@ -97,13 +97,13 @@ def test_log_tells_a_day_of_two_sessions_in_order(
 
     expected = [
         "09:00 1 session began",
-        '09:01 1 ownership changed: "Calculator"',
+        '09:01 1 now owned by this session: "Calculator"',
         '09:02 1 agent launched: "Calculator", phase 1 "Build it"; builder',
         '09:02 - phase began: "Calculator", phase 1 "Build it"',
         '09:03 - phase completed: "Calculator", phase 1 "Build it"',
         '09:03 - phase began: "Calculator", phase 2 "Test it"',
         "09:04 2 session began",
-        '09:05 1 compaction announced (auto): "Calculator" 2/2 Test it',
+        '09:05 1 compaction started (auto): "Calculator" 2/2 Test it',
         '09:06 1 compaction completed: "Calculator" 2/2 Test it',
         '09:07 1 guidance never arrived: "Calculator"',
         "09:08 3 session began",
@@ -113,12 +113,16 @@ def test_log_tells_a_day_of_two_sessions_in_order(
     assert [line for line in expected if line not in found] == []
     places = [found.index(line) for line in expected]
     assert places == sorted(places)
-    assert [line for line in found if " guidance given" in line][:2] == [
-        line for line in found if line.startswith(("09:06 1 guidance given: ", "09:07 1 guidance given again: "))
+    assert [line for line in found if " restored to Claude" in line][:2] == [
+        line
+        for line in found
+        if line.startswith(("09:06 1 restored to Claude: ", "09:07 1 restored to Claude again: "))
     ]
-    assert any(line.startswith('09:06 1 summary compared: "Calculator"; the client\'s summary had ') for line in found)
+    assert any(
+        line.startswith('09:06 1 compaction summarised: "Calculator"; Claude\'s summary kept ') for line in found
+    )
     assert any(line.startswith("09:03 1 agent completed: ") and "DELIVERABLES" in line for line in found)
-    assert [line for line in found if " generation 1 kept: .claude/state/workflow.json (start)" in line]
+    assert [line for line in found if " version 1 saved: .claude/state/workflow.json (start)" in line]
     assert [line[8:] for line in found if line.startswith(("09:07 1 session", "09:08 3 session went"))] == [
         "session went silent",
         "session went silent",
@@ -152,8 +156,8 @@ def test_log_filters_by_session_workflow_time_and_limit(project: HoldfastProject
     assert late == [line for line in everything if line >= "11:00"]
     assert told(project, limit=3) == everything[-3:]
     assert told(project, session=ME, workflow=alpha, since=datetime(2026, 3, 1, 11, tzinfo=UTC), limit=1) == [
-        '11:00 1 guidance given: "Alpha"; '
-        + next(line for line in everything if "11:00 1 guidance given" in line).split("; ")[1]
+        '11:00 1 restored to Claude: "Alpha"; '
+        + next(line for line in everything if "11:00 1 restored to Claude" in line).split("; ")[1]
     ]
 
 
@@ -166,9 +170,9 @@ def test_log_of_a_session_says_who_took_its_workflow(project: HoldfastProject, a
     owners.own(there, registry.all_found(there).workflows[0], OTHER)
     there.close()
 
-    taken = '09:30 2 ownership changed: "Alpha"; before: session 11111111'
-    assert [line for line in told(project, session=ME) if "changed" in line] == [
-        '09:00 1 ownership changed: "Alpha"',
+    taken = '09:30 2 now owned by this session: "Alpha"; before: session 11111111'
+    assert [line for line in told(project, session=ME) if "owned" in line] == [
+        '09:00 1 now owned by this session: "Alpha"',
         taken,
     ]
     assert taken in told(project, session=OTHER)
@@ -180,15 +184,15 @@ def test_log_says_that_an_announced_compaction_never_happened(
     """PreCompact fired and no compaction came; the next one takes both seals, and only its own came."""
     holdfast("start", "Alpha", "--phase", "One", root=project.root, session=ME)
     fire(project, "PreCompact", recorded="PreCompact-manual", session_id=ME)
-    assert '09:00 1 compaction announced (manual): "Alpha" 1/1 One; it hasn\'t happened yet' in told(project)
+    assert '09:00 1 compaction started (manual): "Alpha" 1/1 One; it hasn\'t happened yet' in told(project)
     at("10:00:00")
     fire(project, "PreCompact", recorded="PreCompact-auto", session_id=ME)
     at("10:01:00")
     fire(project, "SessionStart", recorded="SessionStart-compact", session_id=ME)
 
     assert [line for line in told(project) if " compaction " in line] == [
-        '09:00 1 compaction announced (manual): "Alpha" 1/1 One; it never happened',
-        '10:00 1 compaction announced (auto): "Alpha" 1/1 One',
+        '09:00 1 compaction started (manual): "Alpha" 1/1 One; it never happened',
+        '10:00 1 compaction started (auto): "Alpha" 1/1 One',
         '10:01 1 compaction completed: "Alpha" 1/1 One',
     ]
 
@@ -206,7 +210,7 @@ def test_log_says_if_a_compaction_was_unannounced_or_changed_the_session(
     fire(project, "SessionStart", recorded="SessionStart-compact", session_id=THIRD)
 
     found = told(project)
-    assert '09:10 3 compaction completed, not announced: "Alpha" 1/1 One' in found
+    assert '09:10 3 compaction completed, its start was missed: "Alpha" 1/1 One' in found
     assert '09:20 3 compaction completed: "Alpha" 1/1 One' in found
     assert "09:20 3 session id changed: before: session 11111111" in found
     assert "09:20 3 session id changed: before: session 11111111" in told(project, session=ME)

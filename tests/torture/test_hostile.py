@@ -505,13 +505,13 @@ def test_an_install_into_a_clone_writes_nothing_outside_it(tmp_path: Path, scope
     (mine / "config.json").write_text('{"mine": true}')
     settings = root / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
     settings.symlink_to(mine / "config.json")
-    refused = holdfast("install", "--scope", scope, "--allow-cli", root=root, code=1).err
+    refused = holdfast("install", "--scope", scope, "--yes", root=root, code=1).err
     assert "leads out of the project through a symbolic link" in refused
     assert f"--settings {mine}/config.json" in refused
     assert (mine / "config.json").read_text() == '{"mine": true}'
 
     settings.unlink()
     (root / ".claude" / "skills").symlink_to(mine)
-    said = holdfast("install", "--scope", scope, "--allow-cli", root=root).out
+    said = holdfast("install", "--scope", scope, "--yes", root=root).out
     assert "leads out of the project through a symbolic link, so nothing was written there" in said
     assert [each.name for each in mine.iterdir()] == ["config.json"]

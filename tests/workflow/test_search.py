@@ -72,11 +72,11 @@ def test_the_sessions_own_is_found_among_many(
         put(project.root / ".workflow" / f"WFS-old-{number}/workflow-session.json", json.dumps(data), OLD + number)
         put(project.root / f".workflow/.active-WFS-old-{number}", "")
     clock.step = 0.05
-    assert "ended after 0.5 s" in project.fire("SessionStart", "SessionStart-startup").reply["systemMessage"]
+    assert "read only the newest" in project.fire("SessionStart", "SessionStart-startup").reply["systemMessage"]
     assert '"Mine"' in project.fire("PreCompact", "PreCompact-auto").stdout
     restored = project.fire("SessionStart", "SessionStart-compact")
     assert "Workflow: Mine" in restored.context
-    assert "ended after" not in str(restored.reply.get("systemMessage"))
+    assert "read only the newest" not in str(restored.reply.get("systemMessage"))
 
 
 def test_what_was_left_out_is_said(holdfast_project: Callable[..., HoldfastProject]) -> None:

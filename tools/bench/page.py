@@ -44,8 +44,8 @@ _LONG = """## Growth
 
 Each range from its smallest size to its largest, all sizes taking turns. *Growth* is the slowest size over the smallest
 in the same round, the median of all rounds. *cold* is the registered command as a whole process without a server,
-*warm* the same with one. What is called `holdfast …` is a command that looks at every task, no event; its time may grow
-with them.
+*warm* the same with one. The table has the event of each range that grows most; the picture has all. What is called
+`holdfast …` is a command that looks at every task, no event.
 """
 
 
@@ -152,10 +152,12 @@ def _growth(results: Results) -> str:
     for point in part["points"]:
         curve = sizes.setdefault((point["range"], point["event"], point["mode"]), [])
         curve.append((point["size"], point["ms"], point["label"]))
-    rows = []
-    for name, ratio in growth(part["points"]).items():
+    worst: dict[tuple[str, str], tuple[str, ...]] = {}
+    for name, ratio in sorted(growth(part["points"]).items(), key=lambda item: item[1]):
         (_, first, low), (_, last, high) = min(sizes[name]), max(sizes[name])
-        rows.append((*name, f"{low} … {high}", f"{first:.1f} → {last:.1f}", f"{ratio:.2f} ×"))
+        row = (*name, f"{low} … {high}", f"{first:.1f} → {last:.1f}", f"{ratio:.2f} ×")
+        worst[name[0], name[2]] = row  # the last one of a range and a mode grows most
+    rows = [worst[each] for each in sorted(worst)]
     lines = table(("range", "event", "mode", "sizes", "ms", "growth"), rows)
     later = "".join(f" The range {name}: {_when(told)}." for name, told in (part.get("later") or {}).items())
     return f"{_LONG}\nMeasured {_when(part)}.{later}\n\n![Growth](benchmarks-growth.svg)\n\n{lines}"

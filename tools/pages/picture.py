@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.testkit.acts import Shown
 
 PLACE = Path(__file__).resolve().parents[2] / "docs" / "session.svg"
-COLUMNS = 84
+COLUMNS = 60  # so that it can be read on a phone
 _NOW = "2026-03-02T09:30:00Z"  # so that the same program draws the same picture
 _MARK = "5d68f81ee5cd"  # in place of one that is made from the path of the demo's folder
 _RESTORED = 3  # the demo's step in which the workflow comes back
@@ -37,7 +37,7 @@ def drawn() -> str:
     console.print(Rule(Text("Before: what you wrote down"), align="left"))
     console.print(Panel(Text(demo.MEMORY.rstrip()), title="CLAUDE.local.md", title_align="left", border_style="cyan"))
     console.print(Rule(Text("Claude Code compacts the conversation", "bold yellow"), style="yellow"))
-    console.print(Rule(Text("After: what the model is told, without anyone typing it"), align="left"))
+    console.print(Rule(Text("After: what Claude is told, without anyone typing it"), align="left"))
     console.print(Panel(Text(_shortened(restored, root)), title=restored.did, title_align="left", border_style="green"))
     picture = console.export_svg(title="holdfast demo", theme=MONOKAI, unique_id="demo", code_format=_light())
     return "\n".join(line.rstrip() for line in picture.splitlines()) + "\n"
@@ -47,9 +47,7 @@ def _shortened(shown: Shown, root: str) -> str:
     """Return the first lines of what a step shows, without the demo's folder and what is made from its name."""
     text = re.sub(r"\bworkflow-data-[0-9a-f]{12}\b", f"workflow-data-{_MARK}", shown.panels[0].text.replace(root, ""))
     lines = text.rstrip().splitlines()
-    return "\n".join(
-        [*lines[:_LINES], f"… {len(lines) - _LINES} more lines: what to do first, and with which commands"]
-    )
+    return "\n".join([*lines[:_LINES], f"… {len(lines) - _LINES} more lines: what to do first"])
 
 
 def _light() -> str:

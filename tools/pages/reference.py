@@ -15,6 +15,7 @@ import click
 import holdfast
 from holdfast import cli, config
 from holdfast.clients.claude import events
+from holdfast.formats import RECORDS
 from holdfast.memory import rows, schema
 
 if TYPE_CHECKING:
@@ -30,23 +31,47 @@ NOT_OUTCOMES = frozenset(
 
 def pages() -> dict[Path, str]:
     """Return the text that each generated page should have, by its path."""
-    made = {"commands": commands(), "events": event_page(), "ledger": ledger_page()}
+    made = {"commands": command_index(), "events": event_page(), "ledger": ledger_page()}
+    made |= {_page_name(title): command_page(title, names) for title, names in _command_groups().items()}
     for name, table in (("configuration", configuration_table()), ("outcomes", outcome_table())):
         made[name] = _between((FOLDER / f"{name}.md").read_text("utf-8"), table)
     return {FOLDER / f"{name}.md": text for name, text in made.items()}
 
 
-def commands() -> str:
-    """Return the page of all commands, from click."""
-    lines = ["# Commands", "", NOTE, "", "`-h` or `--help` after any command prints its part of this page.", ""]
+def command_index() -> str:
+    """Return the page that lists all commands, with the page on which each is described."""
+    lines = ["# Commands", "", NOTE, "", "`-h` or `--help` after any command prints its description.", ""]
+    known = cli.commands()
+    for title, names in _command_groups().items():
+        page = f"{_page_name(title)}.md"
+        lines += [f"## [{title}]({page})", "", "| command | what it does |", "|---|---|"]
+        lines += [f"| [`{name}`]({page}#holdfast-{name}) | {_escaped(known[name])} |" for name in names]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def command_page(title: str, names: Sequence[str]) -> str:
+    """Return the page of a group of commands, from click."""
+    lines = [f"# Commands: {_uncapitalized(title)}", "", NOTE, ""]
     root = click.Context(cli.holdfast, info_name="holdfast", **cli.holdfast.context_settings)
-    lines += ["| command | what it does |", "|---|---|"]
-    lines += [f"| [`{name}`](#holdfast-{name}) | {_escaped(line)} |" for name, line in cli.commands().items()]
-    for name in cli.commands():
+    for name in names:
         command = cli.holdfast.get_command(root, name)
         if command is not None:
             lines += _command(command, click.Context(command, info_name=name, parent=root), 2)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+
+
+def _command_groups() -> dict[str, list[str]]:
+    """Return the names of all commands by the title of their page, as `holdfast --help` groups them."""
+    groups = {title: list(names) for title, names in cli.PURPOSES.items()}
+    others = [name for name in cli.commands() if not any(name in names for names in groups.values())]
+    groups["One format only"] = [name for name in others if name in RECORDS]
+    groups["Events and the server"] = [name for name in others if name not in RECORDS]
+    return groups
+
+
+def _page_name(title: str) -> str:
+    return "commands-" + title.lower().replace(" ", "-")
 
 
 def event_page() -> str:
@@ -140,7 +165,7 @@ def _command(command: click.Command, context: click.Context, depth: int) -> Iter
         rows = [each.get_help_record(context) for each in options if isinstance(each, click.Option)]
         if shown := [row for row in rows if row]:
             yield from ("", "| option | meaning |", "|---|---|")
-            yield from (f"| `{_cell(name)}` | {_escaped(meaning)} |" for name, meaning in shown)
+            yield from (f"| {_code(name)} | {_escaped(meaning)} |" for name, meaning in shown)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             if part := command.get_command(context, name):
@@ -151,7 +176,9 @@ def _help(text: str) -> Iterator[str]:
     """Yield a command's help as paragraphs; what click leaves unwrapped stands in a block."""
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         if paragraph.startswith("\b\n"):
-            yield from ("```", inspect.cleandoc(paragraph.removeprefix("\b\n")), "```", "")
+            title, _, block = paragraph.removeprefix("\b\n").partition("\n")
+            yield from (title, "") if title.endswith(":") else ()
+            yield from ("```", inspect.cleandoc(block if title.endswith(":") else f"{title}\n{block}"), "```", "")
         else:
             yield from (_escaped(" ".join(paragraph.split())), "")
 
@@ -242,6 +269,11 @@ def _uncapitalized(words: str) -> str:
 
 def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}" if words and not words.startswith("`") else words
+
+
+def _code(text: str) -> str:
+    """Return code for a table's cell; GitHub and the site disagree on an escaped bar in backquotes."""
+    return f"<code>{text.replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
 
 
 def _cell(text: str) -> str:

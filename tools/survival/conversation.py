@@ -96,7 +96,7 @@ class Conversation(Client):
             self._late.append((heard.event, source, texts))
 
     def cli(self, *arguments: str) -> CompletedProgram:
-        """Run the command line as the model's Bash tool does.
+        """Run the command line as Claude's Bash tool does.
 
         If no hook has told the Bash tool the project, record that failure once and set the project here, so that the
         rest can be judged.

@@ -51,7 +51,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         restored = sum(each.row.restored_at is not None for each in recent)
         yield ok(
             f"SessionStart sent the workflow after {restored} of the last {count(len(recent), 'compaction')}; this "
-            "check doesn't confirm that the model received it"
+            "check doesn't confirm that Claude received it"
         )
 
 

@@ -81,7 +81,7 @@ class _Command:
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
-    """Run each registered command for each of its events in a throw-away home and project.
+    """Run each registered command for each of its events in a temporary home and project.
 
     The user's ledger, project, configuration and handlers are not used: the shipped handlers answer, and one that only
     records that it was called. The plugin's hooks run in another throw-away home than the settings', so none of them

@@ -73,7 +73,7 @@ def _other(data: Path) -> Iterator[Finding]:
     if _building(data):
         yield notice(f"an environment for --plugin-dir is being built in {data}", "holdfast doctor, in a minute")
     elif said := _failed(data):
-        yield notice(f"{data}: {said}", f"start the client with --plugin-dir, or rm -r {shlex.quote(str(data))}")
+        yield notice(f"{data}: {said}", f"start Claude Code with --plugin-dir, or rm -r {shlex.quote(str(data))}")
     elif ready:
         yield ok(f"{ready[0].parent} is ready for sessions with --plugin-dir")
 

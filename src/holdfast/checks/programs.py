@@ -43,7 +43,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
     if usual in named:
         remedy = named[usual].target.redo
         yield from _relay(remedy)
-        yield from _program(command, "the model's Bash tool runs it", remedy, mendable=True)
+        yield from _program(command, "Claude's Bash tool runs it", remedy, mendable=True)
         yield from _fallback(fallback, remedy)
 
 
@@ -129,7 +129,7 @@ def _write() -> str:
 
 
 def unreached(command: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Run a hook's command for Stop with empty stdin, in a throw-away home. Return why Holdfast wasn't reached, or "".
+    """Run a hook's command for Stop with empty stdin, in a temporary home. Return why Holdfast wasn't reached, or "".
 
     Args:
         command: the command and its arguments, without the event.

@@ -41,7 +41,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         except StateError as error:
             if target.scope == "user" or not folders.blocked(target.settings):
                 unread.append(target)
-                yield problem(f"{error}, so the client may ignore the whole file", _remedy(target))
+                yield problem(f"{error}, so Claude Code may ignore the whole file", _remedy(target))
             continue
         for fault in faults:
             level = problem if fault.fatal else notice
@@ -56,8 +56,9 @@ def findings(project: Workspace) -> Iterator[Finding]:
             yield from _drifted(project, target, files, len({entry.event for entry in listed if entry.ours}))
         yield from _by_hand(target, listed, {entry.event for entry in ours})
         record = installs.get(target.real)
-        if record is not None and (record.allowed or record.skill):
+        if record is not None and record.allowed:
             yield from _allowed(target)
+        if record is not None:
             yield from _skill(target, record)
     yield from _twice(ours)
     for copy in plugin.copies(project.root):
@@ -150,7 +151,7 @@ def _beside(copy: Copy, target: Target, own: Mapping[str, str | None]) -> Iterat
     if not twice:
         return
     record = installs.get(target.real)
-    rules = " --allow-cli" if record is not None and record.allowed else ""
+    rules = " --yes" if record is not None and record.allowed else ""
     without = f"{target.undo} && {target.redo}{rules}" if any(left.values()) or rules else target.undo
     text = (
         f"{target.settings} and {copy} both register {', '.join(twice)}. Holdfast answers each event only once, so "
@@ -168,16 +169,16 @@ def _allowed(target: Target) -> Iterator[Finding]:
     rules = permissions.get("allow") if isinstance(permissions, dict) else None
     missing = [rule for rule in install.ALLOW_RULES if rule not in (rules if isinstance(rules, list) else [])]
     if missing:
-        text = f'{target.settings}: "permissions.allow" lacks {", ".join(missing)}, so the model has to ask first'
-        yield notice(text, f"{target.redo} --allow-cli")
+        text = f'{target.settings}: "permissions.allow" lacks {", ".join(missing)}, so Claude asks before it runs them'
+        yield notice(text, f"{target.redo} --yes")
     else:
-        yield ok(f"{target.settings} lets the model call holdfast without asking")
+        yield ok(f"{target.settings} lets Claude run holdfast without asking")
 
 
 def _skill(target: Target, record: Install) -> Iterator[Finding]:
     if record.skill is None:
         return
-    remedy = f"{target.redo} --allow-cli"
+    remedy = f"{target.redo} --yes" if record.allowed else target.redo
     try:
         present = settings.sha256(document.read(record.skill)[0])
     except MissingError:

@@ -32,14 +32,14 @@ def findings(project: Workspace) -> Iterator[Finding]:
         return
     remedy = f"{ours[-1].redo} --statusline" if ours else _REDO
     if not status_file.folder().is_dir():
-        text = f"{status_file.folder()} is missing, so the client's status line shows nothing of Holdfast"
+        text = f"{status_file.folder()} is missing, so Claude Code's status line shows nothing of Holdfast"
         yield problem(text, remedy, _make)
     elif ours and not paths.launcher().exists():
         yield problem(f"{ours[-1].settings} has Holdfast's status line, but {paths.launcher()} is missing", remedy)
     elif not ours:
         yield ok("the status line is a program of your own; it can show Holdfast's, too")
     elif found[-1][1] != register.STATUS_LINE:
-        text = f"{found[-1][0].settings} has another status line, which the client shows instead of Holdfast's"
+        text = f"{found[-1][0].settings} has another status line, which Claude Code shows instead of Holdfast's"
         yield notice(text, f'remove "statusLine" there, or from {ours[-1].settings}')
     else:
         yield ok(f"{ours[-1].settings} has Holdfast's status line")

@@ -28,7 +28,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
     found = [*_policies(), *_settings(project), *_environment()]
     yield from found
     if not found:
-        yield ok("no setting or variable stops the client from running hooks")
+        yield ok("no setting or variable stops Claude Code from running hooks")
 
 
 def _policies() -> Iterator[Finding]:
@@ -41,12 +41,12 @@ def _policies() -> Iterator[Finding]:
             yield notice(f"{error}, so it may forbid hooks", remedy)
             continue
         if policy.get("disableAllHooks") is True:
-            yield problem(f'{file}: "disableAllHooks" is true, so the client runs no hook', remedy)
+            yield problem(f'{file}: "disableAllHooks" is true, so Claude Code runs no hook', remedy)
         if policy.get("allowManagedHooksOnly") is True:
-            text = f'{file}: "allowManagedHooksOnly" is true, so the client runs neither your hooks nor a project\'s'
+            text = f'{file}: "allowManagedHooksOnly" is true, so Claude Code runs neither your hooks nor a project\'s'
             yield problem(text, remedy)
         elif scopes.forbids_own_hooks(policy):
-            text = f'{file}: "strictPluginOnlyCustomization" includes hooks, so the client runs only plugin hooks'
+            text = f'{file}: "strictPluginOnlyCustomization" includes hooks, so Claude Code runs only plugin hooks'
             yield problem(text, remedy)
 
 
@@ -62,7 +62,7 @@ def _settings(project: Workspace) -> Iterator[Finding]:
         variables = {name: file for name, file in variables.items() if name not in given}
         variables |= dict.fromkeys(_set(given), target.settings)
     if disabling:
-        text = f'{disabling}: "disableAllHooks" is true, so the client runs no hook'
+        text = f'{disabling}: "disableAllHooks" is true, so Claude Code runs no hook'
         yield problem(text, f'remove "disableAllHooks" from {disabling}')
     for name, file in variables.items():
         text = f'{file}: "env.{name}" is set, so a session skips every hook'

@@ -39,7 +39,7 @@ def command(
       holdfast agents review --rerun
 
     With --rerun, what an agent returned isn't used any more. With --forget, its rows of the ledger go, the file with a
-    long result, and the recorded events and lines of the log that name it. The client's own files stay.
+    long result, and the recorded events and lines of the log that name it. Claude Code's own files stay.
     """
     options.at_most_one({"--all": everything, "--rerun": rerun, "--forget": forget})
     if name is None:

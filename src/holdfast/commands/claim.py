@@ -31,7 +31,7 @@ def command(
 ) -> None:
     """Print the guidance of the current workflow, or of WORKFLOW, and claim it for a session.
 
-    If a model runs this, its own session gets the workflow. If you run it in a terminal, the session gets it whose
+    If Claude runs this, its own session gets the workflow. If you run it in a terminal, the session gets it whose
     prompt contains the printed text, even from another live session.
 
     \b

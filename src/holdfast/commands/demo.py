@@ -1,4 +1,4 @@
-"""`holdfast demo`: show in a throw-away project what Holdfast does."""
+"""`holdfast demo`: show what Holdfast does, in a temporary project."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @click.command(name="demo")
 def command() -> None:
-    """Show in a throw-away project how a workflow is saved, restored and moved on by a subagent.
+    """Show how a workflow is saved, restored and moved on by a subagent, in a temporary project.
 
     Each event is a recorded payload of the real client, and goes through the registered command. Nothing outside the
-    throw-away folders is read or written. The exit code is 1 if something did not work.
+    temporary folders is read or written. The exit code is 1 if something did not work.
 
     \b
     Example:
@@ -40,11 +40,8 @@ def command() -> None:
         narrate(throwaway, demo.story(throwaway), "Saved, restored and moved on. Nothing is left behind.")
     name = _name()
     click.echo(
-        "\nNow try it on your own work. This registers the handlers in your settings:\n"
-        f"  {name} install\n"
-        "Then, in a project of yours:\n"
-        f'  {name} start "What you work on" --phase "First step" --phase "Second step"\n'
-        "Start claude there. Its model is told of the workflow, and after a compaction it still knows where it was."
+        f"\nNow try it on your own work:\n  {name} install\n"
+        "Then start claude in a project of yours, and type\n  /holdfast start a workflow for login"
     )
 
 

@@ -36,7 +36,7 @@ def _complete(context: click.Context, param: click.Parameter, incomplete: str) -
 def command(
     *names: Annotated[str, {"metavar": "[NAME]...", "shell_complete": _complete}],
     fix: Annotated[bool, "Repair what can be repaired safely, and say what was done."] = False,
-    fire: Annotated[bool, "Also run every registered command, in a throw-away home and project."] = False,
+    fire: Annotated[bool, "Also run every registered command, in a temporary home and project."] = False,
     verbose: Annotated[bool, "-v", "List what is all right, too."] = False,
     as_json: Json = False,
     project_dir: ProjectDir = None,

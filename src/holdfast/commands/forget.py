@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -51,8 +52,9 @@ def command(
     These go, also from the disk: rows of the ledger with earlier contents and the archive, recorded events, sidecars,
     the report, and lines of the log. Of a workflow, the recorded events and lines go that name it or an agent of it.
 
-    Your own files stay: state files of workflows with their backups, CLAUDE.local.md, plans, the client's transcripts,
-    the configuration, and which handlers you trust. A hash of a completed workflow's name stays too, unless you give
+    Your own files stay: state files of workflows with their backups, CLAUDE.local.md, plans, Claude Code's transcripts,
+    the configuration, and which handlers you trust. With --everything, you are asked whether to
+    delete the state files too. A hash of a completed workflow's name stays too, unless you give
     --everything. Otherwise an old CLAUDE.local.md or plan would bring the workflow back.
     """
     if [bool(session_id), bool(wanted), everything].count(True) != 1:
@@ -77,6 +79,11 @@ def command(
     click.echo("Forgotten.")
     if live and (not scope.sessions or live & set(scope.sessions)):
         click.echo("A session is live here. Holdfast remembers what it does from now on.")
+    files = erasure.workflow_files([project.root]) if everything else []
+    if files and not yes and sys.stdin.isatty():
+        question = f"Delete your workflows here too ({count(len(files), 'file')})? There is no other copy."
+        for file in files if click.confirm(question) else ():
+            file.unlink()
 
 
 def _close(project: Workspace, *, clean: bool) -> None:
@@ -114,4 +121,6 @@ def _lines(told: Forgotten, heading: str) -> list[str]:
     files = list(dict.fromkeys([*told.files, *told.reports]))
     lines += [f"  file: {each}" for each in files[:_FILES]]
     lines += [f"  and {count(len(files) - _FILES, 'more file')}"] if len(files) > _FILES else []
+    if told.stays:
+        lines += ["These are your own and stay:", *(f"  {each}" for each in told.stays)]
     return lines

@@ -135,7 +135,7 @@ def new(project: Workspace, name: str, *, in_project: InProject = False) -> None
 def trust_(project: Workspace, name: str, *, yes: Yes = False, as_json: Json = False) -> None:
     """Trust a format of the project, or a machine.
 
-    Trust holds for exactly the content that the file has now. It is for people, not for a model.
+    Trust holds for exactly the content that the file has now. It is for people, not for Claude.
 
     \b
     Examples:

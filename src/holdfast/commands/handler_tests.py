@@ -18,7 +18,7 @@ from holdfast.errors import HoldfastError
 from holdfast.install import inspection
 from holdfast.plugins import discovery
 from holdfast.testkit import examples, firing
-from holdfast.workflow import wording
+from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,18 +49,18 @@ def check(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) -
             options.print_json(shown)
             sys.exit(1 if complaints else 0)
         for file, said in complaints:
-            _say(f"{_name(file, found)}: {said}\n  {file.path}")
+            options.say(f"{_name(file, found)}: {said}\n  {file.path}")
         used = [file for file in chosen if file in found]
         doubts = [(file, each) for file in chosen if file not in used for each in file.doubts]
         for file, said in (*inspection.remarks(project, used), *doubts):
-            _say(f"{_name(file, found)}: note: {said}")
+            options.say(f"{_name(file, found)}: note: {said}")
         named = {file.path for file in used}
         for path, why in inspection.unused(project, found):
             if path in named if files else path.parent != paths.shipped("handlers"):
-                _say(f"{path}: not used: {why}")
+                options.say(f"{path}: not used: {why}")
         good = len(chosen) - len({file.path for file, _ in complaints})
         of = "" if good == len(chosen) else f"{good} of "
-        click.echo(f"No faults in {of}{wording.count(len(chosen), 'handler')}.")
+        click.echo(f"No faults in {of}{count(len(chosen), 'handler')}.")
         if used and not inspection.registered_events(project):
             click.echo("None of them runs, because Holdfast isn't registered. Run holdfast install.")
     sys.exit(1 if complaints else 0)
@@ -86,39 +86,33 @@ def test(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) ->
     chosen = [file.path for file in used if (files or file.active) and file.path.exists()]
     for file in used:
         if not files and not file.active:
-            _say(f"{file.path}: not tested: {inspection.idle(file)}", err=as_json)
+            options.say(f"{file.path}: not tested: {inspection.idle(file)}", err=as_json)
     with firing.own_home() as project:
         tested = [firing.alone(path) for path in chosen]
         results = [each for file in tested for each in examples.run(file, project)]
     failed = [each for each in results if not each.passed]
     faulty = [(file, fault) for file in tested for fault in file.faults]
     if as_json:
+        names = ("expected", "actual", "passed")
         shown = [
-            {
-                "file": str(each.file.path),
-                "line": each.route.line,
-                "function": each.route.function,
-                "example": each.text,
-                "expected": each.expected,
-                "actual": each.actual,
-                "passed": each.passed,
-            }
+            {"file": str(each.file.path), "line": each.route.line, "function": each.route.function}
+            | {"example": each.text, **{name: getattr(each, name) for name in names}}
             for each in results
         ]
         faults = [{"file": str(file.path), "fault": fault} for file, fault in faulty]
         options.print_json({"examples": shown, "faults": faults})
         sys.exit(1 if failed or faulty else 0)
     for file, fault in faulty:
-        _say(f"{file.path}: {fault}")
+        options.say(f"{file.path}: {fault}")
     for each in failed:
         line = f":{each.route.line}" * bool(each.route.line)
         where = f"{each.file.path}{line}: {each.route.function}"
-        _say(f"{where}: {wording.quoted(each.text)}: expected {each.expected or 'nothing'}, got {each.actual}")
+        options.say(f"{where}: {quoted(each.text)}: expected {each.expected or 'nothing'}, got {each.actual}")
     for file in tested:
         if not file.faults and not any(each.file is file for each in results):
-            _say(f"{file.path}: has no examples")
+            options.say(f"{file.path}: has no examples")
     good = f"{len(results) - len(failed)} of " * bool(failed)
-    click.echo(f"{good}{wording.count(len(results), 'example')} passed, of {wording.count(len(tested), 'handler')}.")
+    click.echo(f"{good}{count(len(results), 'example')} passed, of {count(len(tested), 'handler')}.")
     sys.exit(1 if failed or faulty else 0)
 
 
@@ -159,8 +153,3 @@ def _chosen(found: Sequence[HandlerFile], files: Sequence[Path]) -> list[Handler
 
 def _name(file: HandlerFile, found: Sequence[HandlerFile]) -> str:
     return f"{file.place}/{file.path.name}" if file in found else file.path.name
-
-
-def _say(text: str, *, err: bool = False) -> None:
-    """Print text with short paths, without control characters."""
-    click.echo(paths.shown(wording.clean(text)), err=err)

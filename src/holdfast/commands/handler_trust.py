@@ -11,7 +11,7 @@ import click
 
 from holdfast import paths
 from holdfast.clients.claude import claude
-from holdfast.commands import handler_registration, options
+from holdfast.commands import handler_files, options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document, tomlfile, trust
@@ -54,7 +54,7 @@ def grant(project: Workspace, *files: Path, yes: Yes = False) -> None:
     options.confirm(f"{count} will run in every session here. Trust {them}?", yes=yes)
     names = strict_memory.trust_files(claude, project.root, chosen)
     click.echo(f"Trusted: {', '.join(names)}. If a file changes, trust it again.")
-    handler_registration.refresh(options.reopen(project))
+    handler_files.refresh(options.reopen(project))
 
 
 @verb("untrust")
@@ -74,7 +74,7 @@ def revoke(project: Workspace, *files: Path) -> None:
     for name in names or known:
         strict_memory.remember(project.root / name, ())
     click.echo(f"{wording.count(count, 'file')} no longer trusted." if count else "No trusted file: nothing changed.")
-    handler_registration.refresh(options.reopen(project))
+    handler_files.refresh(options.reopen(project))
 
 
 def _choose(project: Workspace, files: Sequence[Path]) -> dict[Path, bytes]:

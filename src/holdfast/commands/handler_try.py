@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
-from rich.table import Column, Table
 from rich.text import Text
 
 from holdfast import capture, paths
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 _FIELD = re.compile(r"([a-z][A-Za-z0-9_.]*)=(.*)", re.DOTALL)
 _CODES = {"neutral": 0, "refused": 1, "broken": 2}
-_AUDIENCES = {"model": "The model gets", "user": "You get", "client": "Claude Code gets"}
+_AUDIENCES = {"model": "Claude gets", "user": "You get", "client": "Claude Code gets"}
 _TEXT_CHARS = 60  # of an event's text in a list
 _ANSWER_CHARS = 200
 _File = Annotated[
@@ -56,23 +55,19 @@ class _Trial(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The event in a line: its name, the tool or value, and the text."""
+        """The event in a line: its name, the tool or value, the text, and the fields that recording redacted."""
         payload = self.draft.payload
         event, text = str(payload["hook_event_name"]), payloads.text_of(payload)
         value = str(payload.get(str(claude.EVENTS[event].matcher)) or "")
         about = f": {wording.one_line(text, _TEXT_CHARS)}" if text and text != value else ""
-        return f"{self.at} {event} {value}".strip() + about
+        redacted = f" (redacted in the recording: {', '.join(self.masked)})" if self.masked else ""
+        return f"{self.at} {event} {value}".strip() + about + redacted
 
     @property
     def masked(self) -> list[str]:
         """The fields of a recorded payload in which something was redacted."""
         fields = payloads.flat(self.draft.payload) if self.at else ()
         return [name for name, value in fields if redact.MASK in str(value) or capture.MASK in str(value)]
-
-    @property
-    def redacted(self) -> str:
-        """A note on these fields; empty if there are none."""
-        return f" (redacted in the recording: {', '.join(self.masked)})" if self.masked else ""
 
 
 @verb("try")
@@ -131,7 +126,7 @@ def command(
         options.print_json([_row(*pair) for pair in zip(trials, now, strict=True)])
     elif which == "all":
         for trial, fired in zip(trials, now, strict=True):
-            options.say(f"{trial.title} → {wording.one_line(fired.words, _ANSWER_CHARS)}{trial.redacted}")
+            options.say(f"{trial.title} → {wording.one_line(fired.words, _ANSWER_CHARS)}")
         counts = {verdict: sum(each.verdict == verdict for each in now) for verdict in _CODES}
         click.echo(
             f"{wording.count(len(now), 'event')}: {', '.join(f'{n} {each}' for each, n in counts.items() if n)}."
@@ -232,7 +227,7 @@ def _print_differing(differing: Sequence[tuple[_Trial, Fired, Fired]], all: int,
         options.print_json({"events": all, "revision": revision, "different": rows})
         return
     for trial, now, before in differing:
-        options.say(f"{trial.title}{trial.redacted}")
+        options.say(f"{trial.title}")
         for when, fired in ((revision, before), ("now", now)):
             options.say(f"  {when}: {wording.one_line(fired.words, _ANSWER_CHARS)}")
     click.echo(f"{len(differing)} of {wording.count(all, 'event')} answered differently than at {revision}.")
@@ -241,18 +236,17 @@ def _print_differing(differing: Sequence[tuple[_Trial, Fired, Fired]], all: int,
 def _show(trial: _Trial, fired: Fired, without: Sequence[str]) -> None:
     """Print all about one event; `without` are lines on files that weren't called."""
     console, draft = terminal.console(), trial.draft
-    terminal.put(console, [Text(wording.clean(trial.title) + trial.redacted, "bold")])
+    terminal.put(console, [terminal.text(trial.title, "bold")])
     if draft.source and draft.taken:
         terminal.put_wrapped(console, Text(f"From the recorded {draft.source}: {', '.join(draft.taken)}."))
-    table = Table.grid(*(Column(overflow="fold") for _ in range(4)), padding=(0, 2, 0, 0))
-    aside = fired.in_background
+    rows = []
     for number, answer in enumerate(fired.answers, 1):
         words = answer.fault or firing.words(answer.outcomes)
-        words = f"in the background: {words}" if answer.label in aside else words
-        style = "red" if answer.fault else ""
-        table.add_row(f"  {number}.", answer.label, f"{_ms(answer)} ms", Text(wording.clean(words), style))
-    if fired.answers:
-        terminal.put_wrapped(console, table)
+        words = f"in the background: {words}" if answer.label in fired.in_background else words
+        shown = terminal.text(words, "red" if answer.fault else "")
+        rows.append((f"  {number}.", answer.label, f"{_ms(answer)} ms", shown))
+    if rows:
+        terminal.put_wrapped(console, terminal.table(rows))
     said = [f"  -  {each}" for each in without]
     said += [f"Dropped: {each['handler']}: {each['outcome']}: {each['dropped']}" for each in fired.dropped]
     said += [f"Note: {each.label} {each.text}{f': {each.detail}' * bool(each.detail)}" for each in fired.remarks]

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Column, Table
-from rich.text import Text
 
 from holdfast import clock, paths
-from holdfast.clients.claude import claude, events
-from holdfast.commands import (
-    handler_catalogue,
-    handler_registration,
-    handler_tests,
-    handler_trust,
-    handler_try,
-    options,
-    terminal,
-    timefmt,
-)
-from holdfast.commands.verb import InProject, Json, ListGroup, verb
+from holdfast.clients.claude import claude
+from holdfast.commands import handler_files, handler_tests, handler_trust, handler_try, options, terminal, timefmt
+from holdfast.commands.verb import Json, ListGroup, verb
 from holdfast.dispatch import notices
-from holdfast.errors import HoldfastError, because, command_line
+from holdfast.errors import command_line
 from holdfast.files.redact import redact
-from holdfast.install import hookify, inspection
+from holdfast.install import inspection
 from holdfast.memory import log as event_log
 from holdfast.plugins import activity, discovery, statics, strict_memory, switches
 from holdfast.plugins import options as handler_options
 from holdfast.plugins.loader import Call
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import wording
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from holdfast.plugins.discovery import HandlerFile
 
@@ -91,12 +78,12 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
     console = terminal.console()
     for event, rows in listed.items():
         if shown := [row for row in rows if not row["off"]]:
-            terminal.put(console, [Text(event, "bold")])
-            terminal.put_wrapped(console, _table(shown))
+            terminal.put(console, [terminal.text(event, "bold")])
+            terminal.put_wrapped(console, terminal.table(_cells(shown)))
     for path, remark in (*unused, *remarks):
-        terminal.put_wrapped(console, _text(f"{_file_name(path)}: {remark}"))
+        options.say(f"{_file_name(path)}: {remark}")
     if any(file.path.parent == paths.shipped("handlers") for file in files):
-        terminal.put_wrapped(console, _text(f"The shipped handlers are in {paths.shipped('handlers')}."))
+        options.say(f"The shipped handlers are in {paths.shipped('handlers')}.")
 
 
 def _options(file: HandlerFile, project: Workspace) -> dict[str, Any]:
@@ -106,28 +93,16 @@ def _options(file: HandlerFile, project: Workspace) -> dict[str, Any]:
     return own | {name: redact(json.dumps(value, default=str)) for name, value in configured}
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Return the handlers of an event in their order, as a table."""
-    table = Table.grid(*(Column(overflow="fold") for _ in range(4)), padding=(0, 2, 0, 0))
+def _cells(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of an event's handlers, in their order."""
     for number, row in enumerate(rows, 1):
         order = "-" if row["inactive_reason"] else f"{number}."
-        table.add_row(f"  {order}", row["place"], _text(_file_name(Path(row["file"]))), _text(_marks(row)))
-    return table
-
-
-def _text(text: str) -> Text:
-    """Return text with short paths, without control characters and the client's tags."""
-    return Text(paths.shown(wording.clean(text)))
+        yield f"  {order}", row["place"], _file_name(Path(row["file"])), _marks(row)
 
 
 def _file_name(path: Path) -> str:
     """Return a handler's path; of a shipped one its name, because a long folder in each line hides all else."""
     return path.name if path.parent == paths.shipped("handlers") else str(path)
-
-
-def _say(text: str) -> None:
-    """Print text with short paths."""
-    click.echo(paths.shown(text))
 
 
 def _marks(row: dict[str, Any]) -> str:
@@ -141,19 +116,11 @@ def _marks(row: dict[str, Any]) -> str:
         shown = (name if value is None else f"{name}={value}" for name, value in row["options"].items())
         marks.append(f"options: {', '.join(shown)}")
     for what, at in (("ran", row["last_run"]), (row["last_decision"], row["last_decision_at"])):
-        marks += [f"{what} {timefmt.when(at, clock.now()).partition(' (')[0]}"] if at else []
+        marks += [f"{what} {timefmt.ago(at, clock.now())}"] if at else []
     marks += ["trusted"] if row["place"] == "project" and row["trusted"] else []
     marks += [f"BROKEN: {row['broken']}"] if row["broken"] else []
     marks += [f"doesn't run: {row['inactive_reason']}"] if row["inactive_reason"] else []
     return "  ".join(marks)
-
-
-command.add_command(handler_catalogue.command)
-command.add_command(handler_trust.grant)
-command.add_command(handler_trust.revoke)
-command.add_command(handler_try.command)
-command.add_command(handler_tests.check)
-command.add_command(handler_tests.test)
 
 
 @verb("off", command)
@@ -172,18 +139,18 @@ def off(project: Workspace, name: str) -> None:
     for file in gone or files:
         strict_memory.remember(file.path, ())
     if gone or not any(file.path.exists() for file in files):
-        _say(f"Forgot {(gone or files)[0].path}, which is gone. It no longer refuses anything.")
+        options.say(f"Forgot {(gone or files)[0].path}, which is gone. It no longer refuses anything.")
         for file in files:
             if file.path.exists():
-                _say(f"{file.path} stays on. To switch it off too: {command_line('handlers', 'off', name)}")
+                options.say(f"{file.path} stays on. To switch it off too: {command_line('handlers', 'off', name)}")
     elif switches.set_listed(name, off=True, on=False):
-        _say(f"{name} is off, in {paths.user_config()}. To undo this: {command_line('handlers', 'on', name)}")
+        options.say(f"{name} is off, in {paths.user_config()}. To undo this: {command_line('handlers', 'on', name)}")
     else:
         click.echo(f"{name} was already off.")
     project = options.reopen(project)
     if any(file.active for file in discovery.find(claude, project) if file.name == name):
-        _say(f"It still runs here, because {paths.project_config(project.root)} has its own handlers.off.")
-    handler_registration.refresh(project)
+        options.say(f"It still runs here, because {paths.project_config(project.root)} has its own handlers.off.")
+    handler_files.refresh(project)
 
 
 @verb("on", command)
@@ -198,7 +165,7 @@ def on(project: Workspace, name: str) -> None:
     """
     name = Path(name).name.removesuffix(".py")
     if all(file.name != name for file in discovery.find(claude, project)) and switches.set_listed(name, off=False):
-        _say(f"Took {name} out of handlers.off in {paths.user_config()}. No handler here has that name.")
+        options.say(f"Took {name} out of handlers.off in {paths.user_config()}. No handler here has that name.")
         return
     _named(project, name)
     changed = switches.set_listed(name, off=False)
@@ -214,8 +181,8 @@ def on(project: Workspace, name: str) -> None:
     click.echo(f"{name} is on." if changed or resting else f"{name} was already on.")
     for file in _named(project, name):
         if not file.active:
-            _say(f"{file.path} doesn't run: {inspection.idle(file)}")
-    handler_registration.refresh(project)
+            options.say(f"{file.path} doesn't run: {inspection.idle(file)}")
+    handler_files.refresh(project)
 
 
 def _named(project: Workspace, name: str) -> list[HandlerFile]:
@@ -227,75 +194,9 @@ def _named(project: Workspace, name: str) -> list[HandlerFile]:
     return files
 
 
-@verb("new", command)
-def new(
-    project: Workspace,
-    name: str,
-    *,
-    event: Annotated[
-        str,
-        click.Choice(tuple(events.EVENTS), case_sensitive=False),
-        {"metavar": "EVENT"},
-        "The event it answers, such as PreToolUse.",
-    ],
-    in_project: InProject = False,
-) -> None:
-    """Write a handler that answers an event.
-
-    The file is NAME.py in your handlers folder. The event is registered if Holdfast is installed.
-
-    \b
-    Examples:
-      holdfast handlers new guard --event PreToolUse
-      holdfast handlers new guard --event PreToolUse --in-project
-    """
-    if not name.isidentifier() or name.startswith("_"):
-        raise click.BadParameter(f"{name!r} is not a name for a Python file", param_hint="NAME")
-    path = handler_registration.folder(project, in_project) / f"{name}.py"
-    if path.exists():
-        raise HoldfastError(f"{path} already exists; choose another name")
-    source = f'"""Answers {event}."""\n\n{events.example(f"on_{events.snake(event)}")}'.encode()
-    handler_registration.write(project, path, source, trusted=in_project)
-    click.echo("Next: edit it, then check that it loads: holdfast handlers check")
-    if in_project:
-        click.echo(f"Trust it again after each edit: {command_line('handlers', 'trust', path.name)}")
-    click.echo(f"To try it: {command_line('handlers', 'try', event)}. Changes take effect at the next event.")
-
-
-@verb("import", command)
-def import_(project: Workspace, *files: Path, in_project: InProject = False) -> None:
-    """Write handlers that do what rule files of the plugin hookify do.
-
-    Without FILES, these are .claude/hookify.*.local.md here and in your home. They stay as they are.
-
-    \b
-    Examples:
-      holdfast handlers import
-      holdfast handlers import .claude/hookify.dangerous-rm.local.md --in-project
-    """
-    places = [project.root / ".claude", Path.home() / ".claude"]
-    chosen = files or [path for place in places for path in sorted(place.glob("hookify.*.local.md"))]
-    if not chosen:
-        raise HoldfastError(f"there are no files hookify.*.local.md in {' and '.join(map(str, places))}")
-    folder = handler_registration.folder(project, in_project)
-    names = {file.name: file.path for file in discovery.find(claude, project)}
-    written: dict[Path, bytes] = {}
-    for path in chosen:
-        try:
-            made = hookify.rules(path.read_text("utf-8"))
-        except (OSError, UnicodeDecodeError, HoldfastError) as error:
-            click.echo(f"Left out {path}: {because(error) if isinstance(error, OSError) else error}")
-            continue
-        for rule in made:
-            target = folder / f"{rule.name}.toml"
-            if taken := names.get(rule.name) or (target if os.path.lexists(target) else None):
-                _say(f"Left out {path}: {taken} has its name, {rule.name}.")
-                continue
-            folder.mkdir(parents=True, exist_ok=True)
-            target.write_text(rule.text, "utf-8")
-            written[target] = rule.text.encode()
-            names[rule.name] = target
-            _say(f"Wrote {target}.")
-    if in_project:
-        strict_memory.trust_files(claude, project.root, written)
-    handler_registration.refresh(options.reopen(project))
+for each in (
+    *(handler_files.add, handler_files.new, handler_files.import_),
+    *(handler_trust.grant, handler_trust.revoke),
+    *(handler_try.command, handler_tests.check, handler_tests.test),
+):
+    command.add_command(each)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -14,17 +15,17 @@ from holdfast.commands import options
 from holdfast.commands.verb import DryRun, ProjectDir, Scope, SettingsFile, verb
 from holdfast.errors import HoldfastError, StateError, command_line
 from holdfast.files import document
-from holdfast.install import format_index, handler_packages, install, register, registrations
+from holdfast.install import format_index, handler_packages, install, installs, register, registrations
 from holdfast.install import settings as settings_file
 from holdfast.project import Project
 
 if TYPE_CHECKING:
     from holdfast.clients.claude.scopes import Target
 
-_NEXT = (
-    'Next, in a project of yours: holdfast start "What you work on" --phase "First step"\n'
-    "Then start claude there. Its model is told of the workflow, which survives its compactions."
-)
+_QUESTION = f"""Claude keeps your workflow with these commands: holdfast {", ".join(install.MODEL_COMMANDS)}.
+May it run them without asking you? They change nothing but workflows."""
+_NEXT = """Next: start claude in a project of yours, and type
+  /holdfast start a workflow for login"""
 
 
 @verb("install")
@@ -34,7 +35,8 @@ def command(
     settings: SettingsFile = None,
     printing: Annotated[bool, "--print", "Print the settings that a team would get, and change nothing."] = False,
     dry_run: DryRun = False,
-    allow_cli: Annotated[bool, "Let the model run holdfast commands unasked, and give it the skill."] = False,
+    yes: Annotated[bool, "Let Claude run the commands that keep a workflow without asking you."] = False,
+    no_allow: Annotated[bool, "Don't, and take it back if an earlier install allowed it."] = False,
     status_line: Annotated[bool, "--statusline", "Show workflow and phase in the client's status line."] = False,
     all_events: Annotated[bool, "Register events that older clients don't know, too."] = False,
     project_dir: ProjectDir = None,
@@ -43,6 +45,9 @@ def command(
 
     Only Holdfast's own entries change. Every other character of the file stays.
     `holdfast uninstall` undoes all of it. A status line of your own is never replaced.
+
+    Claude gets the skill /holdfast. On a terminal, the first install asks whether Claude may run the commands that keep
+    a workflow without asking you; --yes and --no-allow answer that. A project's settings get the skill only with --yes.
 
     A client shows a dialog at its start if settings name an event that it doesn't know. So your own settings get the
     events that the installed client knows, and a project's settings those of the oldest supported client. With
@@ -53,8 +58,10 @@ def command(
       holdfast install
       holdfast install --scope project --dry-run
     """
+    options.at_most_one({"--yes": yes, "--no-allow": no_allow})
     target = options.target(scope, settings, project_dir)
     _check_place(target)
+    allow_cli = yes if yes or no_allow or printing or dry_run else _asked(target)
     asked = install.Options(allow_cli=allow_cli, status_line=status_line, all_events=all_events)
     if printing:
         click.echo(register.printed(target.root), nl=False)
@@ -62,13 +69,35 @@ def command(
         click.echo(install.preview(target, asked), nl=False)
     else:
         brought = handler_packages.refresh()
-        click.echo(paths.shown("\n".join([*brought, *install.install(target, asked)])))
+        click.echo(paths.shown("\n".join([*brought, *install.install(target, asked), _permissions(target)])))
         _warn_of_faults(target)
         for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)
         compile_package()
         click.echo(paths.shown(_test(target)))
-        click.echo(_NEXT)
+        if target.skill.exists():
+            click.echo(_NEXT)
+
+
+def may_ask() -> bool:
+    """Return whether somebody sits at a terminal."""
+    return sys.stdin.isatty()
+
+
+def _asked(target: Target) -> bool | None:
+    """Ask whether Claude may run the commands; None if nobody can be asked, or an earlier install asked."""
+    if not may_ask() or installs.get(target.real) is not None:
+        return None
+    return click.confirm(_QUESTION, default=True)
+
+
+def _permissions(target: Target) -> str:
+    """Return a line on whether Claude may run the commands without asking."""
+    settings = settings_file.Settings(settings_file.read(target.real).text)
+    names = ", ".join(install.MODEL_COMMANDS)
+    if all(map(settings.allows, install.ALLOW_RULES)):
+        return f"Permissions: Claude may run holdfast {names} without asking. To change that: {target.redo} --no-allow"
+    return f"Permissions: Claude asks before it runs holdfast. To let it run {names} unasked: {target.redo} --yes"
 
 
 def _check_place(target: Target) -> None:

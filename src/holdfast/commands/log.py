@@ -29,7 +29,7 @@ def command(
 ) -> None:
     """Print what happened here, the newest first.
 
-    These are sessions, compactions, guidance given or refused, agents, phases, owners, decisions of handlers, and
+    These are sessions, compactions, guidance restored or refused, agents, phases, owners, decisions of handlers, and
     generations: the earlier contents of state files, which `holdfast restore` puts back. Times are UTC.
 
     A decision is what a handler denied, asked, allowed, deferred, blocked or changed. Its line names the event, the

@@ -194,7 +194,7 @@ def tell_reading(project: Workspace, reading: Iterable[str]) -> None:
         if (found := state(entry)) == outside_reading.OUTSIDE:
             click.echo(f"warning: {name} is outside the project, so no session is asked to read it", err=True)
         elif found:
-            told = f"warning: {name} doesn't exist; create it, or the model is told that it is missing"
+            told = f"warning: {name} doesn't exist; create it, or Claude is told that it is missing"
             click.echo(told, err=True)
 
 
@@ -234,9 +234,9 @@ def confirm(question: str, *, yes: bool, on_stderr: bool = False) -> None:
         raise HoldfastError("nothing was trusted")
 
 
-def say(text: str) -> None:
-    """Print text for people, without control characters and the client's tags."""
-    click.echo(wording.clean(text))
+def say(text: str, *, err: bool = False) -> None:
+    """Print text for people, with short paths, without control characters and the client's tags."""
+    click.echo(paths.shown(wording.clean(text)), err=err)
 
 
 def print_json(value: object) -> None:

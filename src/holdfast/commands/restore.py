@@ -23,14 +23,14 @@ def command(
     number: Annotated[str | None, {"metavar": "[N]"}] = None,
     *,
     workflow_id: Other = None,
-    show: Annotated[bool, "Print generation N, byte for byte to a pipe. Nothing changes."] = False,
-    diff: Annotated[bool, "Print what changed from generation N to now, or between the last two."] = False,
+    show: Annotated[bool, "Print version N, byte for byte to a pipe. Nothing changes."] = False,
+    diff: Annotated[bool, "Print what changed from version N to now, or between the last two."] = False,
     replace: Annotated[bool, "Also over another workflow that is unfinished."] = False,
     as_json: Json = False,
 ) -> None:
-    """List the generations of a workflow's state file: its earlier contents. Or put generation N back, byte for byte.
+    """List the versions of a workflow's state file: its earlier contents. Or put version N back, byte for byte.
 
-    What the file holds now is kept as a generation first.
+    What the file holds now is kept as a version first.
 
     \b
     Examples:
@@ -40,7 +40,7 @@ def command(
     """
     options.at_most_one({"--show": show, "--diff": diff, "--replace": replace})
     if number and not number.removeprefix("-").isdecimal():
-        text = f"{number!r} isn't the number of a generation; to name a workflow: --workflow {number}"
+        text = f"{number!r} isn't the number of a version; to name a workflow: --workflow {number}"
         raise click.UsageError(text)
     path = rewind.find(project, workflow_id, options.conversation(project))
     if diff:
@@ -61,7 +61,7 @@ def _list(project: Workspace, path: Path, *, as_json: bool) -> None:
     for each in versions:
         options.say(f"{each.number:>4}  {each.at[:10]} {each.at[11:19]}  {each.why}")
     if not versions:
-        options.note(f"no generation of {path} was kept")
+        options.note(f"no version of {path} was kept")
 
 
 def _show(project: Workspace, path: Path, number: str) -> None:
@@ -87,12 +87,12 @@ def _restore(project: Workspace, path: Path, number: str, *, replace: bool) -> N
     where = path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
     name = f"{where}: {wording.quoted(workflow.title)}"
     if not put.changed:
-        click.echo(f"{name} already holds generation {number}, so nothing changed.")
+        click.echo(f"{name} already holds version {number}, so nothing changed.")
         return
     if workflow.in_order:
-        options.say(f"{name} is back at {workflow.progress_text} ({workflow.status}), as in generation {number}.")
-    else:  # its tasks decide its state, which is recomputed at once and may differ from the generation's
+        options.say(f"{name} is back at {workflow.progress_text} ({workflow.status}), as in version {number}.")
+    else:  # its tasks decide its state, which is recomputed at once and may differ from the version's
         at = f"{workflow.progress_text} ({workflow.word})"
-        options.say(f"{name}: put generation {number} back; it is now at {at}.")
+        options.say(f"{name}: put version {number} back; it is now at {at}.")
     if put.aside:
         click.echo(f"Its former content is kept next to it as {put.aside.name}.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast import checks
 from holdfast.commands.timefmt import ago
 from holdfast.install import inspection
-from holdfast.sessions import compactions, explain, rewind
+from holdfast.sessions import compactions, explain, offers, rewind
 from holdfast.workflow.wording import count, one_line
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def judge(
     if not unfinished:
         last = f"; {explain.named(seen.workflow)} is {seen.workflow.word}" if seen else ""
         gone = rewind.gone(project)
-        rest = f" {gone}." if gone else " `holdfast start TITLE` starts one."
+        rest = f" {gone}." if gone else f" {offers.enclosing(project) or '`holdfast start TITLE` starts one.'}"
         return Safety(None, f"Nothing to save here: no workflow is in progress{last}.{rest}")
     if seen and asked and seen.workflow.finished:
         return Safety(None, f"Nothing to save: {explain.named(seen.workflow)} is {seen.workflow.word}.")
@@ -82,7 +82,7 @@ def _of(project: Workspace, seen: Overview, prospect: Mapping[str, str] | None, 
     last = next(iter(compactions.naming(project, seen.workflow.key)), None)
     if last and last.ending == "lost":
         why = f" ({last.not_restored})" if last.not_restored else ""
-        text = f"Not safe: {name} didn't reach the model after the last compaction{why}"
+        text = f"Not safe: {name} didn't reach Claude after the last compaction{why}"
         return Safety(False, f"{text}. To test the hooks: holdfast doctor --fire")
     saved = f"saved {ago(seen.last_save.at, now)}" if seen.last_save else "saved at the next compaction"
     ending = _ENDINGS[last.ending] if last else "no compaction yet"

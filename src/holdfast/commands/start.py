@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -19,11 +21,9 @@ from holdfast.workflow.model import Start
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.workflow.model import Workflow
 
-_NOBODYS = "Start claude here: its model is told of this workflow. An open session is told at your next prompt."
+_NOBODYS = "Start claude here: it is told of this workflow. An open session is told with your next prompt."
 
 
 def _templates(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -139,6 +139,12 @@ def command(
     options.tell_reading(project, start.reading)
     agents = [*(agent for _, agent in given), *(each.agent for each in workflow.phases)]  # a format may choose some
     workflow_commands.warn_of_unknown(project, filter(None, agents))
+    if os.geteuid() == 0 and (owner := project.root.stat().st_uid):
+        click.echo(
+            f"Warning: you are root here, and the folder belongs to user {owner}, who can't change this workflow. "
+            f'To give it to them: chown -R {owner} "{project.root / Path(workflow.place).parts[0]}"',
+            err=True,
+        )
     if here := options.inside(project, project_dir):
         click.echo(_where(project.root, here), err=True)
 
@@ -155,5 +161,5 @@ def _where(root: Path, here: Path) -> str:
     """Return a note that sessions of the folder `here` don't find it: that folder is its own project (client fact)."""
     return (
         f"Note: this workflow belongs to the project {paths.shown(str(root))}. A session that you start in "
-        f"{here.name}/ doesn't find it. For a workflow of this folder alone, add --project ."
+        f"{here.name}/ only names it. For a workflow of this folder alone, add --project ."
     )

@@ -12,12 +12,12 @@ import click
 from rich.live import Live
 from rich.text import Text
 
-from holdfast import clock, log, paths
+from holdfast import clock, log
 from holdfast.clients.claude import claude
 from holdfast.commands import options, safety, terminal, workflow_commands, workflow_page
 from holdfast.commands.verb import Json, Name, ProjectDir, verb
 from holdfast.errors import ChoiceError, HoldfastError
-from holdfast.files.redact import redact_value
+from holdfast.files.redact import redact, redact_value
 from holdfast.install import inspection, skill
 from holdfast.plugins import discovery
 from holdfast.sessions import (
@@ -33,9 +33,10 @@ from holdfast.sessions import (
     phases,
     saving,
     selection,
+    timeline,
 )
 from holdfast.workflow import registry, todos, views
-from holdfast.workflow.wording import clean, count, one_line
+from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,8 +51,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Found, Workflow
 
 _PAUSE_S = 1.0  # durations are shown in seconds
-COMPACTIONS = 5
-LOG_LINES = 5
+_LISTED = 5  # compactions, deliveries, and lines of the log
 _AGENT = (  # an agent's fields in `--json`
     *("session", "tool_use_id", "agent_id", "agent_type", "workflow", "phase", "description", "status", "last_message"),
     *("digest", "output", "transcript", "since", "ended_at", "failed"),
@@ -60,14 +60,6 @@ _DELIVERY = (  # a delivery's fields in `--json`
     *("id", "session", "event", "workflow", "title", "digest", "characters", "omitted", "decided_by"),
     *("state", "made_at", "changed_at"),
 )
-_ARRIVED = {
-    "pending": "the reply could not be written",
-    "delivered": "sent to the client, not confirmed yet",
-    "confirmed": "confirmed by the transcript",
-    "absent": "never arrived; sent again at the next prompt",
-    "unconfirmed": "sent to the client, never confirmed",
-    "refused": "not sent, because it could belong to another live session",
-}
 _MARKED = {"completed": "completed", "in_progress": "active", "pending": "pending"}
 
 
@@ -79,8 +71,8 @@ def command(
     why: Annotated[bool, "Say what a compaction would save and restore here, and why."] = False,
     todo: Annotated[bool, "--todos", "Print the workflow's to-do list."] = False,
     everything: Annotated[bool, "--all", "Also completed workflows. With --why, a reason for every plan."] = False,
-    protocol: Annotated[bool, "Print how a model keeps a workflow, as a section for a CLAUDE.md."] = False,
-    verbose: Annotated[bool, "-v", "Also the ledger, the last compactions, and what sessions were sent."] = False,
+    protocol: Annotated[bool, "Print how Claude keeps a workflow, as a section for a CLAUDE.md."] = False,
+    verbose: Annotated[bool, "-v", "Also the ledger, the last compactions and the last events."] = False,
     as_json: Json = False,
     project_dir: ProjectDir = None,
 ) -> None:
@@ -120,7 +112,7 @@ def _explain(project: Workspace, *, everything: bool, as_json: bool) -> None:
     if as_json:
         options.print_json(explanation)
     else:
-        options.say(paths.shown(explain.text(explanation, everything=everything, obstacle=safety.obstacle(project))))
+        options.say(explain.text(explanation, everything=everything, obstacle=safety.obstacle(project)))
 
 
 def _print_todos(project: Workspace, name: str | None, *, as_json: bool) -> None:
@@ -196,17 +188,17 @@ def _page(
         brief: leave out phases, as `workflow_page.page` does.
     """
     found, seen, verdict = _look(project, name)
-    yield Text(clean(paths.shown(verdict.text)), {True: "green", False: "bold red", None: "dim"}[verdict.safe])
+    yield terminal.text(redact(verdict.text), {True: "green", False: "bold red", None: "dim"}[verdict.safe])
     if seen:
         yield Text()
-        yield from workflow_page.page(seen, clock.now(), brief=brief, verbose=verbose)
+        yield from workflow_page.page(seen, clock.now(), brief=brief)
     if name is None:
         yield from _workflows(project, found, seen)
     if name is None and not live:
         yield from _sections(project, found, seen, verbose=verbose)
     if everything:
         kept = archive.entries(project)
-        lines = [f"{clock.minute(each.completed_at)}  {_archived(project, each)}" for each in kept]
+        lines = [_archived(project, each) for each in kept]
         yield from _section("Archive", lines or ["No workflow of this project has been completed yet."])
 
 
@@ -241,7 +233,7 @@ def _chosen(project: Workspace, name: str | None, session: str | None, found: Fo
 def _json(project: Workspace, name: str | None, *, everything: bool) -> dict[str, Any]:
     """Return the named workflow, or all that is known of the project, as JSON values."""
     found, seen, verdict = _look(project, name)
-    judged: dict[str, Any] = {"safe": verdict.safe, "summary": verdict.text}
+    judged: dict[str, Any] = {"safe": verdict.safe, "summary": redact(verdict.text)}
     current: dict[str, Any] = overview.as_json(seen) if seen else {}
     if name is not None:
         return judged | current
@@ -257,8 +249,14 @@ def _json(project: Workspace, name: str | None, *, everything: bool) -> dict[str
 def _workflows(project: Workspace, found: Found, seen: Overview | None) -> Iterator[RenderableType]:
     """Yield the workflows besides the one that is shown."""
     others = [each for each in found.workflows if seen is None or each.key != seen.workflow.key]
-    rows = redact_value([_row(project, each) for each in others])
-    yield from _section("Other workflows" if seen else "Workflows", [_workflow(row) for row in rows])
+    yield from _section("Other workflows" if seen else "Workflows", [_line(project, each) for each in others])
+
+
+def _line(project: Workspace, workflow: Workflow) -> str:
+    owner = owners.owner(project, workflow)
+    belongs = f", owned by session {conversations.session_id(project, owner)[:8]}" if owner else ""
+    ended = f"; {one_line(workflow.ended)}" if workflow.ended else ""
+    return redact(views.line(workflow, f"{belongs}{ended}"))
 
 
 def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbose: bool) -> Iterator[RenderableType]:
@@ -272,7 +270,9 @@ def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbos
         identity = [f"Identity {status['identity']}{shared}"] if status["identity"] != status["root"] else []
         yield from _section("Project", [status["root"], *identity, f"Ledger {status['ledger']}"])
         yield from _section("Last compactions", [_compaction(each) for each in status["compactions"]])
-        yield from _section("Last deliveries", [_delivery(each) for each in status["deliveries"]])
+        events, names = timeline.happened(project, limit=2 * _LISTED), timeline.phase_names(project)
+        said = [f"{_time(e.at)}, session {e.session[:8] or '-'}: {timeline.sentence(e, names)}" for e in events]
+        yield from _section("Last events", said)
     unread = status["problems"] if not seen else []  # the workflow's page names them
     yield from _section("Unreadable files", [f"{each['path']}: {each['reason']}" for each in unread])
     yield from _section("Failing handlers", [f"{each['file']}: {each['fault']}" for each in status["faults"]])
@@ -280,13 +280,12 @@ def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbos
 
 
 def _section(heading: str, lines: list[str]) -> Iterator[RenderableType]:
-    return workflow_page.section(heading, (Text(clean(paths.shown(line))) for line in lines))
+    return workflow_page.section(heading, map(terminal.text, lines))
 
 
 def _archived(project: Workspace, each: Archived) -> str:
-    workflow, place = each.workflow, "" if each.worktree == project.worktree else f", in {each.worktree}"
-    name = one_line(f"({workflow.format} {workflow.id}{place})", limit=1_000)
-    return f"{workflow.position}  {one_line(workflow.title)}  {name}"
+    place = "" if each.worktree == project.worktree else f", in {one_line(each.worktree, 1_000)}"
+    return f"{clock.minute(each.completed_at)}  {views.line(each.workflow, place)}"
 
 
 def _status(project: Workspace, found: Found) -> dict[str, Any]:
@@ -299,8 +298,8 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": [_session(each) for each in conversations.every(project)],
         "agents": _agents(project),
-        "compactions": [_report(each) for each in compactions.recent(project, COMPACTIONS)],
-        "deliveries": [_delivered(each) for each in deliveries.recent(project, COMPACTIONS)],
+        "compactions": [_report(each) for each in compactions.recent(project, _LISTED)],
+        "deliveries": [_delivered(each) for each in deliveries.recent(project, _LISTED)],
         "faults": [{"file": str(f.path), "fault": said} for f, said in inspection.complaints(project, files)],
         "log": _troubles(project),
     }
@@ -313,7 +312,7 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
 def _troubles(project: Workspace) -> list[str]:
     """Return the last warnings and errors of this project and those that name no project."""
     lines = log.tail(500, project=project.root)
-    return [line for line in lines if line.split(" ", 2)[1:2] in (["error"], ["warning"])][-LOG_LINES:]
+    return [line for line in lines if line.split(" ", 2)[1:2] in (["error"], ["warning"])][-_LISTED:]
 
 
 def _trouble(line: str) -> str:
@@ -358,14 +357,6 @@ def _delivered(delivery: Delivery) -> dict[str, Any]:
     return {name: values[name] for name in _DELIVERY}
 
 
-def _workflow(row: dict[str, Any]) -> str:
-    owner = f", owned by session {row['owner'][:8]}" if row["owner"] else ""
-    ended = f"; {one_line(row['ended'])}" if row["ended"] else ""
-    phase = f" {row['phase']}" if row["phase"] else ""
-    status = "paused" if row["paused"] else row["status"]
-    return f"{one_line(row['title'])}: {status}, {row['position']}{phase} ({row['format']} {row['id']}{owner}{ended})"
-
-
 def _agents(project: Workspace) -> list[dict[str, Any]]:
     """Return the agents that run, or whose results nobody used, of all sessions that can still continue."""
     gone = conversations.ended_ids(project)
@@ -387,15 +378,8 @@ def _compaction(row: dict[str, Any]) -> str:
     saved = f"saved {_time(row['saved_at'])}" if row["saved_at"] else "PreCompact never fired"
     why = row["not_restored"] or "no compaction has followed"
     restored = f"restored {_time(row['restored_at'])}" if row["restored_at"] else f"not restored ({why})"
-    kept = f"; the summary had {row['facts_kept']} of {row['facts']} facts word for word" if row["facts"] else ""
+    kept = f"; Claude's summary kept {row['facts_kept']} of {row['facts']} facts" if row["facts"] else ""
     return f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}{kept}"
-
-
-def _delivery(row: dict[str, Any]) -> str:
-    rest = f", {count(row['omitted'], 'more line')} in the full version" if row["omitted"] else ""
-    size = f", {count(row['characters'], 'character')} with {row['event']}{rest}" if row["state"] != "refused" else ""
-    said = f"{one_line(row['title'])}{size}"
-    return f"{_time(row['made_at'])}, session {row['session'][:8]}: {said}: {_ARRIVED[row['state']]}"
 
 
 def _time(stamp: str) -> str:

@@ -13,7 +13,9 @@ from rich.segment import Segment
 from rich.table import Column, Table
 from rich.text import Text
 
+from holdfast import paths
 from holdfast.process.terminal_text import printable, unguarded
+from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,31 +48,44 @@ def console(*, stderr: bool = False) -> Console:
     return _Console(file=stream, highlight=False)
 
 
-def put(console: Console, lines: Sequence[Text]) -> None:
-    """Print whole lines, which only the terminal wraps. Raises BrokenPipeError if nobody reads them."""
-    console.print(Text("\n").join(lines), soft_wrap=True)
+def text(words: str, style: str = "") -> Text:
+    """Return text for people with short paths, without control characters and the client's tags."""
+    return Text(paths.shown(wording.clean(words)), style)
 
 
-def wraps(console: Console) -> bool:
-    """Return whether lines wrap: on a terminal or with COLUMNS. Elsewhere each stays whole, for programs."""
-    return console.is_terminal or "COLUMNS" in os.environ
+def table(rows: Iterable[Sequence[str | Text]]) -> Table:
+    """Return rows of cells as a table whose columns wrap."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for number, cells in enumerate(rows):
+        for _ in cells if number == 0 else ():
+            grid.add_column(overflow="fold")
+        grid.add_row(*(text(each) if isinstance(each, str) else each for each in cells))
+    return grid
 
 
 def row(*cells: str | Text) -> Table:
     """Return a row of cells; the last one wraps under its own beginning."""
-    table = Table.grid(*(Column(no_wrap=True) for _ in cells[1:]), Column(overflow="fold"))
-    table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
-    return table
+    grid = Table.grid(*(Column(no_wrap=True) for _ in cells[1:]), Column(overflow="fold"))
+    grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+    return grid
 
 
 def lines(console: Console, *parts: RenderableType) -> list[Text]:
-    """Return the lines of texts and tables. Where lines don't wrap, each row stays on one line, however long it is."""
-    width = console.width if wraps(console) else _UNLIMITED
+    """Return the lines of texts and tables.
+
+    They wrap on a terminal or with COLUMNS. Elsewhere each row stays on one line, however long it is, for programs.
+    """
+    width = console.width if console.is_terminal or "COLUMNS" in os.environ else _UNLIMITED
     found = []
     for segments in console.render_lines(Group(*parts), console.options.update(width=width), pad=False):
         found.append(Text.assemble(*((each.text, each.style or "") for each in segments)))
         found[-1].rstrip()
     return found
+
+
+def put(console: Console, lines: Sequence[Text]) -> None:
+    """Print whole lines, which only the terminal wraps. Raises BrokenPipeError if nobody reads them."""
+    console.print(Text("\n").join(lines), soft_wrap=True)
 
 
 def put_wrapped(console: Console, *parts: RenderableType) -> None:

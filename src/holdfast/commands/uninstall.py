@@ -10,6 +10,7 @@ from holdfast import paths
 from holdfast.commands import options
 from holdfast.commands.verb import DryRun, ProjectDir, Scope, SettingsFile, Yes, verb
 from holdfast.install import uninstall
+from holdfast.sessions import erasure
 
 
 @verb("uninstall")
@@ -48,4 +49,8 @@ def command(
         )
     lines = uninstall.uninstall(target)
     lines += uninstall.purge() if purge else []
-    click.echo(paths.shown("\n".join([*lines, *uninstall.remainder()])))
+    lines += uninstall.remainder()
+    if files := erasure.workflow_files([target.root]):
+        lines += ["Your workflows in this project stay. `holdfast forget --everything` offers to delete them:"]
+        lines += [f"  {each}" for each in files]
+    click.echo(paths.shown("\n".join(lines)))

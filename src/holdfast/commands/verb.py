@@ -6,7 +6,7 @@
 
 The docstring is the command's help. The parameters, in their order:
 
-- one of type `Workspace` is the project, opened; it adds `--project`,
+- one of type `Workspace` is the project, opened, or one of type `ProjectDir` its folder: `--project` names it,
 - another positional one is an argument, and `*files` takes any number of them,
 - one by keyword is an option: `in_project` is `--in-project`, a bool is a flag, and a `tuple[str, ...]` may be
   repeated. Without a default it is required.
@@ -35,9 +35,7 @@ _WORKFLOW: dict[str, Any] = {"metavar": "WORKFLOW", "shell_complete": options.wo
 Json = Annotated[bool, "--json", "Print JSON."]
 Yes = Annotated[bool, "Don't ask."]
 InProject = Annotated[bool, "Write it into the project, trusted, not into your own folder."]
-ProjectDir = Annotated[
-    str | None, "--project", {"metavar": "DIR"}, "The project's folder. Default: the nearest one from here upward."
-]
+ProjectDir = Annotated[str | None, "The value of --project."]
 SessionId = Annotated[str | None, "--session", {"metavar": "ID"}, "Only this session. The beginning of its id will do."]
 Name = Annotated[str | None, _WORKFLOW | {"metavar": "[WORKFLOW]"}]
 Other = Annotated[str | None, "--workflow", _WORKFLOW, "This workflow instead of the current one."]
@@ -53,10 +51,24 @@ SettingsFile = Annotated[
 DryRun = Annotated[bool, "Print what would change, and change nothing."]
 Output = Annotated[Path | None, {"metavar": "[FILE]"}, click.Path(path_type=Path, dir_okay=False, allow_dash=True)]
 Since = Annotated[datetime | None, options.Moment(), {"metavar": "TIME"}, "Not before this time or age: 30m, 2h, 3d."]
-Reading = Annotated[tuple[str, ...], "--read", {"metavar": "PATH"}, "A file that the model has to read. Repeat it."]
-Reminders = Annotated[tuple[str, ...], "--remind", {"metavar": "TEXT"}, "What the model has to keep in mind."]
+Reading = Annotated[tuple[str, ...], "--read", {"metavar": "PATH"}, "A file that Claude has to read. Repeat it."]
+Reminders = Annotated[tuple[str, ...], "--remind", {"metavar": "TEXT"}, "What Claude has to keep in mind."]
 Deliverables = Annotated[tuple[str, ...], "--deliverable", {"metavar": "D"}, "What the phase delivered. Repeat it."]
 Assignments = Annotated[tuple[str, ...], "--set", {"metavar": "K=V"}, "A context value. V may be JSON."]
+
+
+_PROJECT = click.Option(
+    ["--project", "project_dir"], metavar="DIR", help="The project's folder. Default: the nearest one from here upward."
+)
+
+
+class _OfProject(click.Command):
+    """A command that is about a project: it takes `--project`, the option that all of these share."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own parameters, `--project` and `--help`."""
+        *own, last = super().get_params(ctx)
+        return [*own, _PROJECT, last]
 
 
 def verb(name: str, group: click.Group | None = None) -> Callable[[Callable[..., object]], click.Command]:
@@ -65,24 +77,21 @@ def verb(name: str, group: click.Group | None = None) -> Callable[[Callable[...,
     def decorate(function: Callable[..., object]) -> click.Command:
         signature = inspect.signature(function)
         hints = get_type_hints(function, include_extras=True)
-        projects = [each for each in signature.parameters if hints[each] is Workspace]
-        others = [each for each in signature.parameters.values() if each.name not in projects]
+        projects = [each for each in signature.parameters if hints[each] in (Workspace, ProjectDir)]
 
         def run(**values: Any) -> None:
             for each in projects:
-                values[each] = options.open_project(values.pop("project_dir"))
+                folder = values.pop("project_dir")
+                values[each] = options.open_project(folder) if hints[each] is Workspace else folder
             bound = signature.bind_partial()
             bound.arguments.update(values)
             function(*bound.args, **bound.kwargs)
 
-        decorators: list[Decorator] = [_parameter(each, hints[each.name]) for each in others]
-        if projects:
-            keyword = inspect.Parameter.KEYWORD_ONLY
-            decorators.append(_parameter(inspect.Parameter("project_dir", keyword, default=None), ProjectDir))
         declared: Callable[..., Any] = run
-        for decorator in reversed(decorators):
-            declared = decorator(declared)
-        command = click.command(name, help=inspect.getdoc(function))(declared)
+        for each in reversed([each for each in signature.parameters.values() if each.name not in projects]):
+            declared = _parameter(each, hints[each.name])(declared)
+        kind = _OfProject if projects else click.Command
+        command = click.command(name, cls=kind, help=inspect.getdoc(function))(declared)
         if group:
             group.add_command(command)
         return command

@@ -3,58 +3,56 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from holdfast import clock
 from holdfast.commands.terminal import row
 from holdfast.commands.timefmt import duration, when
+from holdfast.files.redact import redact, redact_value
 from holdfast.workflow import views
 from holdfast.workflow.wording import clean, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
-    from pathlib import Path
 
     from rich.console import RenderableType
 
     from holdfast.memory.rows import Agent
     from holdfast.sessions.overview import Overview, Save
     from holdfast.sessions.phases import PhaseHistory
-    from holdfast.workflow.model import Phase, Problem, Workflow
+    from holdfast.workflow.model import Phase, Workflow
 
 _VALUE_LIMIT_CHARS = 2_000  # of one value
 _NEXT = 3  # pending phases that a brief page lists
 _STYLES = {"completed": "green", "active": "bold cyan", "failed": "bold red", "blocked": "bold magenta"}
-_BOXES = {"completed": "completed", "in_progress": "active", "pending": "pending"}
 
 
-def page(overview: Overview, now: datetime, *, brief: bool = False, verbose: bool = False) -> Iterator[RenderableType]:
+def page(overview: Overview, now: datetime, *, brief: bool = False) -> Iterator[RenderableType]:
     """Yield the parts of a workflow's page.
 
     Args:
         overview: the workflow with its agents and history.
         now: the present time.
         brief: count finished and later phases, and leave out required reading, reminders and context.
-        verbose: add the to-do list.
     """
     workflow = overview.workflow
     yield from _head(overview, now)
     yield from _phases(overview, now, brief=brief)
     yield from _agents(overview, now)
     yield from _unused(overview, now)
-    if verbose:
-        yield from _todos(overview, now)
     yield from _saves(overview, now)
     if not brief:
-        context = [f"{_line(name)} = {_value(value)}" for name, value in workflow.context.items()]
+        values = redact_value(dict(workflow.context)).items()  # also by the names, such as `password`
+        context = (f"{name} = {v if isinstance(v, str) else json.dumps(v, ensure_ascii=False)}" for name, v in values)
         yield from section("Required reading", [_reading(overview, entry) for entry in workflow.reading])
         yield from section("Reminders", map(_cleaned, workflow.reminders), "- ")
         yield from section("Context", map(_cleaned, context))
     yield from section("Warnings", map(_cleaned, (*workflow.warnings, *workflow.remarks)), "- ")
-    yield from section("Unreadable files", _problem_lines(workflow.root, overview.problems))
+    problems = (f"{each.path}: {each.reason}".removeprefix(f"{workflow.root}/") for each in overview.problems)
+    yield from section("Unreadable files", map(_cleaned, problems))
 
 
 def _heading(words: str) -> Iterator[RenderableType]:
@@ -186,20 +184,6 @@ def _agent(workflow: Workflow, agent: Agent) -> Text:
     return name
 
 
-def _todos(overview: Overview, now: datetime) -> Iterator[RenderableType]:
-    """Yield the to-do list, and which sessions got it."""
-    if not overview.todos:
-        return
-    yield from _heading("To-do list")
-    for todo in overview.todos:
-        yield row(_mark(_BOXES[todo["status"]]), _line(todo["content"]))
-    for each in overview.recipients:
-        which = "this list" if each.current else "an older one"
-        yield row("  ", Text(f"session {_short(each.session)} was told {which} {when(each.sent_at, now)}", "dim"))
-    if not overview.recipients and not overview.workflow.finished:
-        yield Text("  the model hasn't been given this list yet", "dim")
-
-
 def _saves(overview: Overview, now: datetime) -> Iterator[RenderableType]:
     """Yield the last save, the last restore, the owner and any problem of the ledger."""
     restore, owner = overview.last_restore, overview.owner
@@ -232,34 +216,23 @@ def _reading(overview: Overview, entry: str) -> Text:
     return line.append("  missing", "bold red") if entry in overview.missing else line
 
 
-def _problem_lines(root: Path | None, problems: Sequence[Problem]) -> Iterator[Text]:
-    """Yield a line for each file that could not be read."""
-    for each in problems:
-        inside = root is not None and each.path.is_relative_to(root)
-        place = each.path.relative_to(root).as_posix() if root and inside else str(each.path)
-        yield _cleaned(f"{place}: {each.reason}")
-
-
 def _mark(status: str) -> Text:
     return Text.assemble("  ", (views.MARKS[status], _STYLES.get(status, "dim")), " ")
 
 
 def _cleaned(text: str) -> Text:
-    """Return text from a file, cut, with its line breaks and without control characters."""
-    return Text("\n".join(line.rstrip() for line in _cut(clean(text).strip()).expandtabs(4).split("\n")))
+    """Return text from a file, cut, with its line breaks, without control characters and secrets."""
+    lines = _cut(redact(clean(text).strip())).expandtabs(4).split("\n")
+    return Text("\n".join(line.rstrip() for line in lines))
 
 
 def _line(text: str) -> str:
-    """Return text from a file on one line, cut and without control characters."""
-    return _cut(clean(" ".join(clean(text).split())))
+    """Return text from a file on one line, cut, without control characters and secrets."""
+    return _cut(redact(clean(" ".join(clean(text).split()))))
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= _VALUE_LIMIT_CHARS else f"{text[:_VALUE_LIMIT_CHARS]}… (cut; whole with --json)"
-
-
-def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _short(session: str) -> str:

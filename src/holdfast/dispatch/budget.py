@@ -63,7 +63,7 @@ def fit(pieces: Sequence[Piece], cap: int = LIMIT_UNITS) -> Fitted:
     cut = [index for index, all_lines in enumerate(everything) if len(lines[index]) < len(all_lines)]
     if cut:
         left_out = sum(map(len, everything)) - sum(map(len, lines))
-        note = f"(+{left_out} more lines, left out to stay under the client's limit)"
+        note = f"(+{left_out} more lines, left out to stay under Claude Code's limit)"
         note = f"{_SEPARATOR}{note}" if text else note
         text += note
         shares[cut[0]] += units(note)

@@ -22,7 +22,7 @@ CHANGES = ("change_input", "change_output")  # the last one in running order inc
 DECISIONS = ("deny", "ask", "allow", "defer", "block", "change_input", "change_output")
 ADVICE = ("advise", "force_turn")  # what the client's size limit may cut
 STALE = "another handler changed the input afterwards"
-CUT = "cut to fit the client's size limit"
+CUT = "cut to fit Claude Code's size limit"
 
 
 class Conclusion(NamedTuple):

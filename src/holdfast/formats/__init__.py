@@ -98,7 +98,7 @@ def may_be_described(root: Path) -> bool:
 
 def module(name: str, part: str) -> str:
     """Return the name of a module in a format's folder, such as its `commands`."""
-    return f"{RECORDS[name].ADAPTER.rpartition('.')[0]}.{part}"
+    return f"{RECORDS[name].MODULE.rpartition('.')[0]}.{part}"
 
 
 def parts(part: str, names: Iterable[str]) -> dict[str, ModuleType]:

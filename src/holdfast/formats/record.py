@@ -21,7 +21,7 @@ class Record(Protocol):
     RANK: int
     """Its place among the formats, from 0; a new one takes the next free number. The lower rank wins if nothing else
     decides."""
-    ADAPTER: str
+    MODULE: str
     """The module that reads and writes its files (`workflow.format.Format`). Loads only if a PRESENCE path exists."""
     AGENTS: bool
     """Whether agents work on its units (`workflow.format.Format`), which then move as agents finish."""
@@ -72,8 +72,6 @@ class Record(Protocol):
     """The line of help for `holdfast NAME`, the `command` of `formats/NAME/commands`; empty without one."""
     FORMER: tuple[str, ...]
     """What replaces its commands that are gone: `"wfs pause = `holdfast cancel` pauses a session"`."""
-    MODEL_VERBS: tuple[str, ...]
-    """Its own commands that a model may run, without those meant for people."""
     CHECK: str
     """The name of its `holdfast doctor` check, the function `findings` in `formats/NAME/checks`; empty without one.
 
@@ -81,7 +79,7 @@ class Record(Protocol):
     """
 
 
-REQUIRED = ("NAME", "ADAPTER", "TOP", "PRESENCE", "STATES")
+REQUIRED = ("NAME", "MODULE", "TOP", "PRESENCE", "STATES")
 """The constants that a record must have; each of the others has its usual value."""
 _USUAL: dict[str, object] = {
     "UNIT": "step",

@@ -108,9 +108,9 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
         yield "Holdfast has a format or command of this name"
     if not record.PRESENCE or not record.STATES:
         yield "its record names no file"
-    package = record.ADAPTER.rpartition(".")[0]
+    package = record.MODULE.rpartition(".")[0]
     for asked, module, names in (
-        (True, record.ADAPTER, ("FORMAT",)),
+        (True, record.MODULE, ("FORMAT",)),
         (record.SOURCES, f"{package}.detector", ("save", "skipped", "waiting", "report")),
         (record.COMMANDS, f"{package}.verbs", ("VERBS",)),
     ):
@@ -121,5 +121,5 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
             continue
         if missing := [each for each in names if asked and not hasattr(loaded, each)]:
             yield f"{module} has no {missing[0]}"
-        elif module == record.ADAPTER and not all(hasattr(getattr(loaded, "FORMAT", None), each) for each in _ASKED):
+        elif module == record.MODULE and not all(hasattr(getattr(loaded, "FORMAT", None), each) for each in _ASKED):
             yield f"{module}.FORMAT is no instance of a subclass of holdfast.workflow.format.Format"

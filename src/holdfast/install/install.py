@@ -13,7 +13,6 @@ from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.dispatch import background
 from holdfast.errors import StateError
 from holdfast.files import document, status_file, trust
-from holdfast.formats import OURS, RECORDS
 from holdfast.install import installs, launcher, native, plugin, register, registrations, settings, skill
 from holdfast.install.installs import Install
 from holdfast.install.settings import Settings
@@ -29,14 +28,14 @@ if TYPE_CHECKING:
     from holdfast.install.settings import SettingsFile
     from holdfast.plugins.discovery import HandlerFile
 
-MODEL_VERBS = (
-    *("start", "next", "done", "update", "claim", "status"),
-    *(verb for name in OURS for verb in RECORDS[name].MODEL_VERBS),
-)
-"""The commands a model needs to keep a workflow; trusting, installing and reopening are for people."""
+MODEL_COMMANDS = ("start", "next", "done", "update", "status", "claim", "agents")
+"""The commands with which Claude keeps a workflow; trusting, installing, deleting and reopening are for people."""
 
-ALLOW_RULES = tuple(f"Bash(holdfast {verb}:*)" for verb in MODEL_VERBS)
-"""The permission rules that let the model run these commands without asking, on every supported client."""
+ALLOW_RULES = tuple(f"Bash(holdfast {name}:*)" for name in MODEL_COMMANDS)
+"""The permission rules that let Claude run these commands without asking, on every supported client.
+
+A format's own commands are in the skill's `allowed-tools`, which count while Claude follows the skill.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +43,13 @@ class Options:
     """What to install besides the events that every client knows.
 
     Attributes:
-        allow_cli: whether to add the permission rules for the model, and the skill.
+        allow_cli: whether Claude may run `MODEL_COMMANDS` without asking: True adds the permission rules, False removes
+            those that an earlier install added, None changes nothing.
         status_line: whether to make the client's status line Holdfast's, if there is none.
         all_events: whether to register events although a client that reads the settings may not know them.
     """
 
-    allow_cli: bool = False
+    allow_cli: bool | None = None
     status_line: bool = False
     all_events: bool = False
 
@@ -92,7 +92,8 @@ def install(target: Target, options: Options = Options()) -> list[str]:
         edit = edit_of(target, files, options)
         _check_accepted(edit)
         by_plugin = plugin.registered(target)
-        source = skill.shipped() if options.allow_cli and not by_plugin else b""
+        with_skill = options.allow_cli or target.scope == "user"  # a repository gets no skill that nobody asked for
+        source = skill.shipped() if with_skill and not by_plugin else b""
         if edit.changes:
             settings.check_writable(edit.file)
         if launcher.write():
@@ -155,7 +156,11 @@ def edit_of(target: Target, files: Sequence[HandlerFile], options: Options = Opt
         for event in left_out:
             del entries[event]
         edited.register(entries)
-        allowed += [rule for rule in ALLOW_RULES if options.allow_cli and edited.allow(rule)]
+        if options.allow_cli:
+            allowed += [rule for rule in ALLOW_RULES if edited.allow(rule)]
+        elif options.allow_cli is False:
+            while allowed:
+                edited.disallow(allowed.pop())
         if options.status_line:
             edited.show_status_line()
     record = dataclasses.replace(
@@ -262,7 +267,7 @@ def _registered(edit: Edit, by_plugin: Matchers) -> list[str]:
     width = max(map(len, edit.entries))
     events = [f"  {event:<{width}}  {entry.matcher or '*'}" for event, entry in edit.entries.items()]
     changes = [f"  {change}" for change in edit.settings.changes] if edit.had_entries else []
-    silenced = ['Note: "disableAllHooks" is true there, so the client runs no hook.'] if edit.settings.silenced else []
+    silenced = ['Note: "disableAllHooks" is true there, so Claude Code runs no hook.'] if edit.settings.silenced else []
     return [head, *events, *(["Changed:", *changes] if changes else []), *enabled, *silenced]
 
 

@@ -84,7 +84,7 @@ class Copy:
     def undo(self) -> str:
         """How to remove it from the client: a command, or what to do instead."""
         if not self.name:
-            return "start the client without --plugin-dir"
+            return "start Claude Code without --plugin-dir"
         scope = "" if self.scope == "user" else f" --scope {shlex.quote(self.scope)}"
         return f"claude plugin uninstall {shlex.quote(self.name)}{scope}"
 

@@ -322,7 +322,7 @@ class Settings:
                 self.changes.append(f"{event}: time limit of {seconds} s taken out, it would cut answers off")
         if needed:
             self._editor.append(steps, needed, "timeout")
-            self.changes.append(f"{event}: time limit of {needed} s, a handler needs more than the client's default")
+            self.changes.append(f"{event}: time limit of {needed} s, a handler needs more than Claude Code's default")
 
     def _set_matcher(self, steps: tuple[str | int, ...], matcher: str | None) -> None:
         present = self._editor.node((*steps, "matcher")) is not None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CHARACTERS_PER_TOKEN = 4  # UTF-16 units that count as a token; about right for English prose and code
 RULE = (
-    f"characters are UTF-16 units, as the client counts; tokens are estimated: characters / {CHARACTERS_PER_TOKEN}, "
+    f"characters are UTF-16 units, as Claude Code counts; tokens are estimated: characters / {CHARACTERS_PER_TOKEN}, "
     "rounded up"
 )
 

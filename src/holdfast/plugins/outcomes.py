@@ -302,7 +302,7 @@ def terminal(sequence: str) -> Outcome:
     """
     if not _SEQUENCES.fullmatch(_words("terminal", sequence)) or _size(sequence) > TERMINAL_LIMIT_BYTES:
         raise OutcomeError(
-            f"terminal() takes BEL or OSC 0, 1, 2, 9, 99, 777, at most {TERMINAL_LIMIT_BYTES} bytes; the client would"
+            f"terminal() takes BEL or OSC 0, 1, 2, 9, 99, 777, at most {TERMINAL_LIMIT_BYTES} bytes; Claude Code would"
             f" drop {sequence[:40]!r}"
         )
     return Outcome("terminal", sequence)

@@ -282,7 +282,7 @@ def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -
     if options.get("match") is not None and (said := hooks.never(options["match"], event)):
         raise Fault(f"never runs: {said}")
     if not hooks.valid(options.get("match"), event):
-        raise Fault(f"match={options['match']!r} is neither a list of names nor a regular expression of the client's")
+        raise Fault(f"match={options['match']!r} is neither a list of names nor a regular expression of Claude Code's")
     function = hooks.EVENTS[event].specification.__name__
     events = filter(None, (event, hooks.also_answers(event, options.get("match"))))
     return [Route(event=each, function=function, line=line, **options) for each in events]

@@ -62,12 +62,13 @@ def _numbers(report: Report) -> Iterator[tuple[str, str, str]]:
         yield f"{sessions:,}", plural(sessions, "session"), f"{live} live" if live else "none live"
     if happened := [each for each in report.compactions if each.came_at or each.missed]:
         due = [each for each in happened if each.ending != "nothing"]
-        restored = sum(each.ending in ("confirmed", "given") for each in due)
+        restored = sum(each.restored for each in due)
         more = f"{restored} of {len(due)} restored" if due else "nothing to restore"
         yield f"{len(happened):,}", plural(len(happened), "compaction"), more
     if total := sum(each.row.facts for each in happened):
-        kept = sum(each.row.facts_kept for each in happened)
-        yield f"{kept}/{total}", f"{plural(total, 'fact')} kept by summaries", "word for word"
+        restored = sum(each.row.facts for each in happened if each.restored)
+        summarised = sum(each.row.facts_kept for each in happened)
+        yield f"{restored}/{total}", f"{plural(total, 'fact')} restored", f"Claude's summaries kept {summarised}"
     if report.workflows:
         done = sum(phase.status == "completed" for each in report.workflows for phase in each.workflow.phases)
         yield f"{done:,}", f"{plural(done, 'phase')} completed", count(len(report.workflows), "workflow")

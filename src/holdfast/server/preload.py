@@ -36,7 +36,7 @@ def load_all() -> None:
         with suppress(ImportError):  # a package that is missing is reported by what needs it
             import_module(name)
     for name in OURS:
-        import_module(RECORDS[name].ADAPTER)
+        import_module(RECORDS[name].MODULE)
         if RECORDS[name].SOURCES:
             import_module(module(name, "detector"))
     for model in _subclasses(BaseModel):

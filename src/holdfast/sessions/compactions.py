@@ -94,6 +94,11 @@ class CompactionReport:
             return "confirmed"
         return "given" if states & {"delivered", "pending", "unconfirmed"} else "lost"
 
+    @property
+    def restored(self) -> bool:
+        """Whether guidance was given after it."""
+        return self.ending in ("confirmed", "given")
+
 
 class Lost(NamedTuple):
     """Something that a session should have got after a compaction and never did.

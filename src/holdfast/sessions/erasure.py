@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from holdfast import log
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import cache
+from holdfast.formats import RECORDS
 from holdfast.memory.rows import TABLES, Agent, Content, Conversation, Event, Row, SessionId, Task, Told
 from holdfast.memory.store import ANY, any_of
 from holdfast.sessions import compactions, conversations, imports, owners, recordings
-from holdfast.workflow import holdfast_folder, names, registry
+from holdfast.workflow import holdfast_folder, names, places, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -70,6 +71,7 @@ class Forgotten:
         logged: the number of lines of the log.
         files: sidecars, and damaged ledgers that were set aside.
         reports: HTML reports. They cover the whole project and can be made again, so they always go.
+        stays: the user's own files in the project with the same content, which stay.
         clean: whether the erased text is certainly gone from the ledger's file.
     """
 
@@ -78,6 +80,7 @@ class Forgotten:
     logged: int
     files: tuple[Path, ...]
     reports: tuple[Path, ...]
+    stays: tuple[Path, ...]
     clean: bool = True
 
     @property
@@ -117,7 +120,7 @@ def forget(project: Workspace, scope: Scope, *, dry: bool = False) -> Forgotten:
         cache.clear()  # it holds paths of workflows, plans and the project's own handlers
     clean = dry or not known or project.ledger.scrub()
     insist_on_ledger(project, "forgotten, but words may still stand in its file; run this again")
-    return Forgotten(rows, recorded, logged, files, reports, clean)
+    return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
 
 
 def scrub(project: Workspace) -> bool:
@@ -141,6 +144,13 @@ def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> N
     """Raise HoldfastError if the ledger's file is not what was read and written: never claim "forgotten" then."""
     if project.ledger_file.exists() and project.ledger.problem:
         raise HoldfastError(f"{so}; `holdfast doctor` says what is wrong with the ledger")
+
+
+def workflow_files(roots: Sequence[Path]) -> list[Path]:
+    """Return the files of workflows in these checkouts: states, views and copies that were set aside."""
+    patterns = [each for record in RECORDS.values() for each in (*record.STATES, *record.VIEWS)]
+    patterns += [f"{each.rpartition('/')[0]}/{aside}" for each in patterns for aside in places.ASIDE]
+    return [*{file: None for root in roots for each in patterns for file in sorted(root.glob(each)) if file.is_file()}]
 
 
 def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
@@ -199,6 +209,26 @@ def _is_logged(scope: Scope, roots: Sequence[Path], line: str) -> bool:
     if not any(log.concerns(line, root) for root in roots):
         return False
     return scope.everything or any(log.written(each) in line for each in scope.names)
+
+
+def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
+    """Yield the user's own files that hold the same content."""
+    if scope.workflow:
+        root = Path(scope.worktree)
+        own = root / scope.workflow.place
+        if scope.workflow.spread:
+            yield from (file for file in sorted(own.parent.rglob("*")) if file.is_file())
+        else:
+            held = filter(None, (scope.workflow.beside, *RECORDS[scope.workflow.format].VIEWS))
+            views = (file for pattern in held for file in sorted(root.glob(pattern)))
+            asides = (file for each in places.ASIDE for file in own.parent.glob(each))
+            yield from filter(Path.is_file, [own, *views, *asides])
+    if not scope.everything:
+        return
+    for root in roots:
+        if folder := holdfast_folder.existing(root):
+            yield from (file for file in sorted(folder.glob("*")) if not holdfast_folder.wrote(file))
+    yield from workflow_files(roots)
 
 
 def of_session(project: Workspace, session: str) -> Scope:

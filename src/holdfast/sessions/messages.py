@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from holdfast import clock, paths
 from holdfast.errors import HoldfastError, LedgerError, command_line
 from holdfast.files import trust
-from holdfast.memory.rows import Conversation, Told
+from holdfast.memory.rows import Told
 from holdfast.sessions import archive, contents, imports, owners
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import definitions, guidance, registry, search, wording
+from holdfast.workflow import definitions, guidance, registry, wording
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
@@ -126,9 +126,6 @@ def omitted(project: OpenProject, conversation: str, found: Found) -> list[Messa
     if not found.left or was_told(project, conversation, _OMITTED):
         return []
     text = f"Holdfast read only the newest state files here and left out {wording.count(found.left, 'older one')}"
-    if found.cut:
-        left = wording.count(found.left, "other state file")
-        text = f"Holdfast: the search for workflows ended after {search.SEARCH_TIMEOUT_S:g} s, with {left} left out"
     text = f"{text}. This session's own workflow is always read. `holdfast status` shows all."
     return [once(project, conversation, _OMITTED, [""], wording.Message(text, to_user=True))]
 
@@ -259,13 +256,6 @@ def last_value(project: OpenProject, conversation: str, topic: str, key: str) ->
     """Return the value with which a conversation was told something last; None if it never was."""
     row = _table(project).one(conversation=conversation, topic=topic, key=key)
     return row.value if row else None
-
-
-def recipients(project: OpenProject, topic: str, key: str) -> list[Told]:
-    """Return what the conversations of this worktree were told of a topic and a key, the last told first."""
-    found = _table(project).where(topic=topic, key=key, order="at DESC, conversation")
-    here = project.ledger.table(Conversation).by("id", [row.conversation for row in found])
-    return [row for row in found if row.conversation not in here or here[row.conversation].worktree == project.worktree]
 
 
 def _to_user(text: str) -> Message:

@@ -6,7 +6,9 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from holdfast import paths
 from holdfast.errors import HoldfastError, command_line
+from holdfast.files import trust
 from holdfast.sessions import contents, conversations, messages, owners, saving, session_guidance
 from holdfast.sessions.arbitration import Verdict
 from holdfast.sessions.workspace import Workspace
@@ -60,6 +62,8 @@ def announce_unfinished(event: Event, context: Context) -> list[Message]:
         status = _about("status", waiting[0], found.workflows)
         line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `{status}` shows it."
         told.append(Message(line, to_user=True))
+    elif not plans and (outer := enclosing(project)):
+        told.append(Message(f"Holdfast: {outer}", to_user=True))
     if not project.client.attended(context.environ):
         return told
     names = [each.key for each in waiting] or plans
@@ -69,6 +73,28 @@ def announce_unfinished(event: Event, context: Context) -> list[Message]:
         offer = _offer(waiting or names, found.workflows)
         told.append(messages.once(project, conversation, messages.OFFERED, names, offer))
     return told
+
+
+def enclosing(project: Workspace) -> str:
+    """Say which unfinished workflow a session here doesn't get, as it is one of the repository's root; empty for none.
+
+    A session's project is the folder that the client was started in (client fact), such as a monorepo's package.
+    """
+    if project.enclosing is None:
+        return ""
+    root = project.enclosing
+    outer = Workspace.open(
+        root, trusted=trust.config_trusted(root), tell=False, client=project.client, patience=project.patience
+    )
+    try:
+        waiting = _waiting(outer, "none of that project", registry.candidates(outer, "").workflows)
+    finally:
+        outer.close()
+    if not waiting:
+        return ""
+    more = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
+    where = paths.shown(str(root))
+    return f"{where} has the unfinished workflow {guidance.line(waiting[0])}{more}. To continue it, start claude there."
 
 
 def renewed(event: Event, context: Context) -> list[Message]:

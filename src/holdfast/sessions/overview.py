@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import LedgerError, StateError
 from holdfast.files import document
-from holdfast.files.redact import redact, redact_value
+from holdfast.files.redact import redact_value
 from holdfast.formats import RECORDS
-from holdfast.sessions import agents, compactions, contents, conversations, messages, owners, phases
+from holdfast.sessions import agents, compactions, contents, conversations, owners, phases
 from holdfast.sessions.phases import History
 from holdfast.workflow import facts, outside_reading, todos, views
 
@@ -64,15 +64,6 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipient:
-    """A session that knows a to-do list of the workflow, since when (UTC stamp), and whether the list is current."""
-
-    session: str
-    sent_at: str
-    current: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Session:
     """The session that owns a workflow: whether it is live, and its last event (UTC stamp, empty if never seen)."""
 
@@ -87,7 +78,6 @@ class Overview:
 
     Attributes:
         workflow: the workflow as in its file.
-        todos: its to-do list.
         missing: its required readings that don't exist.
         outside: its required readings outside the project, which nobody is asked to read.
         archived: whether its file is gone, or holds another workflow by now.
@@ -98,7 +88,6 @@ class Overview:
         agents: its running agents, of all sessions that may still run. Agents launched for no workflow count if they
             are the owner's or, without an owner, if their live session owns no unfinished workflow.
         unused: the agents of the same sessions that have ended and whose results are not known to be used.
-        recipients: the sessions that know a to-do list of it, the last told first.
         last_save: the last time its content was saved, None if never.
         last_restore: the last time it was restored, None if never.
         owner: the session that owns it, None for none.
@@ -106,7 +95,6 @@ class Overview:
     """
 
     workflow: Workflow
-    todos: tuple[Mapping[str, str], ...]
     missing: frozenset[str]
     outside: frozenset[str]
     archived: bool
@@ -116,7 +104,6 @@ class Overview:
     history: History = field(default_factory=History)
     agents: tuple[Agent, ...] = ()
     unused: tuple[Agent, ...] = ()
-    recipients: tuple[Recipient, ...] = ()
     last_save: Save | None = None
     last_restore: Restore | None = None
     owner: Session | None = None
@@ -131,12 +118,10 @@ class Overview:
 def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
     """Return the overview of a workflow; only what its file says if the ledger can't be read. Never writes.
 
-    The workflow is one of those that were found in the project, or one of the archive. Secrets in it are masked.
+    The workflow is one of those that were found in the project, or one of the archive.
     """
-    workflow = _masked(workflow)
     plain = Overview(
         workflow=workflow,
-        todos=tuple(todos.todo_list(workflow)),
         missing=missing_reading(project, workflow),
         outside=outside(project, workflow),
         archived=workflow.key not in {each.key for each in found.workflows},
@@ -148,29 +133,6 @@ def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
         return _with_ledger(project, plain, found)
     except LedgerError as error:
         return replace(plain, ledger=str(error))
-
-
-def _masked(workflow: Workflow) -> Workflow:
-    """Return a workflow with the secrets in its texts masked, because people paste what `status` prints."""
-    names = ("title", "phase", "next_step", "ended")
-    texts: dict[str, Any] = {name: redact(getattr(workflow, name)) for name in names}
-    for name in ("reading", "reminders", "warnings", "remarks"):
-        texts[name] = tuple(map(redact, getattr(workflow, name)))
-    units = (
-        each._replace(
-            title=redact(each.title),
-            agent=redact(each.agent),
-            handover=redact(each.handover),
-            deliverables=tuple(map(redact, each.deliverables)),
-        )
-        for each in workflow.phases
-    )
-    return replace(
-        workflow,
-        **texts,
-        phases=tuple(units),
-        context=redact_value(dict(workflow.context)),
-    )
 
 
 def _with_ledger(project: OpenProject, plain: Overview, found: Found) -> Overview:
@@ -189,7 +151,6 @@ def _with_ledger(project: OpenProject, plain: Overview, found: Found) -> Overvie
         history=phases.of(project, workflow),
         agents=tuple(each for each in launched if each.status == "running"),
         unused=tuple(unused),
-        recipients=_recipients(project, workflow),
         last_save=_last_save(project, workflow, reports, names),
         last_restore=_last_restore(reports, names),
         owner=Session(names.get(owner, owner), owner in live, last_seen.get(owner, "")) if owner else None,
@@ -209,10 +170,10 @@ def outside(project: OpenProject, workflow: Workflow) -> frozenset[str]:
 
 
 def as_json(overview: Overview) -> dict[str, Any]:
-    """Return an overview as JSON values: every key of `views.whole`, and what the ledger knows."""
+    """Return an overview as JSON values, secrets masked: every key of `views.whole`, and what the ledger knows."""
     workflow, seen = overview.workflow, overview.history
     whole = views.whole(workflow)
-    return whole | {
+    known = whole | {
         "path": str(overview.moved or workflow.path),
         "percent": workflow.percent,
         "phases": [phase | {"history": _phase_history(seen, phase["id"])} for phase in whole["phases"]],
@@ -222,14 +183,14 @@ def as_json(overview: Overview) -> dict[str, Any]:
             for each in overview.agents
         ],
         "unused_results": [agents.as_json(each, *_RESULT) for each in overview.unused],
-        "todos": list(overview.todos),
-        "todo_recipients": [asdict(each) for each in overview.recipients],
+        "todos": todos.todo_list(workflow),
         "last_save": overview.last_save and asdict(overview.last_save),
         "last_restore": overview.last_restore and asdict(overview.last_restore),
         "owner": overview.owner and overview.owner.id,
         "missing_reading": [entry for entry in workflow.reading if entry in overview.missing],
         "outside_reading": [entry for entry in workflow.reading if entry in overview.outside],
     }
+    return dict(redact_value(known))
 
 
 def _moved(project: OpenProject, workflow: Workflow) -> Path | None:
@@ -254,13 +215,6 @@ def _free(
         return lambda session: session == owner
     busy = {*owners.holders(project, [each for each in found.workflows if each.resumable]).values()}
     return lambda session: session in live and session not in busy
-
-
-def _recipients(project: OpenProject, workflow: Workflow) -> tuple[Recipient, ...]:
-    present = todos.digest(workflow)
-    rows = messages.recipients(project, messages.TODO_LIST, workflow.key)
-    names = conversations.session_ids(project, [row.conversation for row in rows])
-    return tuple(Recipient(names[row.conversation], row.at, row.value == present) for row in rows)
 
 
 def _last_save(

@@ -161,7 +161,7 @@ def _set(project: OpenProject, workflow: Workflow, conversation: str, **values: 
         table.amend(row, **values)
         if before == conversation and conversation:
             return
-        what = "ownership changed" if conversation else "released" if before else "no owner yet"
+        what = "now owned by this session" if conversation else "no owner any more" if before else "no owner yet"
         log.note(
             project,
             "owner",

@@ -198,7 +198,7 @@ def _refused(event: Event, context: Context, verdict: Verdict) -> list[Message]:
     return [
         Message(
             f"Holdfast restored nothing: {found} here could belong to another live session. "
-            f"To continue {'it' if len(refused) == 1 else 'one'}, ask the model to run `holdfast next NAME`; "
+            f"To continue {'it' if len(refused) == 1 else 'one'}, ask Claude to run `holdfast next NAME`; "
             "`holdfast status` shows the names.",
             to_user=True,
         ),

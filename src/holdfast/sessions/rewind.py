@@ -1,4 +1,4 @@
-"""Show, compare and restore the generations of a state file, for `holdfast log`."""
+"""Show, compare and restore the versions of a state file, for `holdfast log`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Restored, Workflow
     from holdfast.workflow.records import Version
 
-NOW = "now"  # in place of a generation's number: the file's present content
+NOW = "now"  # in place of a version's number: the file's present content
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Content:
 def find(project: Workspace, wanted: str | None, session: str | None) -> Path:
     """Return the path of the state file that a command is about; the file need not exist any more.
 
-    `wanted` is the id, title or path of a workflow, archived ones included, or the path of a file that has generations;
+    `wanted` is the id, title or path of a workflow, archived ones included, or the path of a file that has versions;
     None means the current one of the session that asks, if a model does. Raises HoldfastError if there is none, or if
     it could be several.
     """
@@ -59,10 +59,10 @@ def find(project: Workspace, wanted: str | None, session: str | None) -> Path:
 
 
 def read(project: Workspace, path: Path, number: str) -> Content:
-    """Return a generation of a state file by its number, or the file's present content (`NOW`).
+    """Return a version of a state file by its number, or the file's present content (`NOW`).
 
     Raises:
-        HoldfastError: there is no such generation; the message says which there are.
+        HoldfastError: there is no such version; the message says which there are.
         StateError: the file can't be read.
     """
     place = project.place(path)
@@ -72,18 +72,18 @@ def read(project: Workspace, path: Path, number: str) -> Content:
     version = next((each for each in versions if str(each.number) == number), None)
     raw = contents.content(project, path, version.number) if version else None
     if version is None or raw is None:
-        raise HoldfastError(f"there is no generation {number} of {place}; {_known(versions)}")
-    return Content(f"{place} generation {version.number}, {version.at[:19]}Z", raw)
+        raise HoldfastError(f"there is no version {number} of {place}; {_known(versions)}")
+    return Content(f"{place} version {version.number}, {version.at[:19]}Z", raw)
 
 
 def last_two(project: Workspace, path: Path) -> tuple[str, str]:
-    """Return the numbers of the last two generations of a state file; of a single one, that and `NOW`.
+    """Return the numbers of the last two versions of a state file; of a single one, that and `NOW`.
 
     Raises HoldfastError if none was kept.
     """
     numbers = [str(each.number) for each in contents.list_versions(project, path)[:2]]
     if not numbers:
-        raise HoldfastError(f"no generation of {project.place(path)} was kept, so there is nothing to compare")
+        raise HoldfastError(f"no version of {project.place(path)} was kept, so there is nothing to compare")
     return (numbers[1], numbers[0]) if len(numbers) > 1 else (numbers[0], NOW)
 
 
@@ -94,10 +94,10 @@ def diff(before: Content, after: Content) -> str:
 
 
 def restore(project: Workspace, path: Path, number: str, *, replace: bool = False) -> Restored:
-    """Restore a generation of a state file byte for byte. The present content is kept as a generation first.
+    """Restore a version of a state file byte for byte. The present content is kept as a version first.
 
     Nothing is written if the file holds that very content. Another, unfinished workflow that is in the file by now is
-    only replaced with `replace`. Raises HoldfastError if there is no such generation, or if the path or the generation
+    only replaced with `replace`. Raises HoldfastError if there is no such version, or if the path or the version
     is no state file of a workflow.
     """
     content = read(project, path, number)
@@ -137,7 +137,7 @@ def gone(project: Workspace) -> str:
 
 
 def last_state(project: Workspace, path: Path) -> tuple[str, Workflow] | None:
-    """Return the number of the last generation of a file that is a workflow's state, with the workflow.
+    """Return the number of the last version of a file that is a workflow's state, with the workflow.
 
     None without one. Raises LedgerError.
     """
@@ -174,7 +174,7 @@ def _clear(project: Workspace, name: str, path: Path, number: str, *, replace: b
         registry.get(name).parsed(project, path, document.read(path, within=project.root)[0])
     except SchemaMismatch as error:
         if not replace:
-            way = f"`{putting_back(path, number)}` keeps it aside and puts generation {number} in its place"
+            way = f"`{putting_back(path, number)}` keeps it aside and puts version {number} in its place"
             raise SchemaMismatch(path, f"{error.reason}; {way}") from None
         statefile.guard(project.root, path)
         with locked(path.parent):
@@ -185,7 +185,7 @@ def _clear(project: Workspace, name: str, path: Path, number: str, *, replace: b
 
 
 def putting_back(path: Path, number: str) -> str:
-    """Return the command that restores a generation over a file that is no workflow's state."""
+    """Return the command that restores a version over a file that is no workflow's state."""
     return command_line("restore", number, "--replace", "--workflow", str(path))
 
 
@@ -197,7 +197,7 @@ def _formerly(project: Workspace, wanted: str | None) -> Path | None:
 
 
 def _kept(project: Workspace, wanted: str) -> Path | None:
-    """Return `wanted` as a path if generations of it were kept, else None."""
+    """Return `wanted` as a path if versions of it were kept, else None."""
     try:
         path = Path(wanted) if Path(wanted).is_absolute() else project.root / wanted
         return path if contents.list_versions(project, path) else None

@@ -31,7 +31,7 @@ Status = Literal["running", "elsewhere", "interrupted", "partial", "completed", 
 FAMILY = 50  # earlier runs that are looked through for one of the same script
 _NAMED = 10  # runs that a prompt names and that are looked for
 _UNKNOWN = "unknown journal"  # the hint that a journal can't be carried
-_SAME = "The client reuses their results and runs the others."
+_SAME = "Claude Code reuses their results and runs the others."
 _CHANGED = (
     "The script or its args changed: calls after the first changed one run again; put changed or new agents last."
 )
@@ -356,7 +356,7 @@ def _unknown(context: Context, event: Call, earlier: ScriptRun) -> Relaunch:
     conversation = conversations.of(context.project, event.session_id)
     if messages.was_told(context.project, conversation, _UNKNOWN):
         return PASSED
-    text = f"can't resume run {earlier.row.run}: the client hides its script, or its journal has an unknown format."
+    text = f"can't resume run {earlier.row.run}: Claude Code hides its script, or its journal has an unknown format."
     line, *note = tell_user(context, event, text)
     return Relaunch(messages=(messages.once(context.project, conversation, _UNKNOWN, [""], line), *note))
 

@@ -25,14 +25,16 @@ if TYPE_CHECKING:
 LIMIT = 50  # events that are shown by default
 _WORDS = {
     ("archive", "archived"): "workflow archived",
-    ("compaction", "announced"): "compaction announced ({trigger})",
-    ("compaction", "summarised"): "summary compared",
+    ("compaction", "announced"): "compaction started ({trigger})",
+    ("compaction", "summarised"): "compaction summarised",
     ("delivery", "absent"): "guidance never arrived",
     ("delivery", "refused"): "restore refused",
     ("delivery", "unconfirmed"): "guidance was never confirmed",
     ("delivery", "unwritten"): "guidance was never sent",
+    ("delivery", "given"): "restored to Claude",
+    ("delivery", "given again"): "restored to Claude again",
     ("delivery", "*"): "guidance {what}",
-    ("generation", "kept"): "generation {number} kept",
+    ("generation", "kept"): "version {number} saved",
     ("decision", "*"): "decision",
     ("agent", "*"): "{what}",
     ("owner", "*"): "{what}",
@@ -42,7 +44,7 @@ _WORDS = {
 """What each kind of event is called, by kind and `what`; `*` stands for any other. Braces take values of its data."""
 _DETAILS = {
     ("archive", "archived"): "{status}",
-    ("compaction", "summarised"): "the client's summary had {facts_kept} of {facts} facts word for word",
+    ("compaction", "summarised"): "Claude's summary kept {facts_kept} of {facts} facts",
     ("delivery", "given"): "{characters} characters with {event}{more}",
     ("delivery", "given again"): "{characters} characters with {event}{more}",
     ("delivery", "refused"): "it could belong to another live session",
@@ -260,7 +262,7 @@ def _with_outcome(event: TimelineEvent, reports: Mapping[str, CompactionReport])
     data["workflows"] = [each["title"] for each in data["workflows"]]
     why = report.not_restored if report else ""
     if event.what == "compaction completed":
-        what = event.what if announced_by else "compaction completed, not announced"
+        what = event.what if announced_by else "compaction completed, its start was missed"
         moved = f"from session {announced_by[:8]}: " if announced_by not in (None, event.session) else ""
         return replace(event, what=what, detail=f"{moved}{had}{f'; not restored: {why}' if why else ''}", data=data)
     data["restored"] = bool(report and report.came_at and not why)

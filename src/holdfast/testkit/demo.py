@@ -71,7 +71,7 @@ def _compaction(stage: Stage) -> Iterator[Shown]:
     )
     for fact in ("Page Orchestration - Case Studies", "4/10", "@CLAUDE/Sitemap/case-studies.md", "ACTION REQUIRED"):
         promise(fact in after.context, f"{fact!r} stands in the guidance")
-    yield Shown("Restored after it, into the model's context", "SessionStart (source: compact)", [_told(after.context)])
+    yield Shown("Restored after it, into Claude's context", "SessionStart (source: compact)", [_told(after.context)])
     stage.holdfast("done", "--all")
     (stage.root / "CLAUDE.local.md").unlink()
 
@@ -129,4 +129,4 @@ def _last_phase(stage: Stage) -> Shown:
 
 
 def _told(text: str) -> Panel:
-    return Panel("what the model is told", text)
+    return Panel("what Claude is told", text)

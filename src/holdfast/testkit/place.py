@@ -106,7 +106,7 @@ class Place:
         """Run `holdfast install` with these options; without options it installs into the home."""
         for folder in (self.root / ".claude", self.home):
             folder.mkdir(parents=True, exist_ok=True)
-        return self.holdfast("install", *options, "--allow-cli")
+        return self.holdfast("install", *options, "--yes")
 
     def install_plugin(self) -> None:
         """Add a plugin copy of the entrypoint, registered in addition to the settings."""

@@ -34,7 +34,7 @@ class Stage(Client):
         self._printed(self.place.install("--scope", "project"), "holdfast install", 0)
         self.fire("SessionStart-startup")
         told = self.env_file.read_text("utf-8") if self.env_file.exists() else ""
-        promise("HOLDFAST_PROJECT_DIR" in told, "the model's Bash tool can call the command line")
+        promise("HOLDFAST_PROJECT_DIR" in told, "Claude's Bash tool can call the command line")
 
     def fire(self, name: str, **changes: Any) -> Heard:
         """Send a recorded event as `Client.fire` does; raises NotShown if a hook doesn't end with 0."""

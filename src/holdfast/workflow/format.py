@@ -49,7 +49,7 @@ class Answer(NamedTuple):
 
 
 class Format:
-    """A format: how workflows of one kind are stored. `ADAPTER` of its record names the module with its `FORMAT`.
+    """A format: how workflows of one kind are stored. `MODULE` of its record names the module with its `FORMAT`.
 
     A workflow that is one JSON file needs less: `workflow.store.FileFormat`. Only `start`, `change`, `restore` and
     `written` write. They raise StateError if the file can't be read or written, SchemaMismatch if it has another
@@ -163,6 +163,10 @@ class Format:
         What is generated from the file is updated. The workflow's warnings hold what to tell the writer.
         """
         return workflow if path == workflow.path else None
+
+    def folder(self, project: Records) -> Path:
+        """Return the folder whose lock is held while a workflow changes."""
+        return project.root / self.top
 
     # Words.
 

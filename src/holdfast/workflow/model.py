@@ -338,14 +338,13 @@ class Foreign(NamedTuple):
 class Found:
     """What a format found in a project, the newest first.
 
-    `left` is the number of workflows that were not looked at, because others changed later or used up the budget. `cut`
-    is whether the search was out of time (`search.SEARCH_TIMEOUT_S`).
+    `left` is the number of workflows that were not looked at, because others changed later, or because the search was
+    out of time (`search.SEARCH_TIMEOUT_S`).
     """
 
     workflows: tuple[Workflow, ...] = ()
     problems: tuple[Problem, ...] = ()
     left: int = 0
-    cut: bool = False
 
 
 class Step(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -37,7 +36,7 @@ class UnusableFormat(HoldfastError):
 
     def __init__(self, name: str, error: BaseException) -> None:
         words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        whose = f"{formats.package(name)}, module {RECORDS[name].ADAPTER or 'without a name'}"
+        whose = f"{formats.package(name)}, module {RECORDS[name].MODULE or 'without a name'}"
         self.fault = f"the format {name!r} ({whose}) can't be used: {words}"
         super().__init__(wording.with_remedy(self.fault))
 
@@ -51,10 +50,10 @@ def get(name: str) -> Format:
     if name not in RECORDS:
         raise HoldfastError(f"there is no format {name!r}; the formats are {', '.join(sorted(RECORDS))}")
     if name in formats.OURS:
-        return cast("Format", import_module(RECORDS[name].ADAPTER).FORMAT)
+        return cast("Format", import_module(RECORDS[name].MODULE).FORMAT)
     if name in formats.DESCRIBED:
         return cast("Format", formats.DESCRIBED[name])
-    return cast("Format", _Brought(name, _called(name, _format, RECORDS[name].ADAPTER)))
+    return cast("Format", _Brought(name, _called(name, _format, RECORDS[name].MODULE)))
 
 
 def libraries() -> list[Library[Any]]:
@@ -115,7 +114,7 @@ def candidates(project: Records, session: str, path: Path | None = None) -> Foun
     """Return, in the same order, the workflows that an event of a session can be about, however many others there are.
 
     These are the one stored at `path`, the session's own, those that lately got an owner or were released, and the last
-    changed of each format, as far as `search.BUDGET_BYTES` goes.
+    changed of each format, as far as `search.SEARCH_TIMEOUT_S` goes.
     """
 
     keys = project.lately(session)
@@ -131,16 +130,9 @@ def with_keys(project: Records, keys: Collection[str]) -> Found:
 
 
 def _searched(project: Records, keys: Collection[str], names: Sequence[str]) -> Found:
-    """Return the workflows with these keys, and the last changed of some formats, as far as there is time.
-
-    If the search is cut, those with these keys are read by their paths, so that no number of others hides them.
-    """
+    """Return the workflows with these keys, and the last changed of some formats, as far as there is time."""
     with search.limited():
-        found = [_asked(project, name, lambda adapter: adapter.candidates(project, keys)) for name in names]
-        cut = search.out_of_time()
-    if cut and keys:
-        found += [_read(project, name, keys) for name in names]
-    return replace(_together(found), cut=cut)
+        return _together([_asked(project, name, lambda format: format.candidates(project, keys)) for name in names])
 
 
 def foreign(project: Records, *names: str) -> list[Foreign]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.workflow.findings import Finding
-    from holdfast.workflow.model import Start, Status
+    from holdfast.workflow.model import Changes, Start, Status
     from holdfast.workflow.records import Records
 
 NEWEST = 16
@@ -41,10 +41,23 @@ class FileDraft(Draft):
 
     Attributes:
         data: a copy of the file's content, which the change edits.
+        extra: reading, reminders and context to keep beside the state (`workflow.extras`); None for none.
+        notes: what to remember of the workflow there besides; None to leave it.
+        keeps_notes: whether a unit has a place for what it hands over.
+        failure: the status of a unit whose agent failed.
     """
+
+    keeps_notes = True
+    failure: Status = "failed"
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
+        self.extra: Changes | None = None
+        self.notes: dict[str, Any] | None = None
+
+    def add(self, changes: Changes) -> None:
+        """Add reading, reminders and context beside the state."""
+        self.extra = changes
 
     def content(self) -> dict[str, Any]:
         """Return what to write, with what follows from the edits."""
@@ -58,8 +71,10 @@ class FileDraft(Draft):
         unit = self.unit(id)
         if unit.status == "completed" or (status == "completed" and unit.status == "blocked"):
             return
-        handover = "" if status != "completed" or unit.handover else assignments.extract_result(words)[1]
-        self.move(id, status, note=handover)
+        if unit.status == "failed" and status == "completed":
+            self.move(id, "active")
+        handover = assignments.extract_result(words)[1] if status == "completed" and not unit.handover else ""
+        self.move(id, self.failure if status == "failed" else status, note=handover if self.keeps_notes else "")
         following = self.following(id) if status == "completed" else None
         if following is not None:
             self.move(following.id, "active")
@@ -115,10 +130,6 @@ class FileFormat(Format):
         """Return what of a new workflow is kept beside its state file, if the format has extras."""
         return start
 
-    def folder(self, project: Records) -> Path:
-        """Return the folder whose lock is held while a file changes."""
-        return project.root / self.top
-
     def identity(self, data: dict[str, Any], path: Path) -> str:
         """Return the id of the workflow in a content that was just made."""
         return path.stem
@@ -131,7 +142,7 @@ class FileFormat(Format):
         """Write what is generated from a state file; return what to tell about it. Called under the lock."""
         return []
 
-    def close(self, project: Records, draft: FileDraft, workflow: Workflow) -> Workflow:
+    def close(self, project: Records, draft: Any, workflow: Workflow) -> Workflow:
         """Finish a change after its file was written, still under the lock: move a finished workflow away, …"""
         return workflow
 
@@ -157,8 +168,9 @@ class FileFormat(Format):
 
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, then the last changed, as far as an event may read."""
-        chosen, left = self.newest(project, self.named(project, keys))
-        found = self.read_all(project, chosen, search.ReadBudget())
+        wanted = self.named(project, keys)
+        chosen, left = self.newest(project, wanted)
+        found = self.read_all(project, chosen, len(wanted))
         return replace(found, problems=(*self._closed(project), *found.problems), left=found.left + left)
 
     def _closed(self, project: Records) -> list[Problem]:
@@ -178,7 +190,7 @@ class FileFormat(Format):
 
     def with_keys(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, and no others."""
-        return self.read_all(project, self.named(project, keys), search.ReadBudget())
+        return self.read_all(project, self.named(project, keys))
 
     def named(self, project: Records, keys: Collection[str]) -> list[Path]:
         """Return the state files that some keys name, whether they are there or not."""
@@ -194,14 +206,14 @@ class FileFormat(Format):
         chosen = list(dict.fromkeys([*wanted, *last]))
         return chosen, len(there.keys() - set(chosen))
 
-    def read_all(self, project: Records, paths: Iterable[Path], budget: search.ReadBudget | None = None) -> Found:
-        """Return the workflows in some files, of which all but the first must fit in a number of bytes."""
+    def read_all(self, project: Records, paths: Iterable[Path], wanted: int = 0) -> Found:
+        """Return the workflows in some files: in the first `wanted`, and in the others as far as there is time."""
         workflows, problems, left = list[Workflow](), list[Problem](), 0
         for number, path in enumerate(paths):
+            if number >= wanted and search.out_of_time():
+                left += 1
+                continue
             try:
-                if budget is not None and number and not budget.spend([_size(path)]):
-                    left += 1
-                    continue
                 file = self.load(project, path)
                 found, more = self._view(project, file)
             except (MissingError, SchemaMismatch) as error:
@@ -296,8 +308,8 @@ class FileFormat(Format):
         why: str,
         error: str = "",
         repair: bool = False,
-    ) -> tuple[Workflow, bool]:
-        """Do as `change` does, and return whether the file was written, too."""
+    ) -> tuple[Workflow, bool, Any]:
+        """Do as `change` does, and return whether the file was written, and the draft, too."""
         path = workflow.path
         statefile.guard(project.root, path)
         if not self.is_place(project, path):
@@ -318,12 +330,14 @@ class FileFormat(Format):
 
         with locked(self.folder(project)):
             after, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
-            notes = self.after_write(
-                project, after
-            )  # even if nothing changed: a killed writer may have left it outdated
+            notes = self.after_write(project, after)  # even if unchanged: a killed writer may have left it outdated
+            if draft.extra is not None:
+                extras.add(project, path, workflow.id, draft.extra)
+            if draft.notes is not None:
+                extras.write_notes(project, path, workflow.id, draft.notes)
             now = self.view(project, after)
             project.observe(now, error=error, at=clock.stamp() if changed else None)
-            return _with_warnings(self.close(project, draft, now), notes), changed
+            return _with_warnings(self.close(project, draft, now), notes), changed, draft
 
     def judge(self, project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
         """Move a unit because of its agent (`FileDraft.judge`)."""
@@ -333,7 +347,7 @@ class FileFormat(Format):
 
         error = words if status == "failed" else ""
         try:
-            now, changed = self.edit(project, workflow, edit, why=f"{phase_id} {status}", error=error)
+            now, changed, _ = self.edit(project, workflow, edit, why=f"{phase_id} {status}", error=error)
         except TransitionError as refused:
             return Judged(workflow, changed=False, remark=str(refused))
         return Judged(now, changed)
@@ -453,10 +467,4 @@ def _with_warnings(workflow: Workflow, notes: Iterable[str]) -> Workflow:
 def _changed(path: Path) -> int:
     with suppress(OSError):
         return path.lstat().st_mtime_ns
-    return 0
-
-
-def _size(path: Path) -> int:
-    with suppress(OSError):
-        return path.lstat().st_size
     return 0

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import TransitionError, command_line
+from holdfast.files.lock import locked
 from holdfast.workflow import names, registry, statefile
 from holdfast.workflow.model import Phase, Step
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from holdfast.workflow.draft import Draft
     from holdfast.workflow.model import Changes, Start, Status, Workflow
@@ -228,8 +229,9 @@ def done(
         else:
             _begin_next(draft, target.id)
 
-    now = registry.get(workflow.format).change(project, workflow, end if everything else edit, why="done")
-    return _archive(project, replace(now, status="completed")) if everything and not now.finished else now
+    if everything:
+        return _ended(project, workflow, end, lambda now: replace(now, status="completed"), "done")
+    return registry.get(workflow.format).change(project, workflow, edit, why="done")
 
 
 def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
@@ -288,9 +290,7 @@ def cancel(project: Records, workflow: Workflow, reason: str = "") -> Workflow:
     """
     if workflow.finished:
         raise TransitionError(f"{quoted(workflow.title)} is {workflow.word} already")
-    adapter = registry.get(workflow.format)
-    now = adapter.change(project, workflow, lambda draft: draft.cancel(reason), why="cancel")
-    return now if now.finished or now.paused else _archive(project, now.cancelled())
+    return _ended(project, workflow, lambda draft: draft.cancel(reason), lambda now: now.cancelled(), "cancel")
 
 
 def reopen(project: Records, workflow: Workflow, phase: Phase) -> Workflow:
@@ -311,15 +311,29 @@ def reopen(project: Records, workflow: Workflow, phase: Phase) -> Workflow:
     return registry.get(workflow.format).change(project, workflow, edit, why=f"reopen {phase.id}")
 
 
-def _archive(project: Records, workflow: Workflow) -> Workflow:
-    """Put a workflow that is over into the archive, with its file as it is: its format has no word for that end.
+def _ended(
+    project: Records, workflow: Workflow, end: Callable[[Draft], None], after: Callable[[Workflow], Workflow], why: str
+) -> Workflow:
+    """End a workflow, and put it into the archive as it is if its format has no word for that end.
 
     It gets an id of its own there, because the next workflow may have the same path, and thus the same id.
+
+    Args:
+        project: the project.
+        workflow: the workflow.
+        end: ends its draft.
+        after: makes of the workflow what the archive has.
+        why: what the version is called.
     """
-    gone = replace(workflow, id=f"{workflow.id}-{clock.file_stamp(clock.now())}")
-    project.shelve(gone)
-    statefile.discard(project, workflow.path, why=workflow.word)
-    return gone
+    adapter = registry.get(workflow.format)
+    with locked(adapter.folder(project)):
+        now = adapter.change(project, workflow, end, why=why)
+        if now.finished or now.paused:
+            return now
+        gone = after(replace(now, id=f"{now.id}-{clock.file_stamp(clock.now())}"))
+        project.shelve(gone)
+        statefile.discard(project, gone.path, why=gone.word)
+        return gone
 
 
 def undoing(workflow: Workflow, phase: Phase) -> str:

@@ -67,11 +67,14 @@ def call(following: Step) -> str:
 
 def table(workflows: tuple[Workflow, ...]) -> str:
     """Return workflows as lines: status, position, title, format and id."""
-    return "\n".join(
-        f"{workflow.word:<9} {workflow.position:>5}  {one_line(workflow.title)}"
-        f"{f' - {one_line(workflow.current_name)}' if workflow.phase else ''}  ({workflow.format} {workflow.id})"
-        for workflow in workflows
-    )
+    return "\n".join(map(line, workflows))
+
+
+def line(workflow: Workflow, more: str = "") -> str:
+    """Return a workflow's status, position, title, format and id, and `more` about it, on one line."""
+    phase = f" - {one_line(workflow.current_name)}" if workflow.phase else ""
+    name = f"({workflow.format} {workflow.id}{more})"
+    return f"{workflow.word:<9} {workflow.position:>5}  {one_line(workflow.title)}{phase}  {name}"
 
 
 def _phase(phase: Phase) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +12,8 @@ import pytest
 from holdfast.errors import StateError, TransitionError
 from holdfast.files.lock import locked
 from holdfast.formats.wfs import moves, paths, session
-from holdfast.formats.wfs.format import FORMAT
 from holdfast.formats.wfs.moves import NewTask
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -174,25 +171,3 @@ def test_no_new_task_is_written_over_a_file(project: Workspace) -> None:
         change.create("IMPL-1", moves.content("IMPL-1", NewTask("Another")))
 
     assert paths.task(wanted.folder, "IMPL-1").read_bytes() == before
-
-
-def test_the_sessions_own_tasks_come_first_in_what_an_event_reads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its tasks are read whatever they take; of other sessions what there is room for, and the rest is counted."""
-    project = Workspace.open(tmp_path)
-    for name in "abcd":
-        wanted = session.create(project, name)
-        for number in (1, 2, 3):
-            moves.add(project, wanted, NewTask(f"Implement part {number}"))
-            task = paths.task(wanted.folder, f"IMPL-{number}")
-            data = json.loads(task.read_bytes())
-            size = search.LIMIT_BYTES - 1000 if name in "ab" else 1_000_000
-            task.write_text(json.dumps({**data, "pad": "x" * (size - 1000)}))
-    own = next(each for each in FORMAT.find(project).workflows if each.title == "a")
-    found = FORMAT.candidates(project, [own.key])
-
-    assert {each.title for each in found.workflows} == {"a", "c", "d"}
-    assert found.left == 1
-    assert FORMAT.find(project).left == 0
-    project.close()

@@ -1,7 +1,7 @@
 """What is known of the `checkbox` format without loading it."""
 
 NAME = "checkbox"
-ADAPTER = "holdfast_checkbox.format"
+MODULE = "holdfast_checkbox.format"
 UNIT = "item"
 SEVERAL = True
 TOP = "checklists"

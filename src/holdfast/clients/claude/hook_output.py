@@ -129,5 +129,5 @@ def _check_keys(body: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for key in body:
         if key not in known:
             near = get_close_matches(key, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; the client reads {', '.join(known)}"
+            hint = f"; did you mean {near[0]}?" if near else f"; Claude Code reads {', '.join(known)}"
             raise OutcomeError(f"printed the key {key!r}{hint}")

@@ -81,7 +81,7 @@ def on_setup(event: session.Setup, context: Context, options: Any, state: State)
     timeout_s=1.5,
     values=("clear", "resume", "logout", "prompt_input_exit", "other", "bypass_permissions_disabled"),
     longest_timeout_s=60.0,
-    waits="the client ends then, and what runs in the background with it",
+    waits="Claude Code ends then, and what runs in the background with it",
 )
 def on_session_end(event: session.SessionEnd, context: Context, options: Any, state: State) -> Answer:
     """Fires when a session ends.
@@ -180,8 +180,8 @@ def on_pre_tool_use(event: calls.PreToolUse, context: Context, options: Any, sta
     since=(2, 1, 332),
     drops={
         "allow": "an approval changes nothing for a skill's command",
-        "advise": "the client passes no advice on for a skill's command",
-        "change_input": "the client refuses a skill's command if its input is changed",
+        "advise": "Claude Code passes no advice on for a skill's command",
+        "change_input": "Claude Code refuses a skill's command if its input is changed",
     },
 )
 def on_pre_skill_shell_command(
@@ -559,7 +559,7 @@ def on_directory_added(event: workspace.DirectoryAdded, context: Context, option
     """
 
 
-@spec("worktree", reply="text", text="name", waits="the client waits for the folder's name")
+@spec("worktree", reply="text", text="name", waits="Claude Code waits for the folder's name")
 def on_worktree_create(event: workspace.WorktreeCreate, context: Context, options: Any, state: State) -> Answer:
     """Fires when a worktree is to be created, and replaces the client's own `git worktree`.
 
@@ -578,7 +578,7 @@ def on_worktree_create(event: workspace.WorktreeCreate, context: Context, option
     """
 
 
-@spec("terminal", text="worktree_path", waits="the client takes the folder for removed once it has the answer")
+@spec("terminal", text="worktree_path", waits="Claude Code takes the folder for removed once it has the answer")
 def on_worktree_remove(event: workspace.WorktreeRemove, context: Context, options: Any, state: State) -> Answer:
     """Fires when a worktree that a handler made is to be removed; a handler for it must remove the folder.
 

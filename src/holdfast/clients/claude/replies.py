@@ -101,7 +101,7 @@ def changed(event: Event, said: Sequence[Outcome]) -> Event:
     return event.replaced(values) if values else event
 
 
-_MONITOR_INPUT = "the client ignores it where a handler for Bash checks the command of Monitor"
+_MONITOR_INPUT = "Claude Code ignores it where a handler for Bash checks the command of Monitor"
 
 
 def as_said(event: Event, called: Event, said: Sequence[Outcome]) -> tuple[tuple[Outcome, ...], Dropped]:

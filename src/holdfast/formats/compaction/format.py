@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from holdfast.formats.compaction.detection.extract import Extract
     from holdfast.workflow.findings import Finding
     from holdfast.workflow.records import Records
-    from holdfast.workflow.search import ReadBudget
     from holdfast.workflow.statefile import StateFile
 
 _STAMP = re.compile(r"\d{8}_\d{6}")
@@ -66,12 +65,12 @@ class CompactionFormat(FileFormat):
         """Return whether two contents of a file are of one workflow: it goes by its name."""
         return names.key(one.title) == names.key(other.title)
 
-    def read_all(self, project: Records, paths: Iterable[Path], budget: ReadBudget | None = None) -> Found:
+    def read_all(self, project: Records, paths: Iterable[Path], wanted: int = 0) -> Found:
         """Return the workflows in some files, the last changed first.
 
         Each is read from its newest readable file. For older files of the same name it gets a warning (I001-7).
         """
-        found = super().read_all(project, paths, budget)
+        found = super().read_all(project, paths, wanted)
         newest: dict[str, Workflow] = {}
         for workflow in newest_first(found.workflows):
             newer = newest.setdefault(names.key(workflow.title), workflow)
@@ -162,12 +161,12 @@ class CompactionFormat(FileFormat):
         content = {"reading": start.reading, "reminders": start.reminders, "context": context}
         return schema.fresh(start.title, start.kind, Position(1, total, first, "in_progress"), content)
 
-    def close(self, project: Records, draft: FileDraft, workflow: Workflow) -> Workflow:
+    def close(self, project: Records, draft: Any, workflow: Workflow) -> Workflow:
         """Leave a tombstone for a workflow that is over, and remove its files (I001-3, R001-19, R001-20).
 
         Only `state-*.json` files that name it are removed.
         """
-        if not isinstance(draft, CompactionDraft) or not (draft.ended or draft.cancelled):
+        if not (draft.ended or draft.cancelled):
             return workflow
         if draft.cancelled:
             workflow = workflow.cancelled()

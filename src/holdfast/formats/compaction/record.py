@@ -2,7 +2,7 @@
 
 NAME = "compaction"
 RANK = 1
-ADAPTER = "holdfast.formats.compaction.format"
+MODULE = "holdfast.formats.compaction.format"
 UNIT = "phase"
 SEVERAL = True
 TOP = "untracked/workflow-state"

@@ -75,7 +75,7 @@ class Description:
         return {
             "NAME": self.name,
             "RANK": 1000,
-            "ADAPTER": "holdfast.formats.described.format",
+            "MODULE": "holdfast.formats.described.format",
             "AGENTS": self.agents,
             "UNIT": self.word,
             "IN_ORDER": True,
@@ -230,7 +230,7 @@ def misplaced(place: str) -> str:
     if folded[0] == ".claude" and len(folded) > 1:
         inner = folded[1]
         if inner.split(".")[0] in _CLIENTS or "*" in inner:
-            return "may be a file of the client or of Holdfast"
+            return "may be a file of Claude Code or of Holdfast"
         folded = folded[1:]
     if any(each.startswith(".") or each == "node_modules" for each in folded):
         return "may be another program's file; hidden ones are left alone"

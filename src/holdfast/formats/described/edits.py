@@ -79,15 +79,6 @@ def set_status(rules: Description, data: dict[str, Any], id_: str, status: Statu
     _put(rules, fields.at(data, found.member.keys), rules.unit["status"], words[0])
 
 
-def begin(rules: Description, data: dict[str, Any]) -> None:
-    """Begin the next pending unit, unless one is active or stopped."""
-    phases = [each.phase for each in view.units(rules, data, [])]
-    now = view.current(phases)
-    due = now or next((each for each in phases if each.status == "pending"), None)
-    if due is not None and due.status == "pending":
-        set_status(rules, data, due.id, "active")
-
-
 def settle(rules: Description, data: dict[str, Any]) -> None:
     """Let the workflow's own status, if the file has one, follow from those of its units."""
     path = rules.workflow.get("status", "")

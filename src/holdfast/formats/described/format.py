@@ -12,7 +12,7 @@ from holdfast import clock
 from holdfast.errors import SchemaMismatch, TransitionError, command_line
 from holdfast.formats.described import description as descriptions
 from holdfast.formats.described import edits, view
-from holdfast.workflow import assignments, places, statefile
+from holdfast.workflow import places, statefile
 from holdfast.workflow.store import FileDraft, FileFormat
 from holdfast.workflow.wording import quoted
 
@@ -146,6 +146,8 @@ class DescribedDraft(FileDraft):
         super().__init__(data)
         self.rules = rules
         self.unit_word = rules.word
+        self.keeps_notes = "note" in rules.unit
+        self.failure = "failed" if rules.statuses["failed"] else "blocked"
         self._before = copy.deepcopy(data)
 
     def content(self) -> dict[str, Any]:
@@ -166,18 +168,6 @@ class DescribedDraft(FileDraft):
             self.refuse(f"{now.title} is {now.status}; `{again}` makes it active again")
         edits.set_status(self.rules, self.data, id, status)
         edits.note(self.rules, self.data, id, note)
-
-    def judge(self, id: str, status: Status, words: str) -> None:
-        """Give a unit a status, because of its agent. What went wrong is blocked if there is no word for failed."""
-        unit = self.unit(id)
-        if unit.status == "completed" or (status == "completed" and unit.status == "blocked"):
-            return
-        wrong: Status = "failed" if self.rules.statuses["failed"] else "blocked"
-        edits.set_status(self.rules, self.data, id, wrong if status == "failed" else status)
-        if status == "completed":
-            if "note" in self.rules.unit and not unit.handover:
-                edits.note(self.rules, self.data, id, assignments.extract_result(words)[1])
-            edits.begin(self.rules, self.data)
 
     def cancel(self, reason: str) -> None:
         """Write the workflow's own word for being cancelled, if there is one."""

@@ -105,18 +105,6 @@ class HybridFormat(FileFormat):
         markdown_view.write(project, file.data)
         return []
 
-    def close(self, project: Records, draft: FileDraft, workflow: Workflow) -> Workflow:
-        """Write what a change keeps beside the state, which has exactly its schema's keys (R000-02)."""
-        if not isinstance(draft, HybridDraft) or (draft.extra is None and draft.notes is None):
-            return workflow
-        if draft.extra is not None:
-            extras.add(project, workflow.path, workflow.id, draft.extra)
-        if draft.notes is not None:
-            extras.write_notes(project, workflow.path, workflow.id, draft.notes)
-        now = self.find(project).workflows[0]
-        project.observe(now)
-        return now
-
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
         """Return what `find` does. If somebody owns the workflow, its files follow what was changed by hand."""
         found = self.find(project)
@@ -200,19 +188,9 @@ class HybridFormat(FileFormat):
 
 
 class HybridDraft(FileDraft):
-    """The JSON of the state file during one change.
-
-    Attributes:
-        extra: reading, reminders and context to keep beside the state; None for none.
-        notes: what to remember of the workflow itself; None to leave it.
-    """
+    """The JSON of the state file during one change."""
 
     advances = True  # R000-35
-
-    def __init__(self, data: dict[str, Any]) -> None:
-        super().__init__(data)
-        self.extra: Changes | None = None
-        self.notes: dict[str, Any] | None = None
 
     def units(self) -> tuple[Phase, ...]:
         """Return the phases."""
@@ -240,10 +218,6 @@ class HybridDraft(FileDraft):
         """Give the workflow up: it fails, and a note says why."""
         moves.cancel(self.data)
         self.notes = {extras.CANCELLED: reason}
-
-    def add(self, changes: Changes) -> None:
-        """Add reading, reminders and context beside the state."""
-        self.extra = changes
 
     def unit(self, id: str) -> Phase:
         """Return the phase with this id, or with this index as text (I000-2)."""

@@ -2,7 +2,7 @@
 
 NAME = "hybrid"
 RANK = 0
-ADAPTER = "holdfast.formats.hybrid.format"
+MODULE = "holdfast.formats.hybrid.format"
 AGENTS = True
 UNIT = "phase"
 IN_ORDER = True
@@ -27,5 +27,4 @@ FORMER: tuple[str, ...] = (
     "hybrid todos = use `holdfast status --todos`",
     "hybrid = use `holdfast done`, `update`, `reopen` and `status --todos`",
 )
-MODEL_VERBS: tuple[str, ...] = ()
 CHECK = "states"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.formats.orchestrator.run import Run
-    from holdfast.workflow.model import Changes, Phase, Status
+    from holdfast.workflow.model import Phase, Status
     from holdfast.workflow.records import Records
 
 
@@ -23,7 +23,6 @@ class RunDraft(FileDraft):
 
     Attributes:
         run: the state and its notes, for changing.
-        extra: reading, reminders and context to keep beside the state; None for none.
         snapshot: the name of the snapshot that is due; empty for none.
     """
 
@@ -33,7 +32,6 @@ class RunDraft(FileDraft):
         self.project = project
         self.run = run.copy()
         super().__init__(self.run.data)
-        self.extra: Changes | None = None
         self.snapshot = ""
         self._before = deepcopy(self.data)
 
@@ -95,10 +93,6 @@ class RunDraft(FileDraft):
     def cancel(self, reason: str) -> None:
         """Give the run up."""
         moves.cancel(self.run, reason)
-
-    def add(self, changes: Changes) -> None:
-        """Add reading, reminders and context beside the state."""
-        self.extra = changes
 
     def rename(self, id: str, title: str) -> None:
         """Refuse another title."""

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Phase, Start, Status, Workflow
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
-    from holdfast.workflow.store import FileDraft
 
 
 class OrchestratorFormat(FileFormat):
@@ -144,21 +143,8 @@ class OrchestratorFormat(FileFormat):
             workflow = self.view(project, self.load(project, path))
         except MissingError as missing:
             raise MissingError(path, self.missing) from missing
-        after, _, run = self._edit(project, workflow, lambda draft: edit(draft.run), why=why)
-        return after, run
-
-    def _edit(
-        self, project: Records, workflow: Workflow, edit: Callable[[RunDraft], object], *, why: str, error: str = ""
-    ) -> tuple[Workflow, bool, Run]:
-        """Do as `edit` does, and return the run, too."""
-        drafts = list[RunDraft]()
-
-        def apply(draft: RunDraft) -> None:
-            drafts[:] = [draft]
-            edit(draft)
-
-        after, changed = self.edit(project, workflow, apply, why=why, error=error)
-        return after, changed, drafts[0].run
+        after, _, draft = self.edit(project, workflow, lambda draft: edit(draft.run), why=why)
+        return after, draft.run
 
     def edit(
         self,
@@ -169,29 +155,24 @@ class OrchestratorFormat(FileFormat):
         why: str,
         error: str = "",
         repair: bool = False,
-    ) -> tuple[Workflow, bool]:
+    ) -> tuple[Workflow, bool, Any]:
         """Change a run as every format does. A broken state without a version is restored from its newest snapshot."""
         with locked(self.folder(project)):
             restored = self.recover(project)
-            after, changed = super().edit(project, workflow, edit, why=why, error=error, repair=repair)
-        return _with_warnings(after, restored), changed
+            after, changed, draft = super().edit(project, workflow, edit, why=why, error=error, repair=repair)
+        return _with_warnings(after, restored), changed, draft
 
-    def close(self, project: Records, draft: FileDraft, workflow: Workflow) -> Workflow:
+    def close(self, project: Records, draft: Any, workflow: Workflow) -> Workflow:
         """Write what follows from a change: learnings into their log, and a checkpoint that is due.
 
         The state is written, so what fails here is told, because nothing has to be done again.
         """
-        if not isinstance(draft, RunDraft):
-            return workflow
         try:
             learnings.log(project, draft.run)
             if draft.snapshot:
                 draft.run.messages += snapshots.write(project, draft.run, draft.snapshot, workflow.raw)
         except StateError as error:
             draft.run.messages.append(f"the change was made, but {error}")
-        if draft.extra is not None:
-            extras.add(project, workflow.path, workflow.id, draft.extra)
-            workflow = self.view(project, self.load(project, workflow.path))
         return _with_warnings(workflow, draft.run.messages)
 
     def recover(self, project: Records) -> list[str]:
@@ -261,14 +242,11 @@ class OrchestratorFormat(FileFormat):
     def judge(self, project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
         """Move a task because of its agent. A hook never completes the run: the last task makes it `reviewing`."""
         error = words if status == "failed" else ""
-        now, changed, run = self._edit(
-            project,
-            workflow,
-            lambda draft: draft.judge(phase_id, status, words),
-            why=f"{phase_id} {status}",
-            error=error,
+        why = f"{phase_id} {status}"
+        now, changed, draft = self.edit(
+            project, workflow, lambda draft: draft.judge(phase_id, status, words), why=why, error=error
         )
-        return Judged(now, changed, "", tuple(run.messages))
+        return Judged(now, changed, "", tuple(draft.run.messages))
 
     def register_overseer(self, project: Records, workflow: Workflow, text: str, agent: str) -> bool:
         """List an agent that looks after the run. A checkpoint is written before the outer review (R003-33)."""

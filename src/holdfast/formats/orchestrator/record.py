@@ -2,7 +2,7 @@
 
 NAME = "orchestrator"
 RANK = 3
-ADAPTER = "holdfast.formats.orchestrator.format"
+MODULE = "holdfast.formats.orchestrator.format"
 AGENTS = True
 UNIT = "task"
 IN_ORDER = False
@@ -50,5 +50,4 @@ FORMER: tuple[str, ...] = (
     "orchestrator archive = the next run puts the files of a finished one into .claude/archive/",
     "orchestrator locks = a lock ends with its agent, or ten minutes after its last edit",
 )
-MODEL_VERBS: tuple[str, ...] = tuple(f"orchestrator {verb}" for verb in ("task", "supervise", "learn", "checkpoint"))
 CHECK = "states"

@@ -29,7 +29,7 @@ from holdfast.formats.skills import (
     view,
 )
 from holdfast.formats.skills.schema import State, status_of, task_number
-from holdfast.workflow import assignments, extras, names, search, statefile, values
+from holdfast.workflow import assignments, names, statefile, values
 from holdfast.workflow.model import Brief, Changes, Restored, Start, Workflow
 from holdfast.workflow.store import FileDraft, FileFormat
 from holdfast.workflow.wording import capitalized
@@ -94,21 +94,16 @@ class SkillsFormat(FileFormat):
             index.put(project.root, file.path, file.data)
         return []
 
-    def close(self, project: Records, draft: FileDraft, workflow: Workflow) -> Workflow:
-        """Write what a change keeps beside the state, and move the file of a workflow that is over to `completed/`.
+    def close(self, project: Records, draft: Any, workflow: Workflow) -> Workflow:
+        """Move the file of a workflow that is over to `completed/`.
 
         The status is written before. If this is killed in between, a finished file lies among the active ones, which
         `done` and `doctor` move.
         """
-        notes: tuple[str, ...] = ()
-        if isinstance(draft, SkillsDraft):
-            notes = draft.state.notes  # what was filled in is in the file now, so nobody else says it
-            if draft.extra is not None:
-                extras.add(project, workflow.path, workflow.id, draft.extra)
-                workflow = self.view(project, self.load(project, workflow.path))
         if workflow.finished:
             upkeep.move_away(project, workflow)
-        return replace(workflow, warnings=tuple(dict.fromkeys((*notes, *workflow.warnings))))
+        # What was filled in is in the file now, so nobody else says it.
+        return replace(workflow, warnings=tuple(dict.fromkeys((*draft.state.notes, *workflow.warnings))))
 
     # Create and replace.
 
@@ -238,7 +233,7 @@ class SkillsFormat(FileFormat):
         return same or [each for each in every if features.get(each.key, "").startswith(f"{path}/")]
 
     def _unfinished(self, project: Records, files: Iterable[Path]) -> list[Workflow]:
-        found = self.read_all(project, files, search.ReadBudget())
+        found = self.read_all(project, files)
         return [each for each in found.workflows if not each.finished]
 
     def record_evidence(self, project: Records, workflow: Workflow, work: Sequence[Work]) -> list[str]:
@@ -282,7 +277,6 @@ class SkillsDraft(FileDraft):
 
     Attributes:
         state: the state, which the change edits.
-        extra: reading and reminders to keep beside it; None for none.
     """
 
     unit_word = "step"
@@ -290,7 +284,6 @@ class SkillsDraft(FileDraft):
     def __init__(self, state: State, written: dict[str, Any]) -> None:
         super().__init__(state.data)
         self.state = state
-        self.extra: Changes | None = None
         self._written, self._before = written, copy.deepcopy(state.data)
 
     def content(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 NAME = "skills"
 RANK = 4
-ADAPTER = "holdfast.formats.skills.format"
+MODULE = "holdfast.formats.skills.format"
 AGENTS = True
 FINAL: tuple[str, ...] = ("completed", "failed")  # an abandoned workflow is failed for good
 RETRIED: tuple[str, ...] = ()
@@ -29,8 +29,5 @@ FORMER: tuple[str, ...] = (
     "skills repair = `holdfast doctor --fix` repairs the files",
     "skills machines = `holdfast formats list` lists the machines",
     "skills trust = `holdfast formats trust machines/NAME` trusts a machine",
-)
-MODEL_VERBS: tuple[str, ...] = tuple(
-    f"skills {verb}" for verb in ("start", "phase", "task", "tdd", "checkpoint", "pending")
 )
 CHECK = "states"

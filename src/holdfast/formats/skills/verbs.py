@@ -242,7 +242,7 @@ VERBS = {"start": start, "phase": phase, "task": task, "tdd": tdd, "checkpoint":
 
 def _moved(project: Records, workflow: Workflow, edit: Callable[[State], None], why: str, text: str) -> Answer:
     """Change a workflow, and return the answer to a command."""
-    now, changed = FORMAT.edit(project, workflow, lambda draft: edit(draft.state), why=why)
+    now, changed, _ = FORMAT.edit(project, workflow, lambda draft: edit(draft.state), why=why)
     return Answer(text if changed else f"{text} Nothing changed.", now)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.errors import HoldfastError, LargeError, SchemaMismatch, StateError, TransitionError
+from holdfast.errors import HoldfastError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.formats.wfs import (
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.findings import Finding
     from holdfast.workflow.model import Foreign, Phase, Status, Step
     from holdfast.workflow.records import Records
-    from holdfast.workflow.search import ReadBudget
 
 SUMMARY_LIMIT_CHARS = 20_000
 """Characters of an agent's last message that become a task's summary."""
@@ -65,14 +64,15 @@ class WfsFormat(Format):
         folders = {each.name: each for each in paths.folders(project)}
         last = sorted(folders, key=lambda name: _changed(folders[name]), reverse=True)
         marked = session.newest_first(project, session.marked(project))
-        wanted = dict.fromkeys([*_named(keys), *marked[: store.NEWEST], *last[: store.NEWEST]])
-        found = _read(project, [folders[name] for name in wanted if name in folders], search.ReadBudget())
-        return replace(found, left=found.left + len(folders.keys() - wanted.keys()))
+        wanted = [name for name in _named(keys) if name in folders]
+        chosen = dict.fromkeys([*wanted, *marked[: store.NEWEST], *last[: store.NEWEST]])
+        found = _read(project, [folders[name] for name in chosen if name in folders], len(wanted))
+        return replace(found, left=found.left + len(folders.keys() - chosen.keys()))
 
     def with_keys(self, project: Records, keys: Collection[str]) -> Found:
         """Return the sessions with these keys, and no others."""
         names = [name for name in _named(keys) if paths.exists(project, name)]
-        return _read(project, [paths.top(project) / name for name in names], search.ReadBudget())
+        return _read(project, [paths.top(project) / name for name in names])
 
     def parsed(self, project: Records, path: Path, raw: bytes) -> Workflow:
         """Return the session that a content of its state file, or of one of its task files, belongs to.
@@ -257,8 +257,8 @@ class WfsFormat(Format):
         return Brief(whole.lines(), view.showing(now.name, task.id))
 
 
-def _read(project: Records, folders: Iterable[Path], budget: ReadBudget | None = None) -> Found:
-    """Return the sessions in some folders; with a `budget`, all but the first must fit in a number of bytes.
+def _read(project: Records, folders: Iterable[Path], wanted: int = 0) -> Found:
+    """Return the sessions in some folders: in the first `wanted`, and in the others as far as there is time.
 
     Of several that are marked as active, the one that was marked last counts (I002-11), and the others rest.
     """
@@ -267,12 +267,12 @@ def _read(project: Records, folders: Iterable[Path], budget: ReadBudget | None =
     active = [each for each in active if paths.exists(project, each)]
     workflows, problems, left = list[Workflow](), list[Problem](), 0
     for number, folder in enumerate(folders):
-        try:
-            tasks = tree.read(project, folder, budget if number else None)
-            now = session.load(project, folder, marked=folder.name in marked)
-        except LargeError:
+        if number >= wanted and search.out_of_time():
             left += 1
             continue
+        try:
+            tasks = tree.read(project, folder)
+            now = session.load(project, folder, marked=folder.name in marked)
         except StateError as error:
             problems.append(Problem(error.path, error.reason))
             continue

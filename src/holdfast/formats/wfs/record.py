@@ -2,7 +2,7 @@
 
 NAME = "wfs"
 RANK = 2
-ADAPTER = "holdfast.formats.wfs.format"
+MODULE = "holdfast.formats.wfs.format"
 AGENTS = True
 UNIT = "task"
 IN_ORDER = False
@@ -40,9 +40,5 @@ FORMER: tuple[str, ...] = (
     "wfs task next = `holdfast next` begins the next task",
     "wfs task validate = `holdfast doctor wfs` checks the nine rules",
     "wfs task resolve = `holdfast wfs task show ID` fills in the variables",
-)
-MODEL_VERBS: tuple[str, ...] = (
-    "wfs scratch",
-    *(f"wfs task {verb}" for verb in ("add", "decompose", "complete", "show", "step")),
 )
 CHECK = "wfs"

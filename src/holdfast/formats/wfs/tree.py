@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import HoldfastError, LargeError, MissingError, StateError
+from holdfast.errors import HoldfastError, MissingError, StateError
 from holdfast.files import document
 from holdfast.formats.wfs import ids, paths, schema
 from holdfast.workflow import names, statefile, statuses
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.ids import Key
     from holdfast.formats.wfs.schema import Context, FlowControl
     from holdfast.workflow.records import Records
-    from holdfast.workflow.search import ReadBudget
 
 _FILE = re.compile(r"[A-Za-z]+-[0-9][^/]*\.json")  # any numbered name: a wrong one is reported, not ignored
 _MARK = re.compile(r"\[([ xX✓✔✅])\]|([✅✔☑☐⬜▸])")
@@ -317,15 +316,12 @@ class Tree:
         return children
 
 
-def read(project: Records, folder: Path, budget: ReadBudget | None = None) -> Tree:
+def read(project: Records, folder: Path) -> Tree:
     """Return the tasks of the session in a folder; their JSON files are the only source (R002-01).
 
-    A file that can't be read is among the problems, and its last generation counts, if there is one. Raises LargeError
-    if the `budget` is spent.
+    A file that can't be read is among the problems, and its last generation counts, if there is one.
     """
     files, problems = _files(folder / paths.TASKS)
-    if budget is not None and not budget.spend(each.lstat().st_size for each in files if not each.is_symlink()):
-        raise LargeError(folder, "has more tasks than there is time to read")
     tasks, changed = list[Task](), 0.0
     for path in files:
         try:

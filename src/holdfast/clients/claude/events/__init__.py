@@ -55,7 +55,7 @@ def model(name: str) -> type[Event]:
         EventError: there is no such event.
     """
     if name not in EVENTS:
-        raise EventError(f"{name!r} is not an event this holdfast knows; upgrade it if your client is newer")
+        raise EventError(f"{name!r} is not an event this holdfast knows; upgrade it if your Claude Code is newer")
     kind: type[Event] = getattr(import_module(HOMES[name]), name)
     return kind
 

@@ -140,7 +140,9 @@ class Event(Record):
         faults = problem.errors(include_url=False, include_context=False)
         field = next(str(fault["loc"][0]) for fault in faults if fault["loc"] and fault["loc"][0] in cls.required())
         what = f"has an unusable value ({_kind(payload[field])})" if field in payload else "is missing"
-        return f"{cls.__name__}: the field {field!r} {what}; this client may be too old or too new for this holdfast"
+        return (
+            f"{cls.__name__}: the field {field!r} {what}; this Claude Code may be too old or too new for this holdfast"
+        )
 
 
 def _kind(value: object) -> str:
