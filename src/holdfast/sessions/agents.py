@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import capture, clock
-from holdfast.files.redact import MARGIN_CHARS, redact
+from holdfast.files import redact
 from holdfast.memory import log
 from holdfast.memory.rows import Agent, Event
 from holdfast.memory.store import new_id
@@ -452,25 +452,14 @@ def as_json(agent: Agent, *names: str) -> dict[str, Any]:
 
 
 def beginning(project: OpenProject, text: str, most: int = PROMPT_LIMIT_CHARS) -> str:
-    """Return the first characters of `redacted(text)`, of which only as much as needed is looked at.
-
-    What a cut may have halved, so that it wasn't masked, is left out.
-    """
-    looked_at = text[: most + 2 * MARGIN_CHARS]
-    masked = redacted(project, looked_at)
-    return (masked if looked_at == text else masked[:-MARGIN_CHARS])[:most]
-
-
-def redacted(project: OpenProject, text: str) -> str:
-    """Return an agent's words as they are stored, with secrets and the user's excluded text masked."""
-    masked = capture.event(project.config, {"text": text})["text"]
-    return redact(str(masked)).encode("utf-8", "replace").decode()  # the ledger can't store lone surrogates
+    """Return an agent's words as they are stored: the first, with secrets and the user's excluded text masked."""
+    masked = str(capture.event(project.config, {"text": text})["text"])
+    return redact.beginning(masked, most).encode("utf-8", "replace").decode()  # the ledger can't store lone surrogates
 
 
 def _masked_result(project: OpenProject, result: str) -> str:
-    if len(result) <= RESULT_LIMIT_CHARS:
-        return redacted(project, result)
     cut = f"… (the first {RESULT_LIMIT_CHARS:,} of {len(result):,} characters; the agent's transcript has all of it)"
+    cut = cut if len(result) > RESULT_LIMIT_CHARS else ""
     return beginning(project, result, RESULT_LIMIT_CHARS - len(cut)) + cut
 
 
