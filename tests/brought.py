@@ -1,4 +1,4 @@
-"""A format from another package: the example under `examples/formats`, installed in process."""
+"""A format from another package, tests/checkbox, installed in process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.formats.record import Record
 
 NAME = "checkbox"
-EXAMPLE = ROOT / "examples" / "formats" / NAME
+EXAMPLE = ROOT / "tests" / NAME
 
 
 def lay(folder: Path, name: str = NAME) -> Path:

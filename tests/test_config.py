@@ -63,6 +63,7 @@ def test_the_project_stands_over_the_user_key_by_key(user_file: Path, project_fi
         "options": {},
         "requires": [],
         "server": True,
+        "telemetry": {"endpoint": "", "content": "none", "env_file": ""},
         "log_level": "info",
     }
 

@@ -50,6 +50,15 @@ def test_the_package_itself_loads_nothing(run_python: RunPython) -> None:
     assert {name for name in loaded if name.startswith("holdfast")} == {"holdfast"}
 
 
+@pytest.mark.slow
+def test_the_server_loads_no_exporter(run_python: RunPython) -> None:
+    """OpenTelemetry's exporter is a thread, and the server forks; the flush is a process of its own."""
+    loaded = loaded_by(run_python, "from holdfast.server import preload, prefork; preload.load_all()")
+
+    assert "holdfast.engine" in loaded
+    assert not {name for name in loaded if name.startswith(("opentelemetry", "requests", "holdfast.telemetry"))}
+
+
 UNUSED = {
     "shell commands": ("tree_sitter", "tree_sitter_bash", "holdfast.process.shell"),
     "memory": ("holdfast.plugins.state",),
@@ -58,6 +67,7 @@ UNUSED = {
     "scripts": ("holdfast.plugins.executables", "holdfast.clients.claude.hook_output"),
     "packages": ("packaging", "holdfast.install.handler_packages"),
     "checks and trials": ("holdfast.plugins.statics", "holdfast.testkit", "holdfast.testing"),
+    "telemetry": ("opentelemetry", "requests", "holdfast.telemetry.flush", "holdfast.telemetry.sender"),
     "commands": tuple(NEVER - {"sqlite3", "subprocess"}),
 }
 """What a feature is made of, which an event doesn't load unless a handler uses it."""

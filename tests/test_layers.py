@@ -42,10 +42,11 @@ BELOW: dict[str, frozenset[str]] = {
     **{folder: frozenset(LEFT[:depth]) for depth, folder in enumerate(LEFT)},
     **{folder: frozenset(RIGHT[:depth]) for depth, folder in enumerate(RIGHT)},
     "install": frozenset(LEFT),
+    "telemetry": frozenset(LEFT),
     "testkit": frozenset(("clients", "plugins", "dispatch")),
     "report": frozenset(RIGHT),
-    "checks": frozenset((*LEFT, *RIGHT, "install", "testkit")),
-    "commands": frozenset((*LEFT, *RIGHT, "install", "testkit", "report", "checks", "engine")),
+    "checks": frozenset((*LEFT, *RIGHT, "install", "testkit", "telemetry")),
+    "commands": frozenset((*LEFT, *RIGHT, "install", "testkit", "telemetry", "report", "checks", "engine")),
     # The top level, for what is called by name.
     "engine": frozenset((*LEFT, "install")),
     "events": frozenset(("clients",)),
@@ -73,6 +74,7 @@ ONLY_IN = {
     "markdown_it": ("workflow.markdown",),
     "tomlkit": ("plugins.switches",),
     "packaging": ("install.handler_packages",),
+    "opentelemetry": ("telemetry.sender",),
     "tree_sitter": ("process.shell.bash",),
     "tree_sitter_bash": ("process.shell.bash",),
 }
@@ -179,7 +181,7 @@ def test_a_library_stays_in_its_rooms(library: str) -> None:
 def test_nothing_else_is_depended_on() -> None:
     """Beside the standard library only the declared dependencies are imported."""
     declared = {"pydantic", "pluggy", "platformdirs", "click", "rich", "tomlkit", "markdown_it", "packaging", "jinja2"}
-    declared |= {"tree_sitter", "tree_sitter_bash"}  # the extra `shell`
+    declared |= {"tree_sitter", "tree_sitter_bash", "opentelemetry"}  # the extras `shell` and `otel`
     known = set(sys.stdlib_module_names) | declared | {"holdfast", "pytest"}
     found = {one.split(".")[0] for path in (*MODULES.values(), *HANDLERS) for one in imports(path)}
 

@@ -30,7 +30,7 @@ PURPOSES = {
     "Keep a workflow": ("start", "next", "done", "update", "cancel", "reopen", "claim"),
     "See what happened": ("status", "log", "report", "restore", "agents"),
     "Add your own": ("handlers", "formats"),
-    "Export and delete": ("export", "forget"),
+    "Export and delete": ("export", "telemetry", "forget"),
 }
 _OF_FORMATS = "One format only"
 _UNLISTED = ("server", "dispatch")
@@ -57,7 +57,7 @@ _FORMER = {
     "agents list": "use `holdfast agents`",
     "agents show": "use `holdfast agents ID`",
     "agents rerun": "use `holdfast agents ID --rerun`",
-    "agents forget": "use `holdfast agents ID --forget`",
+    "agents forget": "use `holdfast forget --agent ID`",
 }
 _REPAIRING = ("doctor", "install")  # these repair a damaged index of formats, or say what to do
 

@@ -23,8 +23,10 @@ HARMLESS = frozenset({"format", "freshness_days"})
 """The keys that count even in a project's file that is not trusted."""
 JOINED = frozenset({"exclude", "exclude_patterns"})
 """The lists that are joined: a project's file can't undo what the user excludes."""
-USER_ONLY = frozenset({"server"})
-"""The keys of the user's file alone: one server answers for all of a user's projects."""
+USER_ONLY = frozenset({"server", "telemetry.endpoint", "telemetry.content", "telemetry.env_file"})
+"""The keys that count in no project's file: there is one server for all projects, and telemetry leaves the machine."""
+MANAGED = frozenset({"telemetry.endpoint", "telemetry.content", "telemetry.env_file"})
+"""The keys that an administrator's file may set; there they override the user's."""
 _MOST_UNKNOWN = 5  # how many unknown keys of a file are named
 
 
@@ -73,6 +75,17 @@ class HandlersSection(_Table):
     """Seconds all handlers together may take for an event; a handler's longer `timeout` is added."""
 
 
+class TelemetrySection(_Table):
+    """The `[telemetry]` table: what is sent to a collector of your team. Only your own file and an administrator's."""
+
+    endpoint: Annotated[str, Field(pattern=r"^(https?://[^\s@/?#]+(/\S*)?)?$")] = ""  # without a password in it
+    """Where to send decisions, deliveries and workflows as OTLP logs: `http://localhost:4318`; empty for nowhere."""
+    content: Literal["none", "reasons"] = "none"
+    """Whether only ids, names, counts and times are sent, or also the reasons that handlers gave, secrets masked."""
+    env_file: str = ""
+    """A file of yours with lines such as `OTEL_EXPORTER_OTLP_HEADERS=…`, because a hook's environment has none."""
+
+
 class Config(_Table):
     """Every key of `holdfast.toml`; each has a default, so nothing needs configuring."""
 
@@ -106,11 +119,16 @@ class Config(_Table):
     """Regular expressions of text that is masked in recordings and the trail."""
     server: bool = True
     """Whether a warm server answers events; only in the user's file."""
+    telemetry: TelemetrySection = TelemetrySection()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The least important lines that reach the log."""
 
 
-_TABLES: dict[str, type[BaseModel]] = {"project": ProjectSection, "handlers": HandlersSection}
+_TABLES: dict[str, type[BaseModel]] = {
+    "project": ProjectSection,
+    "handlers": HandlersSection,
+    "telemetry": TelemetrySection,
+}
 FIELDS: dict[str, FieldInfo] = {
     **{name: each for name, each in Config.model_fields.items() if name not in _TABLES},
     **{f"{table}.{name}": each for table, kind in _TABLES.items() for name, each in kind.model_fields.items()},
@@ -136,7 +154,9 @@ class Loaded:
 
 
 def load(root: Path | None, *, trusted: bool) -> Loaded:
-    """Read the user's file and then the project's, whose keys override the user's. Never raises for their content.
+    """Read the user's file, the project's, whose keys override the user's, and an administrator's (`MANAGED`).
+
+    Never raises for their content.
 
     A file, key or value that can't be used is a problem that names file and key, and the rest counts. A project file
     that is not `trusted` sets only the keys in HARMLESS; its other known keys are `ignored`, whatever their values. It
@@ -150,10 +170,10 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
     sources: dict[str, tuple[Path, ...]] = {}
     problems: list[str] = []
     ignored: dict[str, Any] = {}
-    user = paths.user_config()
-    for file in [user, *([paths.project_config(root)] if root else [])]:
-        entries = _entries(file, None if file == user else root, problems)
-        if file != user and not trusted:
+    project = paths.project_config(root) if root else None
+    for file in filter(None, (paths.user_config(), project, paths.managed_config())):
+        entries = _entries(file, root if file == project else None, problems)
+        if file == project and not trusted:
             ignored = {key: entries.pop(key) for key in list(entries) if key not in HARMLESS | USER_ONLY}
         for key, value in _usable(file, entries, problems).items():
             joins = key in JOINED and key in values
@@ -201,11 +221,22 @@ def _usable(file: Path, entries: Mapping[str, Any], problems: list[str]) -> dict
             sound = [each for each in value if not _checked(key, [each])[1]]
         if fault:
             problems.append(f"{file}: key {key!r}: {fault}; {'the others count' if sound else 'the default is used'}")
-        if key in USER_ONLY and file != paths.user_config():
-            problems.append(f"{file}: key {key!r} counts only in {paths.user_config()}")
+        if elsewhere := _elsewhere(file, key):
+            problems.extend({elsewhere} - set(problems))  # one for a whole table
         elif sound or not fault:
             usable[key] = sound
     return usable
+
+
+def _elsewhere(file: Path, key: str) -> str:
+    """Return that a key doesn't count in a file, and where it does; empty if it counts."""
+    table = key.partition(".")[0]
+    name = f"table [{table}]" if table in _TABLES else f"key {key!r}"
+    if file == paths.managed_config() and key not in MANAGED:
+        return f"{file}: {name} doesn't count in an administrator's file"
+    if key in USER_ONLY and file not in (paths.user_config(), paths.managed_config()):
+        return f"{file}: {name} counts only in {paths.user_config()}"
+    return ""
 
 
 def _checked(key: str, value: Any) -> tuple[Any, str]:

@@ -145,6 +145,10 @@ def answer(
         notices.note_activity(plan, answers)
         notices.record(event.hook_event_name, noticed, session=event.session_id)
         reply_log.note(project, event, conclusion)
+        if event.hook_event_name == CLIENT.END_EVENT and project.config.telemetry.endpoint:
+            from holdfast.server import control
+
+            control.flush_at_end()
 
 
 def end_event(signum: int, frame: FrameType | None) -> None:

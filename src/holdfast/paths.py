@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import stat
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -143,6 +144,11 @@ def project_templates(root: Path) -> Path:
 def user_config() -> Path:
     """Return the path of the user's configuration file."""
     return config_dir() / "holdfast.toml"
+
+
+def managed_config() -> Path:
+    """Return the path of an administrator's configuration file, which only they can write."""
+    return Path("/Library/Application Support" if sys.platform == "darwin" else "/etc") / _APP / "holdfast.toml"
 
 
 def project_config(root: Path) -> Path:

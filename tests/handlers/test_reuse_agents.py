@@ -390,7 +390,7 @@ def test_forget_leaves_no_row_of_an_agent_nor_of_a_call_that_it_answered(project
     begin(project, "compact")
     agent(project, 2).about_to().assert_denied("All is well in XYZZY.")
     assert len(holdfast("export", root=project.root).json["ledger"]["agents"]) == 2
-    scope = ("agents", done.run, "--forget") if what == "agent" else ("forget", "--workflow", "Check", "--yes")
+    scope = ("forget", "--agent", done.run, "--yes") if what == "agent" else ("forget", "--workflow", "Check", "--yes")
     holdfast(*scope, root=project.root)
     left = holdfast("export", root=project.root).json["ledger"]
     assert not left.get("agents")

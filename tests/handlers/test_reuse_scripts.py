@@ -371,7 +371,7 @@ def test_of_a_forgotten_run_nothing_is_left_and_nothing_used(launches: Launches)
     before = everything()
     assert all(word in before for word in (RUN, "Result of Review part 1", "bc10", "bc14"))
 
-    holdfast("agents", "--forget", RUN, root=launches.project.root)
+    holdfast("forget", "--agent", RUN, "--yes", root=launches.project.root)
     after = everything()
     assert not [word for word in (RUN, "Result of Review", "bc10", "bc14") if word in after]
     assert NEXT in after

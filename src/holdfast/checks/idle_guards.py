@@ -9,7 +9,6 @@ from holdfast import clock
 from holdfast.checks import notice, ok
 from holdfast.clients.claude import claude
 from holdfast.plugins import activity, discovery
-from holdfast.plugins.loader import Call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.sessions.workspace import Workspace
 
-_EVENT = "PreToolUse"
 IDLE_LIMIT = timedelta(days=7)
 """A guard that last ran longer ago than this was asleep, if a call that it selects was made since then."""
 
@@ -27,7 +25,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
     """Compare when each guard last ran with the tool calls in the transcripts of the project's newest sessions."""
     calls: Sequence[tuple[str, datetime]] | None = None
     asleep = False
-    for call in _guards(project):
+    for call in activity.guards(discovery.find(claude, project), claude.CALL_EVENT):
         last = activity.last_run(call)
         since = last or clock.from_mtime(call.file.path.stat().st_mtime)
         if clock.now() - since < IDLE_LIMIT:
@@ -45,12 +43,3 @@ def findings(project: Workspace) -> Iterator[Finding]:
             yield notice(text, "holdfast doctor --fire")
     if not asleep:
         yield ok("every guard ran in the last week, or nothing that it selects was called")
-
-
-def _guards(project: Workspace) -> Iterator[Call]:
-    """Yield your functions and the project's that are asked before a tool call, each time."""
-    for file in discovery.find(claude, project):
-        if file.place != "shipped" and file.active and file.path.exists():
-            for route in file.routes:
-                if route.event == _EVENT and not route.broken and not route.once:
-                    yield Call(file, route)

@@ -8,9 +8,7 @@ import click
 
 from holdfast.commands import options
 from holdfast.commands.verb import Json, verb
-from holdfast.errors import HoldfastError
-from holdfast.sessions import agent_list, erasure
-from holdfast.sessions.erasure import Scope
+from holdfast.sessions import agent_list
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count, one_line
 
@@ -25,7 +23,6 @@ def command(
     *,
     everything: Annotated[bool, "--all", f"Also those before the latest {agent_list.LISTED}."] = False,
     rerun: Annotated[bool, "Let the agent, or those of the run, run anew when they are launched once more."] = False,
-    forget: Annotated[bool, "Delete what Holdfast knows of the agent or the run."] = False,
     as_json: Json = False,
 ) -> None:
     """List agents and runs of scripts, the latest first, or show what one returned.
@@ -38,22 +35,17 @@ def command(
       holdfast agents wf_d604c20b-bc1
       holdfast agents review --rerun
 
-    With --rerun, what an agent returned isn't used any more. With --forget, its rows of the ledger go, the file with a
-    long result, and the recorded events and lines of the log that name it. Claude Code's own files stay.
+    With --rerun, what an agent returned isn't used any more.
     """
-    options.at_most_one({"--all": everything, "--rerun": rerun, "--forget": forget})
+    options.at_most_one({"--all": everything, "--rerun": rerun})
     if name is None:
-        if rerun or forget:
+        if rerun:
             raise click.UsageError("name an agent or a run; `holdfast agents` lists them")
         _list(project, everything=everything, as_json=as_json)
         return
-    row = agent_list.find(project, name)
-    if row is None:
-        raise HoldfastError(f"no agent and no run here is called {one_line(name, 80)!r}; `holdfast agents` shows them")
+    row = agent_list.named(project, name)
     if rerun:
         _rerun(project, row)
-    elif forget:
-        _forget(project, row)
     else:
         _show(project, row, as_json=as_json)
 
@@ -89,10 +81,3 @@ def _rerun(project: Workspace, row: Agent) -> None:
     agent_list.discard(project, row)
     anew = "all of its agents run" if row.kind == "script" else "it runs"
     options.say(f"{row.run or row.call} won't be used again: launched once more, {anew}.")
-
-
-def _forget(project: Workspace, row: Agent) -> None:
-    done = erasure.forget(project, Scope(agents=agent_list.ids(project, row)))
-    if not done.clean:
-        raise erasure.unclean(project, "the next `holdfast forget` cleans it")
-    options.say(f"{row.run or row.call} is forgotten: {count(sum(done.rows.values()), 'row')} deleted.")

@@ -36,6 +36,8 @@ class Client(Hooks, Protocol):
     """The key of a payload that names the event."""
     SESSION_KEY: str
     """The key of a payload that names the session."""
+    END_EVENT: str
+    """The event with which a session ends."""
     ROOT_VARIABLE: str
     """The variable that names the project's root to a hook."""
     PLUGIN_VARIABLE: str

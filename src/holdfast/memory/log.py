@@ -51,9 +51,9 @@ def note(
     """
     about = (conversation, workflow, title, phase, what, json.dumps(dict(data or {})))
     table = project.ledger.table(Event)
-    row = Event(id or new_id(), at or clock.stamp(), kind, project.worktree, *about)  # ids give the order in a moment
     with project.ledger.transaction():
-        table.put(row)
+        # Made under the lock, so that ids grow in the order in which rows appear: telemetry goes on after the last one.
+        table.put(Event(id or new_id(), at or clock.stamp(), kind, project.worktree, *about))
         if random.randrange(PRUNE_INTERVAL) == 0:
             table.prune("at", LIMIT, kind=kind)
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock, paths
 from holdfast.files import cache, trust
+from holdfast.plugins.loader import Call
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.plugins.loader import Call
+    from holdfast.plugins.discovery import HandlerFile
 
 FAILURES_IN_A_ROW = 5
 """Failures after which a function is left out for some time, if its failure refuses nothing."""
@@ -68,6 +70,15 @@ def wake(call: Call) -> None:
 def begins_to_rest(call: Call) -> bool:
     """Return whether one more failure in a row makes a function rest."""
     return _failures(_file(call)) == FAILURES_IN_A_ROW - 1
+
+
+def guards(files: Iterable[HandlerFile], event: str) -> Iterator[Call]:
+    """Yield your functions and the project's that are asked at an event before a tool call, each time."""
+    for file in files:
+        if file.place != "shipped" and file.active and file.path.exists():
+            for route in file.routes:
+                if route.event == event and not route.broken and not route.once:
+                    yield Call(file, route)
 
 
 def _failures(path: Path) -> int:

@@ -23,6 +23,10 @@ ANSWER_TIMEOUT_S = 3.0
 """Time for a server to send its status; after that it counts as hanging."""
 END_TIMEOUT_S = 2.0
 """Time for a server to end after a signal."""
+_FLUSH = (  # whatever events do comes first
+    "import os, sys; os.nice(19); sys.argv[1] in sys.path or sys.path.insert(0, sys.argv[1]); "
+    "from holdfast.cli import main; main(['telemetry', 'flush'])"
+)
 _KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
 
 
@@ -95,6 +99,20 @@ def begin(command: list[str]) -> int:
         finally:
             os._exit(1)
     return pid
+
+
+def begin_flush() -> None:
+    """Start `holdfast telemetry flush`; it ends at once if another one runs. An error is logged."""
+    try:
+        begin([sys.executable, "-I", "-c", _FLUSH, str(paths.package_root())])
+    except OSError as error:
+        log.write("warning", f"telemetry couldn't be sent: {error}")
+
+
+def flush_at_end() -> None:
+    """Start a flush at the end of a session, unless a server runs, which does it by itself."""
+    if not any(holder(address) for address in addresses()):
+        begin_flush()
 
 
 def claim(address: Path) -> tuple[socket.socket, int] | None:

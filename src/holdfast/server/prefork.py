@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import engine, log
+from holdfast import config, engine, log
 from holdfast.plugins import loader
 from holdfast.server import control, protocol, worker
 from holdfast.server.preload import Stamp, load_all
@@ -28,6 +28,10 @@ MOST = max(16, 4 * (os.cpu_count() or 1))
 """Events at a time. More wait in the socket's backlog, until their relays start the entrypoint."""
 QUIET_S = 0.02
 """Pause after an event was taken: forking the next child would take the processor from it."""
+FLUSH_INTERVAL_S = 30.0
+"""Time between two starts of `holdfast telemetry flush`, if telemetry is configured."""
+FLUSH_QUIET_S = 2.0
+"""Time without an event after which it starts: it would take the processor from one."""
 RETRY_S = 1.0
 """Pause after a fork that failed, or a child that died before its event."""
 IDLE_TIMEOUT_S = 900.0
@@ -84,6 +88,9 @@ class Server:
     _count: mmap.mmap = field(default_factory=lambda: mmap.mmap(-1, _COUNT.size))  # children read it, too
     _started: float = field(default_factory=time.time)
     _ended: bool = False
+    _telemetry: bool = field(
+        default_factory=lambda: bool(config.load(None, trusted=False).config.telemetry.endpoint)
+    )  # a change of the configuration ends the server
 
     def run(self) -> None:
         """Keep children waiting until there was no event for a while, the code has changed, or SIGTERM comes."""
@@ -101,7 +108,8 @@ class Server:
         poll.register(taken, select.POLLIN)
         poll.register(waking, select.POLLIN)
         last = time.monotonic()
-        due = retry_at = 0.0
+        due = retry_at = flushed = 0.0
+        unsent = self._telemetry  # what an earlier server left
         while not self._ended and (self._busy or time.monotonic() - last < IDLE_TIMEOUT_S):
             limit = IDLE_TIMEOUT_S
             if len(self._idle) < IDLE_CHILDREN and len(self._busy) < MOST:
@@ -112,6 +120,13 @@ class Server:
                         return
                     retry_at = 0.0 if self._fork() else time.monotonic() + RETRY_S
                     continue
+            if unsent and not self._busy:
+                flush_in = max(last + FLUSH_QUIET_S, flushed + FLUSH_INTERVAL_S) - time.monotonic()
+                if flush_in <= 0:
+                    flushed, unsent = time.monotonic(), False
+                    control.begin_flush()
+                else:
+                    limit = min(limit, flush_in)
             poll.poll(limit * 1000 + 1)
             with suppress(BlockingIOError):
                 os.read(waking, 4096)
@@ -124,6 +139,7 @@ class Server:
                         return
                     if line == worker.ANSWERS:
                         self._answered += 1
+                        unsent = self._telemetry
                         continue
                     self._idle.discard(int(line))
                     self._busy[int(line)] = last

@@ -74,7 +74,8 @@ class Stamp:
         loaded = {each.__name__: getattr(each, "__file__", None) or "" for each in list(sys.modules.values())}
         ours = {file for name, file in loaded.items() if file and name.startswith(("holdfast.", "holdfast_handlers."))}
         others = {file for file in loaded.values() if "site-packages" in file}
-        single = {os.path.realpath(sys.executable), entry, str(paths.user_config()), str(paths.format_index())}
+        single = {os.path.realpath(sys.executable), entry, str(paths.format_index())}
+        single |= {str(paths.user_config()), str(paths.managed_config())}
         self._few = {each: _look(each) for each in single | {str(Path(file).parent) for file in ours | others}}
         self._all = {each: _look(each) for each in ours} | self._few
         changed = (file for file in {*ours, entry} if not (found := self._all[file]) or found[1] > started * 1e9)

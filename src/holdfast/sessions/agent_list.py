@@ -8,6 +8,7 @@ from holdfast.errors import HoldfastError
 from holdfast.memory.rows import Agent
 from holdfast.sessions import agents, conversations, scripts
 from holdfast.sessions.scripts import ScriptRun
+from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -66,11 +67,11 @@ def count(project: OpenProject) -> int:
     return project.ledger.table(Agent).count(_LISTED)
 
 
-def find(project: OpenProject, name: str) -> Agent | None:
-    """Return the latest agent or run with an id, the beginning of one, or a script's name; None if there is none.
+def named(project: OpenProject, name: str) -> Agent:
+    """Return the latest agent or run with an id, the beginning of one, or a script's name.
 
     Raises:
-        HoldfastError: several begin so.
+        HoldfastError: there is none, or several begin so.
         LedgerError: the ledger can't be read.
     """
     run = scripts.find(project, name, None)
@@ -83,7 +84,9 @@ def find(project: OpenProject, name: str) -> Agent | None:
     if len(found) > 1:
         some = ", ".join([*found][:_NAMED]) + (" and more" if len(found) > _NAMED else "")
         raise HoldfastError(f"several agents or runs begin with {name!r}; name one with more characters: {some}")
-    return next(iter(found.values()), None)
+    if not found:
+        raise HoldfastError(f"no agent and no run here is called {one_line(name, 80)!r}; `holdfast agents` shows them")
+    return next(iter(found.values()))
 
 
 def describe(project: OpenProject, rows: Iterable[Agent]) -> list[Entry]:

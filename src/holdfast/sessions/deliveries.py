@@ -109,7 +109,7 @@ def _add(project: OpenProject, delivery: Delivery, what: str) -> None:
 
 def _note(project: OpenProject, delivery: Delivery, what: str) -> None:
     names = ("event", "characters", "omitted", "decided_by", "digest")
-    data = {name: getattr(delivery, name) for name in names}
+    data = {"delivery": delivery.id} | {name: getattr(delivery, name) for name in names}
     about = {"conversation": delivery.conversation, "workflow": delivery.workflow, "title": delivery.title}
     note(project, "delivery", what, data=data, **about)
 
@@ -138,8 +138,9 @@ def _reached(project: OpenProject, delivery: Delivery) -> Reached:
 
 def written(project: OpenProject, delivery: str) -> None:
     """Note that the reply with a delivery was written."""
-    values = {"state": "delivered", "changed_at": clock.stamp()}
-    project.ledger.table(Delivery).update(values, id=delivery, state="pending")
+    row = project.ledger.table(Delivery).one(id=delivery, state="pending")
+    if row:
+        _move(project, row, "delivered")
 
 
 def settle(project: OpenProject, conversation: str) -> Delivery | None:

@@ -144,7 +144,8 @@ def _note(project: OpenProject, workflow: Workflow, phases: str, error: str, at:
     # Within one moment, a phase ends before the next begins.
     for phase in sorted({*moved, *spoke}, key=lambda phase: (states[phase][1] == "active", states[phase][0], phase)):
         status = states[phase][1]
-        _move(project, workflow, phase, (moved.get(phase, status), status), when, error if phase in spoke else "")
+        about = {"error": error if phase in spoke else "", "cause": _cause(project, at)}
+        _move(project, workflow, phase, (moved.get(phase, status), status), when, about)
     if workflow.finished and not row.finished:
         archive.keep(project, workflow, when)
     elif row.finished and not workflow.finished:
@@ -164,9 +165,15 @@ def _states(workflow: Workflow, olds: Mapping[str, tuple[int, str]]) -> dict[str
 
 
 def _move(
-    project: OpenProject, workflow: Workflow, phase: str, change: tuple[str | None, str], when: str, error: str
+    project: OpenProject,
+    workflow: Workflow,
+    phase: str,
+    change: tuple[str | None, str],
+    when: str,
+    data: dict[str, str],
 ) -> None:
     """Append to the log what a phase's change of status means. An old status of None was never seen."""
+    error = data["error"]
     old, new = change
     running, ended = _running(workflow), ("completed", *RECORDS[workflow.format].RETRIED)
     began = new in running and old not in running
@@ -179,8 +186,15 @@ def _move(
         happened = [] if new == "active" else ["left" if new == "pending" else new]
     about = {"workflow": workflow.key, "title": redact(clean(workflow.title)), "phase": phase}
     for what in happened if attempt else ():
-        data = {"attempt": attempt, "error": "" if what == "began" else error}
-        note(project, "phase", what, at=when, data=data, **about)
+        details = {**data, "attempt": attempt, "error": "" if what == "began" else error}
+        note(project, "phase", what, at=when, data=details, **about)
+
+
+def _cause(project: OpenProject, at: str | None) -> str:
+    """Return what moved a phase: a `command`, an `event`, or whoever wrote the `file`, which was seen there later."""
+    if at is None:
+        return "file"
+    return "command" if project.patience.say else "event"
 
 
 def _last_attempt(project: OpenProject, workflow: Workflow, phase: str) -> int:

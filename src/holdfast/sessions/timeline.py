@@ -103,7 +103,7 @@ def happened(
         LedgerError: the ledger cannot be read.
     """
     start, equal = clock.stamp(since) if since else "", {}
-    where, values = "at >= ?", [start]
+    where, values = "at >= ? AND NOT (kind = 'delivery' AND what = 'delivered')", [start]  # what follows says more
     if session:
         where += " AND (conversation = ? OR (kind = 'owner' AND instr(data, ?)))"
         values += [session, json.dumps({"previous_owner": session})[1:-1]]

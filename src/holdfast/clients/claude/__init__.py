@@ -37,6 +37,7 @@ class ClaudeCode(Client):
     START_EVENT = "SessionStart"
     PROMPT_EVENT = "UserPromptSubmit"
     CALL_EVENT = "PreToolUse"
+    END_EVENT = "SessionEnd"
     ROOT_VARIABLE = "CLAUDE_PROJECT_DIR"
     PLUGIN_VARIABLE = "CLAUDE_PLUGIN_ROOT"
     ENVIRONMENT_VARIABLE = "CLAUDE_ENV_FILE"

@@ -1,0 +1,1 @@
+"""Handlers against forced pushes."""

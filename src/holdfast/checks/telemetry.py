@@ -1,0 +1,43 @@
+"""Check that the collector answers, if one is configured, and say what was sent and what waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import clock, config
+from holdfast.checks import notice, ok, problem
+from holdfast.errors import HoldfastError
+from holdfast.telemetry import flush, position
+from holdfast.workflow.wording import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.checks import Finding
+    from holdfast.sessions.workspace import Workspace
+
+_TIMEOUT_S = 3.0
+_REMEDY = "start the collector, or change [telemetry] in your holdfast.toml; what waits is sent later"
+
+
+def findings(project: Workspace) -> Iterator[Finding]:
+    """Send the endpoint an empty request."""
+    settings = config.load(None, trusted=False).config.telemetry
+    if not settings.endpoint:
+        yield ok("telemetry is off: no endpoint is configured")
+        return
+    at, waiting = position.load(), flush.waiting()
+    sent = f"{count(at.sent, 'record')} sent, the last {clock.minute(at.sent_at)}" if at.sent_at else "nothing sent yet"
+    state = f"{sent}; {count(waiting, 'record')} waiting"
+    try:
+        failure = flush.sender(settings, _TIMEOUT_S).send([])
+    except HoldfastError as error:
+        yield problem(str(error), "pip install 'holdfast[otel]'")
+        return
+    if failure:
+        yield problem(f"the telemetry endpoint {settings.endpoint} takes nothing: {failure} ({state})", _REMEDY)
+    else:
+        yield ok(f"the telemetry endpoint {settings.endpoint} answers; {state}")
+    if at.dropped:
+        text = f"{count(at.dropped, 'record')} of telemetry dropped, because more than {flush.BACKLOG_LIMIT:,} waited"
+        yield notice(text, "holdfast telemetry flush")
