@@ -1,8 +1,7 @@
-"""The table of requirements in docs/requirements.md: the files that implement each and the tests that show it.
+"""The table of requirements in docs/requirements.md: what each says and the files of the tests that show it.
 
-The files are those that cite the requirement's number. A test shows a requirement if its docstring opens with the
-number. `python -m tests.requirements.table --write` updates both columns; `--run` runs the tests and prints for each
-requirement whether they pass.
+A test shows a requirement if its docstring opens with the number. `python -m tests.requirements.table --write` updates
+the files; `--run` runs the tests and prints for each requirement whether they pass.
 """
 
 from __future__ import annotations
@@ -36,11 +35,10 @@ _OPENING = re.compile(rf"({_NUMBER}(?:(?:, | and ){_NUMBER})*)\b")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A requirement with what it says, the files it lives in, and the tests (`file::test`) that show it."""
+    """A requirement with what it says, and the tests (`file::test`) that show it."""
 
     number: str
     says: str
-    where: tuple[str, ...]
     tests: tuple[str, ...]
 
 
@@ -77,38 +75,27 @@ def cited_in() -> dict[str, list[str]]:
 
 def rows() -> list[Row]:
     """Return the page's rows."""
-    found = []
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        if cells := _cells(line):
-            where, tests = (tuple(re.findall(r"`([^`]+)`", cell)) for cell in cells[2:])
-            found.append(Row(cells[0], cells[1], where, tests))
-    return found
+    tests, lines = shown_by(), PAGE.read_text(encoding="utf-8").splitlines()
+    return [Row(cells[0], cells[1], tuple(tests[cells[0]])) for line in lines if (cells := _cells(line))]
 
 
 def written() -> str:
-    """Return the page with its last two columns as source and tests are now, and the table of operations."""
-    places, tests = cited_in(), shown_by()
-    lines = []
+    """Return the page with its last column as the tests are now, and the table of operations."""
+    tests, lines = shown_by(), []
     page = PAGE.read_text(encoding="utf-8").partition(f"\n{operations.HEADING}\n")[0].rstrip("\n")
     for line in page.splitlines():
         if cells := _cells(line):
             number, says = cells[:2]
-            where = _homes(tests[number]) if number in ASKS_FOR_TESTS else places[number]
-            columns = (" ".join(f"`{each}`" for each in column) for column in (where, tests[number]))
-            line = f"| {' | '.join([number, says, *columns])} |"
+            files = sorted({test.removeprefix("test_").partition(".py")[0] for test in tests[number]})
+            line = f"| {number} | {says} | {', '.join(files)} |"
         lines.append(line)
     return "\n".join(lines) + f"\n\n{operations.table()}"
 
 
 def _cells(line: str) -> list[str]:
-    """Return the four cells of a requirement's row; no cells for any other line."""
+    """Return the three cells of a requirement's row; no cells for any other line."""
     cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-    return cells if len(cells) == 4 and re.fullmatch(_NUMBER, cells[0]) else []
-
-
-def _homes(tests: list[str]) -> list[str]:
-    """Return the files of tests given as `file::test`."""
-    return sorted({f"{TESTS.relative_to(ROOT).as_posix()}/{test.partition('::')[0]}" for test in tests})
+    return cells if len(cells) == 3 and re.fullmatch(_NUMBER, cells[0]) else []
 
 
 def run() -> int:

@@ -43,10 +43,10 @@ Scope = Annotated[
     str,
     click.Choice(["user", "project", "local"]),
     {"show_default": True},
-    "Whose settings: yours everywhere, the team's here, or yours here.",
+    "user: all your projects; project: shared with the team; local: only you, only here.",
 ]
 SettingsFile = Annotated[
-    Path | None, "--settings", {"metavar": "PATH"}, "Another settings file than the usual one of the scope."
+    Path | None, "--settings", {"metavar": "PATH"}, "Use this file instead of the scope's default."
 ]
 DryRun = Annotated[bool, "Print what would change, and change nothing."]
 Output = Annotated[Path | None, {"metavar": "[FILE]"}, click.Path(path_type=Path, dir_okay=False, allow_dash=True)]

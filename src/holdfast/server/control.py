@@ -24,7 +24,7 @@ ANSWER_TIMEOUT_S = 3.0
 END_TIMEOUT_S = 2.0
 """Time for a server to end after a signal."""
 _FLUSH = (  # whatever events do comes first
-    "import os, sys; os.nice(19); sys.argv[1] in sys.path or sys.path.insert(0, sys.argv[1]); "
+    "import os, sys; os.nice(5); sys.argv[1] in sys.path or sys.path.insert(0, sys.argv[1]); "
     "from holdfast.cli import main; main(['telemetry', 'flush'])"
 )
 _KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
@@ -74,7 +74,7 @@ def start(entry: str) -> None:
         pid = os.fork()
         if pid == 0:
             try:
-                begin([sys.executable, "-IS", entry, "--serve"])
+                begin([sys.executable, "-ISXutf8", entry, "--serve"])
             finally:
                 os._exit(0)
         with suppress(ChildProcessError):

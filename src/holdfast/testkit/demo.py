@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.formats import RECORDS, WITH_AGENTS
-from holdfast.testkit.acts import NotShown, Panel, Shown, promise
+from holdfast.testkit.stage import NotShown, Panel, Shown, promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +48,9 @@ def story(stage: Stage) -> Iterator[Shown]:
 
 
 def _installed(stage: Stage) -> Shown:
-    stage.install()
-    settings = stage.file(".claude/settings.json", lines=14)
-    return Shown("Installed in an empty project", "holdfast install --scope project", [settings])
+    registered = stage.install().partition("\nPrograms:")[0].partition("\nSkill:")[0].partition("\n")[2]
+    panel = Panel("the events that Claude Code now sends, and for which tools", registered)
+    return Shown("Installed in an empty project", "holdfast install --scope project", [panel])
 
 
 def _compaction(stage: Stage) -> Iterator[Shown]:
@@ -67,7 +67,7 @@ def _compaction(stage: Stage) -> Iterator[Shown]:
     yield Shown(
         "Saved before the compaction, from CLAUDE.local.md",
         "PreCompact (manual)",
-        [Panel("what the summariser is told", said), stage.file(state, lines=14)],
+        [Panel("what the summariser is told", said), stage.file(state, lines=8)],
     )
     for fact in ("Page Orchestration - Case Studies", "4/10", "@CLAUDE/Sitemap/case-studies.md", "ACTION REQUIRED"):
         promise(fact in after.context, f"{fact!r} stands in the guidance")
