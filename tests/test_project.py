@@ -76,21 +76,12 @@ def test_a_clone_is_another_project(repository: Path, tmp_path: Path) -> None:
 
 
 def test_a_submodule_is_another_project(repository: Path, tmp_path: Path) -> None:
-    """A submodule has the identity of its own git folder."""
+    """A submodule is a project of its own, whatever repository it lies in."""
     _git(tmp_path, "clone", "-q", str(repository), "lib")
     _git(repository, "submodule", "add", "-q", str(tmp_path / "lib"), "lib")
 
-    assert Workspace.open(repository / "lib").identity == str(repository / ".git/modules/lib")
+    assert Workspace.open(repository / "lib").identity == str(repository / "lib")
     assert Workspace.open(repository / "lib").branch == "main"
-
-
-def test_a_submodule_whose_folder_git_has_to_quote(repository: Path, tmp_path: Path) -> None:
-    """In a configuration file `#` begins a comment, so git writes the path in quotes."""
-    _git(tmp_path, "clone", "-q", str(repository), "lib")
-    _git(repository, "submodule", "add", "-q", str(tmp_path / "lib"), "lib#1")
-    assert '"' in (repository / ".git/modules/lib#1/config").read_text().partition("worktree")[2].splitlines()[0]
-
-    assert Workspace.open(repository / "lib#1").identity == str(repository / ".git/modules/lib#1")
 
 
 def declare(root: Path, name: str) -> None:
@@ -150,11 +141,6 @@ def by_link_inside(evil: Path, victim: Path) -> None:
     evil.write_text("gitdir: a")
 
 
-def by_work_tree_inside(evil: Path, victim: Path) -> None:
-    git_folder(evil.parent / "a/b", commondir=f"{victim}/.git", config=f"[core]\nworktree = {evil.parent}\n")
-    evil.write_text("gitdir: a/b")
-
-
 FORGERIES: dict[str, Callable[[Path, Path], object]] = {
     "a file that names the repository": lambda evil, victim: evil.write_text(f"gitdir: {victim}/.git"),
     "a file that names a worktree": lambda evil, victim: evil.write_text(f"gitdir: {victim}/.git/worktrees/tree"),
@@ -164,7 +150,6 @@ FORGERIES: dict[str, Callable[[Path, Path], object]] = {
     "a folder with a commondir": by_folder,
     "a folder inside": by_folder_inside,
     "a link inside": by_link_inside,
-    "a folder inside with a work tree": by_work_tree_inside,
 }
 
 
@@ -226,32 +211,6 @@ def test_worktrees_with_relative_links(repository: Path, tmp_path: Path) -> None
     (repository / ".git/worktrees/tree/gitdir").write_text("../../../../tree/.git\n")
 
     assert Workspace.open(tmp_path / "tree").identity == str(repository / ".git")
-
-
-def test_worktrees_of_a_submodule(repository: Path, tmp_path: Path) -> None:
-    """They share the submodule's git folder; so does one whose configuration git has split."""
-    _git(tmp_path, "clone", "-q", str(repository), "lib")
-    _git(repository, "submodule", "add", "-q", str(tmp_path / "lib"), "worktrees/lib")
-    _git(repository / "worktrees/lib", "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
-    expected = str(repository / ".git/modules/worktrees/lib")
-
-    assert Workspace.open(tmp_path / "tree").identity == expected
-    assert Workspace.open(repository / "worktrees/lib").identity == expected
-    _git(repository / "worktrees/lib", "config", "extensions.worktreeConfig", "true")
-    _git(repository / "worktrees/lib", "config", "--worktree", "core.worktree", "../../../../worktrees/lib")
-    _git(repository / "worktrees/lib", "config", "--local", "--unset", "core.worktree")
-    assert Workspace.open(repository / "worktrees/lib").identity == expected
-
-
-def test_a_separate_git_folder_counts_once_git_has_recorded_the_place(tmp_path: Path) -> None:
-    """Until then it is a project of its own, on the same branch."""
-    _git(tmp_path, "init", "-q", "-b", "trunk", "--separate-git-dir", str(tmp_path / "apart"), "work")
-    before = Workspace.open(tmp_path / "work")
-    assert (before.identity, before.branch) == (str(tmp_path / "work"), "trunk")
-
-    _git(tmp_path / "work", "config", "core.worktree", str(tmp_path / "work"))
-
-    assert Workspace.open(tmp_path / "work").identity == str(tmp_path / "apart")
 
 
 def test_what_a_project_contains(repository: Path, tmp_path: Path) -> None:

@@ -75,27 +75,27 @@ def dispatch(argument: str | None, take: Callable[[], output.Streams], started: 
     Raises:
         BaseException: not even the refusal could be given, so the registered command has to give it.
     """
-    data, streams = bytearray(), None
+    payload: dict[str, Any] = {}
+    streams = None
     try:
         reset_signals()
         log.set_project(os.environ.get(CLIENT.ROOT_VARIABLE))
         signal.signal(signal.SIGTERM, end_event)
         streams = take()
-        _dispatch(argument, data, started, streams)
+        _dispatch(argument, payload, started, streams)
     except BaseException as error:  # a bug of ours never blocks a session, and never opens a guard
-        _fail(error, argument, data, streams)
+        _fail(error, argument, payload, streams)
         if streams is None:
             raise
     streams.close()
     return streams.exit_code
 
 
-def _dispatch(argument: str | None, data: bytearray, started: float, streams: output.Streams) -> None:
-    """Read the event, and answer it if a handler wants it and an installation's settings don't register it."""
+def _dispatch(argument: str | None, payload: dict[str, Any], started: float, streams: output.Streams) -> None:
+    """Read the event into `payload`, and answer it if a handler wants it and no installation's settings register it."""
     aside = background.is_entry(argument or "")
     with interrupt_at(started + PREPARE_LIMIT_S, EventOverdue):
-        payload = _read(argument and background.event(argument), data)
-        if payload is None or _is_left_to_settings(payload):
+        if not _read(argument and background.event(argument), payload) or _is_left_to_settings(payload):
             return
         project = open_project(os.environ)
         files = discovery.find(CLIENT, project, for_event=True)
@@ -142,7 +142,7 @@ def answer(
         if run.awaits_delivery and streams.delivered():
             run.deliver(conclusion.delivered)
         streams.release()
-        notices.note_activity(plan, answers)
+        notices.note_activity(plan, answers, noticed)
         notices.record(event.hook_event_name, noticed, session=event.session_id)
         reply_log.note(project, event, conclusion)
         if event.hook_event_name == CLIENT.END_EVENT and project.config.telemetry.endpoint:
@@ -191,7 +191,6 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProjec
     """
     from holdfast.files import trust
 
-    log.begin_event()
     root = Path(environ[CLIENT.ROOT_VARIABLE])
     if len(os.fsencode(root)) >= paths.PATH_LIMIT_BYTES:
         raise HoldfastError(f"{CLIENT.ROOT_VARIABLE} is longer than any path can be")
@@ -235,11 +234,10 @@ def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequen
     A handler's own timeout extends it as far as the client waits. For a plugin's hooks the client waits no longer than
     by default.
     """
-    client_limit = CLIENT.EVENTS[event.hook_event_name].timeout_s
-    timeouts = [call.route.timeout for call in plan if call.route.timeout]
-    seconds = deadlines.of_event(CLIENT.longest_limit_s(event.hook_event_name), client_limit, limits.deadline, timeouts)
+    hook = CLIENT.EVENTS[event.hook_event_name]
+    seconds = deadlines.of_event(hook, limits.deadline, [call.route.timeout for call in plan if call.route.timeout])
     if is_plugin(os.environ):
-        seconds = min(seconds, client_limit * deadlines.MARGIN)
+        seconds = min(seconds, hook.timeout_s * deadlines.MARGIN)
     return started + seconds
 
 
@@ -288,21 +286,17 @@ def choose(
     return plan, (event or CLIENT.parse(payload)) if plan else None
 
 
-def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
-    """Read the payload from stdin, keeping its bytes in `data`.
-
-    Returns:
-        The payload, or None, with a line in the log, if it isn't an event for Holdfast.
+def _read(argument: str | None, payload: dict[str, Any]) -> bool:
+    """Read the payload from stdin into `payload`. Return whether it is an event for Holdfast; if not, log why.
 
     Raises:
         IntakeError: it can't be read.
         EventError: it is the client's, but names no known event, and a strict handler may be registered for it.
     """
     try:
-        payload = intake.read(0, data)
+        payload |= intake.read(0)
     except intake.IntakeError:
-        name = _name(intake.head(data), argument)
-        if name in CLIENT.STRICT_EVENTS and os.environ.get(CLIENT.ROOT_VARIABLE):
+        if argument in CLIENT.STRICT_EVENTS and os.environ.get(CLIENT.ROOT_VARIABLE):
             discovery.find(CLIENT, open_project(os.environ), for_event=True)  # records strict handlers not seen before
         raise
     reason = CLIENT.foreign(payload, os.environ)
@@ -313,18 +307,21 @@ def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
         reason = f"unknown event {named!r}"
     if reason:
         log.write("info", f"{argument or 'event'} ignored: {reason}")
-        return None
-    return payload
+    return not reason
 
 
-def _name(head: Mapping[str, Any], argument: str | None) -> str | None:
+def _name(payload: Mapping[str, Any], argument: str | None) -> str | None:
     """Return the event's name: the payload's if it is a known one, else the command line's."""
-    named = head.get(CLIENT.EVENT_KEY)
+    named = payload.get(CLIENT.EVENT_KEY)
     return named if isinstance(named, str) and named in CLIENT.EVENTS else argument
 
 
-def _fail(error: BaseException, argument: str | None, data: bytearray, streams: output.Streams | None) -> None:
+def _fail(
+    error: BaseException, argument: str | None, payload: Mapping[str, Any], streams: output.Streams | None
+) -> None:
     """Log why an event wasn't answered, and have it refused if a strict handler is known for it.
+
+    Of a payload that can't be read nobody knows the tool, so every matcher selects it.
 
     Raises:
         OSError: it must be refused, and can't be here.
@@ -344,10 +341,9 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
         log.write("error", f"{what} failed inside Holdfast: {type(error).__name__}: {error}")
     if streams is None or streams.answered or background.is_entry(what):
         return
-    head = intake.head(data)
-    name = _name(head, argument)
-    if name is None or name not in CLIENT.STRICT_EVENTS or CLIENT.foreign(head, os.environ):
+    name = _name(payload, argument)
+    if name is None or name not in CLIENT.STRICT_EVENTS or CLIENT.foreign(payload, os.environ):
         return
-    guards = strict_memory.guarding(CLIENT, name, CLIENT.matched(name, head), os.environ[CLIENT.ROOT_VARIABLE])
+    guards = strict_memory.guarding(CLIENT, name, CLIENT.matched(name, payload), os.environ[CLIENT.ROOT_VARIABLE])
     if guards:
         streams.refuse(name, output.plain(why), ", ".join(guards))

@@ -5,11 +5,12 @@ The text of each exception is a complete message for the user.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from shlex import join
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 
@@ -33,6 +34,21 @@ class StateError(HoldfastError):
 def command_line(*words: str) -> str:
     """Return a `holdfast` command for a message, its arguments quoted for a shell."""
     return join(["holdfast", *words])
+
+
+def did_you_mean(name: str, known: Iterable[str], *, else_all: bool = False) -> str:
+    """Return the end of a message about an unknown name: the nearest known one, in any case; empty if none is near.
+
+    Args:
+        name: the unknown name.
+        known: the known ones.
+        else_all: whether all known ones are named if none is near.
+    """
+    folded = {each.casefold(): each for each in known}
+    near = get_close_matches(name.casefold(), folded, n=1)
+    if near:
+        return f"; did you mean {folded[near[0]]}?"
+    return f"; there are {', '.join(folded.values())}" if else_all else ""
 
 
 def because(error: OSError) -> str:

@@ -21,13 +21,10 @@ Level = Literal["debug", "info", "warning", "error"]
 
 LIMIT_BYTES = 1024 * 1024  # bytes; then the file is rotated to `.1`
 _LINE_LIMIT_CHARS = 8 * 1024  # characters of one line
-MAX_LINES_PER_EVENT = 50  # of each level, by each of its processes; a long line counts as several
-_LINE_CHARS = 1024  # by which a long line counts once more
 _RANKS: dict[str, int] = {"debug": 0, "info": 1, "warning": 2, "error": 3}
 _OF_PROJECT = re.compile(r""" project=(?:\S+|'.*'|".*")$""")
 _lowest: Level = "info"
 _root = ""
-_written: dict[str, int] | None = None
 
 
 def set_level(level: Level) -> None:
@@ -37,19 +34,9 @@ def set_level(level: Level) -> None:
 
 
 def set_project(root: Path | str | None) -> None:
-    """Name the project at `root`, or none, in every line from now on in this process: all projects share the log.
-
-    With None, the limit of `begin_event` is lifted too.
-    """
-    global _root, _written
+    """Name the project at `root`, or none, in every line from now on in this process: all projects share the log."""
+    global _root
     _root = str(root or "")
-    _written = None if root is None else _written
-
-
-def begin_event() -> None:
-    """From now on let this process write a limited number of lines, so that no project's files rotate the log away."""
-    global _written
-    _written = {}
 
 
 def write(level: Level, message: str, **fields: object) -> None:
@@ -62,9 +49,7 @@ def write(level: Level, message: str, **fields: object) -> None:
         return
     with suppress(Exception):
         about = f" {_about(_root)}" if _root else ""
-        line = _limited(level, _line(message, fields))
-        if line:
-            _append(log_file(), f"{stamp()} {level} {line}{about}\n".encode())
+        _append(log_file(), f"{stamp()} {level} {_line(message, fields)}{about}\n".encode())
 
 
 def tail(count: int, *, project: Path | None = None) -> list[str]:
@@ -129,17 +114,6 @@ def without_project(line: str) -> str:
 def written(text: str) -> str:
     """Return a text as it stands in the log: without secrets, control characters escaped."""
     return _escape(redact(text))
-
-
-def _limited(level: Level, line: str) -> str:
-    """Return a line as it may be written: the first one that is too many of its level says so, the next are empty."""
-    if _written is None:
-        return line
-    before = _written.get(level, 0)
-    _written[level] = before + 1 + len(line) // _LINE_CHARS
-    if _written[level] <= MAX_LINES_PER_EVENT:
-        return line
-    return f"further {level} lines of this event are left out" if before <= MAX_LINES_PER_EVENT else ""
 
 
 def _lines(place: Path) -> list[str]:

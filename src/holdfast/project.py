@@ -284,15 +284,14 @@ def _common(top: Path, folder: Path) -> Path | None:
     """Return the folder that all worktrees of a repository share; None if that has no record of this checkout.
 
     Anybody can put a `.git` file into an archive that names another repository. An archive can't forge what git writes
-    into the repository itself: the path of each worktree (`worktrees/NAME/gitdir`) and of a submodule
-    (`core.worktree`).
+    into the repository itself: the path of each worktree (`worktrees/NAME/gitdir`). Without such a record, as in a
+    submodule, a checkout is a project of its own.
     """
     if folder.parent == top:  # `.git` itself, or a bare repository beside the `.git` file
         return folder
     shared = _first_line(folder / "commondir")
     if not shared:
-        tree = _work_tree(folder)
-        return folder if tree and _real(folder / tree) == top else None
+        return None
     common, link = folder.parent.parent, folder / _first_line(folder / "gitdir")
     own = folder.parent.name == "worktrees" and _real(folder / shared) == common
     return common if own and link.name == ".git" and _real(link.parent) == top else None
@@ -307,19 +306,6 @@ def _is_file(path: Path) -> bool:
 
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
-
-
-def _work_tree(folder: Path) -> str:
-    """Return the `core.worktree` of a git folder; empty if it has none."""
-    found, section = "", ""
-    for name in ("config", "config.worktree"):
-        for line in _lines(folder / name):
-            key, _, value = line.partition("=")
-            if line.startswith("["):
-                section = line.lower()
-            elif section == "[core]" and key.strip().lower() == "worktree":
-                found = value.strip().strip('"')
-    return found
 
 
 def _first_line(file: Path) -> str:

@@ -44,7 +44,6 @@ enum {
     HEAD = 8,                    /* digits of a request's length */
     REQUEST_BYTES = 1 << 20,     /* the longest request; a longer one is left to the entrypoint */
     REPLY_BYTES = 256 << 20,     /* the longest text of a reply */
-    VARIABLES = 1024,            /* the most variables, since looking for doubles takes their square */
     PATH_BYTES = 4096,           /* the longest path, with its final zero */
     CONF_BYTES = 4 * PATH_BYTES, /* the longest run.conf */
     FRAME_BYTES = 10             /* a message's kind, exit code and two numbers of four bytes */
@@ -128,19 +127,6 @@ static uint64_t hashed_number(uint64_t key, unsigned long long value) {
     char digits[24];
     snprintf(digits, sizeof digits, "%llu", value);
     return hashed(key, digits);
-}
-
-/* Return whether Python's encoding for file names is certainly UTF-8: the server is one of that encoding. */
-static int utf8(void) {
-#ifdef __APPLE__
-    return 1;
-#else
-    const char *names[] = {"LC_ALL", "LC_CTYPE", "LANG"}, *value = NULL;
-    for (int each = 0; each < 3 && (!value || !*value); each++) value = getenv(names[each]);
-    if (!value || !*value || !strcmp(value, "C") || !strcmp(value, "POSIX")) return 1;
-    const char *dot = strchr(value, '.');
-    return dot && (!strncasecmp(dot, ".utf-8", 6) || !strncasecmp(dot, ".utf8", 5));
-#endif
 }
 
 /* Write the socket's path into `path`. Return whether there is one. */
@@ -275,13 +261,7 @@ static size_t ask_for(const char *event) {
     snprintf(mask, sizeof mask, "%u", (unsigned)umasked);
     size_t used = add(add(add(add(HEAD, "event"), event), folder), mask);
     for (int each = 0; environ[each]; each++) {
-        const char *equals = strchr(environ[each], '=');
-        if (each == VARIABLES) return 0;
-        if (!equals) continue;
-        size_t name = (size_t)(equals - environ[each]) + 1;
-        int before = 0; /* of two values the first one counts, for Python too */
-        while (before < each && strncmp(environ[before], environ[each], name)) before++;
-        if (before == each) used = add(used, environ[each]);
+        if (strchr(environ[each], '=')) used = add(used, environ[each]);
     }
     if (used > REQUEST_BYTES) return 0;
     snprintf(head, sizeof head, "%*zu", HEAD, used - HEAD);
@@ -399,7 +379,7 @@ static int start(const struct conf *conf, int count, char **given, int unanswere
     char *arguments[MOST + 5];
     int used = 0;
     arguments[used++] = (char *)(uintptr_t)conf->interpreter;
-    arguments[used++] = "-IS";
+    arguments[used++] = "-ISXutf8"; /* like the client, whatever the locale */
     arguments[used++] = (char *)(uintptr_t)conf->entry;
     for (int each = 1; each < count && each < MOST; each++) arguments[used++] = given[each];
     if (unanswered) arguments[used++] = "--start-server";
@@ -439,7 +419,7 @@ static int relay(const struct conf *conf, int count, char **given) {
     const char *event = given[1];
     struct frame found;
     size_t length;
-    if (switched_off() || !utf8() || !address(path, sizeof path, conf) || !(length = ask_for(event)))
+    if (switched_off() || !address(path, sizeof path, conf) || !(length = ask_for(event)))
         return start(conf, count, given, 0);
     int server = private_folder(path) ? connected(path) : -1;
     if (server < 0) return start(conf, count, given, 1);

@@ -240,7 +240,7 @@ class HoldfastProject:
             usual = math.inf
         fired = firing.fire(project, plan, event, environ, usual, math.inf, isolate=False, deliver=True)
         reply_log.note(project, event, fired.conclusion)
-        notices.note_activity(plan, fired.answers)
+        notices.note_activity(plan, fired.answers, fired.notices)
         notices.record(event.hook_event_name, fired.notices, session=event.session_id)
         project.close()
         log.write("debug", f"fired {event.hook_event_name}")

@@ -24,6 +24,7 @@ FAULTY: dict[str, str] = {
     "# coding: no-such-codec\n": "cannot be read as Python",
     "(" * 10_000: "cannot be read as Python",
     "-" * 20_000 + "1": "cannot be read as Python",
+    "@hookimpl(match='Bash')\ndef on_event(event): ...\n": "line 2: on_event answers every event, so it has",
     MARKED + MARKED: "line 2: on_stop is defined in lines 2 and 4, and",
     MARKED + BARE: "line 2: on_stop is defined in lines 2 and 3, and",
     BARE + MARKED: "line 1: on_stop is defined in lines 1 and 3, and",

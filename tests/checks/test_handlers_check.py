@@ -10,7 +10,6 @@ import pytest
 
 from holdfast import clock, paths
 from holdfast.clients.claude import claude
-from holdfast.dispatch import notices
 from holdfast.files import trust
 from holdfast.plugins import activity, discovery
 from holdfast.plugins.loader import Call
@@ -70,10 +69,16 @@ def test_a_handler_that_cannot_run_is_a_problem(root: Path, mine: Path, text: st
     healthy("handlers", root)
 
 
+def call_of(root: Path, path: Path) -> Call:
+    """Return a call of a handler file's function."""
+    file = next(each for each in discovery.find(claude, Workspace.open(root)) if each.path == path)
+    return Call(file, file.routes[0])
+
+
 def test_a_handler_that_failed_lately_is_a_problem(root: Path, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What failed long ago may never fail again; a changed file has not failed yet."""
     write(mine)
-    notices.record("Stop", [notices.Notice("error", "user/mine.py: on_stop", "raised KeyError")])
+    activity.note(call_of(root, mine), ["raised KeyError"], failed=True)
     found = only("handlers", root, "problem")
     assert f"{mine} failed when it ran: Stop: raised KeyError (once, last at" in found.text
 
@@ -180,10 +185,10 @@ def test_a_guard_of_shell_commands_without_the_extra_is_named(
 
 
 def test_a_handler_that_runs_well_again_is_no_problem(root: Path, mine: Path) -> None:
-    """Whatever the log has of it."""
+    """Whatever it did wrong before."""
     write(mine)
-    notices.record("Stop", [notices.Notice("error", "user/mine.py: on_stop", "raised KeyError")])
+    call = call_of(root, mine)
+    activity.note(call, ["raised KeyError"], failed=True)
     only("handlers", root, "problem")
-    file = next(each for each in discovery.find(claude, Workspace.open(root)) if each.path == mine)
-    activity.note(Call(file, file.routes[0]), failed=False)
+    activity.note(call, [], failed=False)
     healthy("handlers", root)

@@ -76,14 +76,18 @@ def test_the_client_asks_before_it_runs_what_is_for_people(world: World) -> None
 
 @pytest.mark.scenario(3)
 @pytest.mark.parametrize("answer", ["--yes", "--no-allow"])
-def test_a_workflow_is_started_from_inside(bare: World, answer: str) -> None:
-    """`/holdfast start a workflow for login` works with default permissions, whatever the answer was at `install`."""
+def test_a_workflow_is_started_from_inside_and_survives(bare: World, answer: str) -> None:
+    """The README's path works with default permissions, whatever was answered at `holdfast install`."""
     bare.holdfast("install", answer)
     bare.model.turns = [bash('holdfast start "Login" --phase Design --phase Build'), say("Started.")]
-    bare.client.session().prompt("/holdfast start a workflow for login")
+    session = bare.client.session()
+    session.prompt("/holdfast start a workflow for login")
     first, second = bare.model.of("main")
     assert "# Workflow State Protocol" in first.text
     assert "start a workflow for login" in first.text
     assert "Started" in _only(second)
-    assert "Login" in bare.holdfast("status")
+    session.prompt("/compact")
+    session.prompt("Go on.")
+    assert "WORKFLOW RESTORED AFTER COMPACTION" in bare.model.of("main")[-1].text
+    assert bare.holdfast("status").startswith("Safe: Login 1/2 Design, ")
     assert not bare.complaints

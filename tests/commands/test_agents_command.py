@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.clients.claude import claude
-from holdfast.sessions import agent_list
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
 from tests.handlers.test_reuse_scripts import GONE, NEXT, PROMPTS, RUN, SECOND, launches, script
@@ -114,19 +113,12 @@ def test_a_run_whose_journal_the_client_has_deleted(launches: Launches) -> None:
     launches.launch().assert_silent("reuse_agents")
 
 
-def test_what_is_left_out_of_a_list_is_said(launches: Launches, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name means those, too."""
-    monkeypatch.setattr(agent_list, "LISTED", 1)
+def test_a_run_is_named_by_the_beginning_of_its_id(launches: Launches) -> None:
+    """The list has the latest first."""
     launches.ran(done=PROMPTS[:2])
     launches.ran(NEXT, script("Else", name="other"), ())
-    root = launches.project.root
-    told = holdfast("agents", root=root)
-    assert [each.split()[0] for each in told.out.splitlines()] == [NEXT]
-    assert told.err == "note: 1 earlier one left out; `--all` lists them, too.\n"
-    whole = holdfast("agents", "--all", root=root)
-    assert [each.split()[0] for each in whole.out.splitlines()] == [NEXT, RUN]
-    assert whole.err == ""
-    assert RUN in holdfast("agents", RUN[:6], root=root).out
+    assert [each.split()[0] for each in listed(launches)] == [NEXT, RUN]
+    assert RUN in holdfast("agents", RUN[:6], root=launches.project.root).out
 
 
 def listed(launches: Launches) -> list[str]:

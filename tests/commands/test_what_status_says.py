@@ -38,7 +38,7 @@ def test_why_says_that_nothing_is_restored_unless_holdfast_is_registered(tmp_pat
 
     said = holdfast("status", "--why", root=tmp_path).out
 
-    assert "could restore 1 workflow here, but doesn't yet: Holdfast isn't registered here" in said
+    assert "Not safe: Holdfast isn't registered here" in said
 
 
 def test_paused_sessions_are_not_counted_as_restored(holdfast_project: Callable[..., HoldfastProject]) -> None:
@@ -47,7 +47,7 @@ def test_paused_sessions_are_not_counted_as_restored(holdfast_project: Callable[
     holdfast("install", root=root)
     for title in ("One", "Two"):
         holdfast("start", title, "--format", "wfs", root=root)
-    assert "Holdfast restores 1 workflow here." in holdfast("status", "--why", root=root).out
+    assert "Safe: Two 0/0" in holdfast("status", "--why", root=root).out
 
     holdfast("cancel", "WFS-two", root=root)
 

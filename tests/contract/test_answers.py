@@ -204,7 +204,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "status X": (1, 'no workflow is named "X"'),
         "status --watch X": (1, 'no workflow is named "X"'),
         "claim X": (1, 'no workflow is named "X"'),
-        "status --why": (0, "No unfinished workflow here.", "CLAUDE.local.md: does not exist"),
+        "status --why": (0, "Nothing to save here", "CLAUDE.local.md: does not exist"),
         "status --todos": NO_NEXT,
         "agents": (0, "No agents are known here."),
         "agents x": (1, "no agent and no run here is called 'x'"),
@@ -224,7 +224,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
         "status X": (1, 'no workflow is named "X"; these are here: "Book"', "holdfast status book"),
         "status --why": (
             0,
-            "could restore 1 workflow here, but doesn't yet: Holdfast isn't registered here",
+            "Not safe: Holdfast isn't registered here",
             '"Book": in full',
         ),
         "status --todos": (0, "Draft"),
@@ -254,7 +254,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
     finished: {
         "status": (0, NONE, "Tool completed, 1/2, 50%", "[x] 1. Draft", "[ ] 2. Review"),
         "status --all": (0, "1/2 Tool"),
-        "status --why": (0, "No unfinished workflow here.", '"Tool" (hybrid): completed, 2 phases'),
+        "status --why": (0, "Nothing to save here", '"Tool" (hybrid): completed, 2 phases'),
         "done": NO_NEXT,
     },
     blocked: {
@@ -289,7 +289,7 @@ ANSWERS: dict[Callable[[HoldfastProject], None], dict[str, tuple[int, *tuple[str
     },
     never_whole: {
         "status": (0, NONE, "Unreadable files", "is not JSON"),
-        "status --why": (0, "No unfinished workflow here.", "Problems", "is not JSON"),
+        "status --why": (0, "Nothing to save here", "Problems", "is not JSON"),
         "next": (1, "no workflow is unfinished;", "is not JSON"),
     },
     of_another_session: {

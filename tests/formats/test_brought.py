@@ -134,7 +134,7 @@ def test_a_package_that_is_gone_costs_no_event(project: HoldfastProject, name: s
     assert [each.level for each in _doctor(project)] == ["ok"]
 
 
-@pytest.mark.parametrize("part", ["step", "save", "skipped"])
+@pytest.mark.parametrize("part", ["step", "save"])
 def test_a_package_that_fails_costs_only_its_own(
     part: str, project: HoldfastProject, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,7 +147,7 @@ def test_a_package_that_fails_costs_only_its_own(
         monkeypatch.setattr(sys.modules[RECORDS[name].MODULE].FORMAT, part, fails)
     else:
         detector = ModuleType(f"holdfast_{name}.detector")
-        vars(detector).update(save=fails, skipped=fails, waiting=fails)
+        vars(detector).update(save=fails, waiting=fails)
         monkeypatch.setitem(sys.modules, detector.__name__, detector)
         monkeypatch.setattr(RECORDS[name], "SOURCES", ("*/notes.md",))
 

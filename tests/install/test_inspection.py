@@ -10,7 +10,6 @@ import pytest
 
 from holdfast import paths
 from holdfast.clients.claude import claude, versions
-from holdfast.dispatch import notices
 from holdfast.files import trust
 from holdfast.install import inspection, register
 from holdfast.plugins import discovery
@@ -95,20 +94,6 @@ def test_a_file_that_hangs_is_interrupted(project: Workspace, monkeypatch: pytes
     ((name, said),) = complaints(project)
     assert name == "slow"
     assert "longer than" in said
-
-
-def test_faults_of_the_past_are_told(project: Workspace) -> None:
-    """What a handler did when it ran, until its content changes."""
-    path = user_handler("good")
-    said = "raised KeyError: 'command'"
-    notices.record("PreToolUse", [notices.Notice("error", "user/good.py: on_pre_tool_use", said)], session="s")
-
-    ((name, said),) = complaints(project)
-    assert name == "good"
-    assert said.startswith("PreToolUse: raised KeyError: 'command' (once")
-
-    path.write_text(path.read_text() + "\n")
-    assert complaints(project) == []
 
 
 def test_what_the_text_shows_is_told_without_running_it(project: Workspace, tmp_path: Path) -> None:

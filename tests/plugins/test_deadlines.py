@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.clients.claude import claude
 from holdfast.events import EVENTS
 from holdfast.plugins import deadlines
 from tests.tables import each_row
@@ -28,17 +27,15 @@ from tests.tables import each_row
 )
 def test_a_longer_timeout_comes_on_top(event: str, timeouts: list[float], seconds: float) -> None:
     """Handlers that ask for more than all have in common get their own time beside it."""
-    assert deadlines.of_event(claude.longest_limit_s(event), EVENTS[event].timeout_s, 20.0, timeouts) == pytest.approx(
-        seconds
-    )
+    assert deadlines.of_event(EVENTS[event], 20.0, timeouts) == pytest.approx(seconds)
 
 
 @each_row("event", EVENTS)
 def test_the_longest_timeout_is_never_cut(event: str) -> None:
     """What `handlers check` lets through is given, within what the client is asked to wait."""
-    longest, patience = deadlines.longest_timeout(claude.longest_limit_s(event)), EVENTS[event].timeout_s
-    seconds = deadlines.of_event(claude.longest_limit_s(event), patience, 20.0, [longest])
-    limit = deadlines.needed_client_limit(claude.longest_limit_s(event), patience, [longest])
+    longest = deadlines.longest_timeout(EVENTS[event])
+    seconds = deadlines.of_event(EVENTS[event], 20.0, [longest])
+    limit = deadlines.needed_client_limit(EVENTS[event], [longest])
 
     assert deadlines.one_handler(seconds) >= longest
     assert limit is not None
@@ -61,4 +58,4 @@ def test_only_what_the_clients_default_cuts_off_gets_a_limit(
     event: str, timeouts: list[float], limit: int | None
 ) -> None:
     """So that settings stay the same on every machine as far as it goes."""
-    assert deadlines.needed_client_limit(claude.longest_limit_s(event), EVENTS[event].timeout_s, timeouts) == limit
+    assert deadlines.needed_client_limit(EVENTS[event], timeouts) == limit

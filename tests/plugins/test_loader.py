@@ -69,7 +69,7 @@ def test_a_guard_whose_remembered_matcher_cannot_be_read_guards_every_value(root
 @settings(derandomize=True, database=None, deadline=None, max_examples=150)
 def test_the_order_is_pluggys_own(options: list[tuple[bool, bool]]) -> None:
     """With tryfirst and trylast the planned order and the calling order are those of a real pluggy call."""
-    manager = plugin_manager(claude, "on_stop")
+    manager = plugin_manager("on_stop", claude.EVENTS["Stop"])
     for index, (first, last) in reversed(list(enumerate(options))):
         manager.register(plugin(index, first, last))
     real = manager.hook.on_stop(event=None, context=None, options=None, state=None)

@@ -11,11 +11,10 @@ import pytest
 
 from holdfast.commands.demo import narrate
 from holdfast.testkit import stage
-from holdfast.testkit.acts import NotShown, Shown, promise
 from holdfast.testkit.client import SESSION
 from holdfast.testkit.place import Place
 from holdfast.testkit.reply import Heard
-from holdfast.testkit.stage import Stage
+from holdfast.testkit.stage import NotShown, Shown, Stage, promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from rich.text import Text
 from holdfast.testkit import demo, stage
 
 if TYPE_CHECKING:
-    from holdfast.testkit.acts import Shown
+    from holdfast.testkit.stage import Shown
 
 PLACE = Path(__file__).resolve().parents[2] / "docs" / "session.svg"
 COLUMNS = 60  # so that it can be read on a phone

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from holdfast import clock, config, paths
 from holdfast.checks import notice, ok, problem
 from holdfast.clients.claude import claude
-from holdfast.dispatch import faults
 from holdfast.errors import command_line
 from holdfast.files import access
 from holdfast.install import inspection
-from holdfast.plugins import discovery, strict_memory
+from holdfast.plugins import activity, discovery, strict_memory
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def _reading_shell(files: Sequence[HandlerFile]) -> Iterator[Finding]:
 def _complaint(file: HandlerFile, said: str) -> Finding:
     if not file.active:
         return notice(f"{file.path}, which doesn't run: {said}", _CORRECT.format(file.path))
-    latest, at = faults.of(file)
+    latest, at = activity.latest_fault(file)
     if said != latest:
         return problem(f"{file.path}: {said}", _CORRECT.format(file.path))
     moment = clock.parse(at)

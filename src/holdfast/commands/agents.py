@@ -10,7 +10,7 @@ from holdfast.commands import options
 from holdfast.commands.verb import Json, verb
 from holdfast.sessions import agent_list
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow.wording import count, one_line
+from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
     from holdfast.memory.rows import Agent
@@ -21,7 +21,6 @@ def command(
     project: Workspace,
     name: Annotated[str | None, {"metavar": "[ID]"}] = None,
     *,
-    everything: Annotated[bool, "--all", f"Also those before the latest {agent_list.LISTED}."] = False,
     rerun: Annotated[bool, "Run the agent, or all agents of the run, again when it is launched once more."] = False,
     as_json: Json = False,
 ) -> None:
@@ -37,11 +36,10 @@ def command(
 
     With --rerun, what an agent returned isn't used any more.
     """
-    options.at_most_one({"--all": everything, "--rerun": rerun})
     if name is None:
         if rerun:
             raise click.UsageError("name an agent or a run; `holdfast agents` lists them")
-        _list(project, everything=everything, as_json=as_json)
+        _list(project, as_json=as_json)
         return
     row = agent_list.named(project, name)
     if rerun:
@@ -50,11 +48,8 @@ def command(
         _show(project, row, as_json=as_json)
 
 
-def _list(project: Workspace, *, everything: bool, as_json: bool) -> None:
-    rows = agent_list.list_latest(project, -1 if everything else agent_list.LISTED)
-    listed = agent_list.describe(project, rows)
-    if left_out := agent_list.count(project) - len(listed):
-        click.echo(f"note: {count(left_out, 'earlier one')} left out; `--all` lists them, too.", err=True)
+def _list(project: Workspace, *, as_json: bool) -> None:
+    listed = agent_list.describe(project, agent_list.list_all(project))
     if as_json:
         options.print_json([each._asdict() for each in listed])
         return

@@ -82,10 +82,9 @@ def _show(root: Path, *, as_json: bool) -> None:
         line = f"{row['key']} = {_toml(row['value'])}"
         options.say(f"{line:<{_COLUMN}} # {source}")
     for problem in loaded.problems:
-        options.say(paths.shown(f"# Problem: {problem}"))
+        options.say_short(f"# Problem: {problem}")
     if loaded.ignored:
-        file = paths.shown(str(paths.project_config(root)))
-        options.say(f"# Not used until you trust {file}: {', '.join(loaded.ignored)}")
+        options.say_short(f"# Not used until you trust {paths.project_config(root)}: {', '.join(loaded.ignored)}")
         click.echo("# Read that file, then run: holdfast handlers trust")
 
 
@@ -97,7 +96,7 @@ def _check(root: Path, files: Sequence[Path]) -> int:
     problems = {file: config.check(file, within.get(file)) for file in chosen}
     for file, found in problems.items():
         for line in found or [f"{file}: every key is valid"]:
-            options.say(paths.shown(line))
+            options.say_short(line)
     if not chosen:
         click.echo("There is no holdfast.toml, and none is needed.")
     return 1 if any(problems.values()) else 0

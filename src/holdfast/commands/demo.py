@@ -14,15 +14,14 @@ from rich.text import Text
 
 from holdfast.commands import terminal
 from holdfast.testkit import demo, stage
-from holdfast.testkit.acts import NotShown
+from holdfast.testkit.stage import NotShown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.console import Console
 
-    from holdfast.testkit.acts import Shown
-    from holdfast.testkit.stage import Stage
+    from holdfast.testkit.stage import Shown, Stage
 
 
 @click.command(name="demo")

@@ -11,7 +11,6 @@ import click
 from holdfast import paths
 from holdfast.commands import options
 from holdfast.commands.verb import Output, verb
-from holdfast.files import atomic
 from holdfast.sessions import export
 from holdfast.sessions.workspace import Workspace
 
@@ -39,7 +38,5 @@ def command(
     if output is None or output == Path("-"):
         options.print_json(whole)
         return
-    text = f"{json.dumps(whole, indent=2)}\n"
-    atomic.write(output.absolute(), text.encode(), mode=0o600)
-    output.chmod(0o600)  # an existing file would keep its mode
+    options.write_private(output.absolute(), f"{json.dumps(whole, indent=2)}\n".encode())
     click.echo(f"Wrote {paths.shown(str(output))}. Only you can read it.", err=True)

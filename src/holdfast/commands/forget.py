@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from holdfast import paths
 from holdfast.commands import options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError
@@ -75,7 +74,7 @@ def command(
         click.echo("There is nothing of that kind to forget in this project.")
         return
     lines = _lines(planned, "These would go" if dry_run else "These go")
-    options.say(paths.shown("\n".join(lines)))
+    options.say_short("\n".join(lines))
     if dry_run:
         return
     if not yes:

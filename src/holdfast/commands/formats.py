@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from holdfast import formats, paths
-from holdfast.commands import options
+from holdfast import formats
+from holdfast.commands import options, terminal
 from holdfast.commands.verb import InProject, Json, ListGroup, Yes, verb
 from holdfast.errors import HoldfastError, StateError, because, command_line
 from holdfast.files import atomic, trust
@@ -58,13 +58,11 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
     if as_json:
         options.print_json(rows)
         return
-    width = max(len(str(row["name"])) for row in rows)
-    lines = []
     for row in rows:
-        said = "" if row["used"] else f"not used: {row['reason'].removeprefix(row['from'] + ': ')}  "
-        shown = wording.one_line(f"{said}{', '.join(row['files'])}  ({row['from']})", _ROW_LIMIT_CHARS)
-        lines.append(f"{wording.one_line(str(row['name'])):<{width}}  {shown}")
-    options.say(paths.shown("\n".join(lines)))
+        unused = "" if row["used"] else f"not used: {row['reason'].removeprefix(row['from'] + ': ')}  "
+        row["line"] = wording.one_line(f"{unused}{', '.join(row['files'])}  ({row['from']})", _ROW_LIMIT_CHARS)
+    cells = ((wording.one_line(row["name"]), row["line"]) for row in rows)
+    terminal.put_wrapped(terminal.console(), terminal.table(cells))
     for each in catalog.listed(project.root):
         if not each.trusted:
             options.note(definitions.why_unused(catalog.KIND, each))
@@ -83,7 +81,7 @@ def check(project: Workspace, *names: Annotated[str, {"metavar": "[NAME]..."}], 
       holdfast formats check machines/release
     """
     described = [_checked(project, each) for each in catalog.listed(project.root) if not names or each.name in names]
-    machines = [each for each in _machines(project) if not names or each["name"] in names]
+    machines = [each for each in _definitions(project, of_people=True) if not names or each["name"] in names]
     checked = [*described, *machines]
     if missing := [name for name in names if name not in {each["name"] for each in checked}]:
         raise HoldfastError(f"there is no format without code {missing[0]!r}; `holdfast formats list` lists them")
@@ -125,7 +123,7 @@ def new(project: Workspace, name: str, *, in_project: InProject = False) -> None
     atomic.replace(path, raw, None)
     if in_project:
         trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(raw)}, [raw])
-    options.say(f"Wrote {paths.shown(str(path))}.")
+    options.say_short(f"Wrote {path}.")
     click.echo(f"Next: edit it, then see what it means: {command_line('formats', 'check', name)}")
     if in_project:
         options.say(f"Trust it again after each edit: {command_line('formats', 'trust', name)}")
@@ -166,21 +164,14 @@ def _known() -> Iterator[dict[str, Any]]:
             yield {"name": name, "used": True, "reason": "", "from": source, "files": list(record.STATES)}
 
 
-def _definitions(project: Workspace) -> Iterator[dict[str, Any]]:
-    """Yield the definitions that the workflows of formats follow, such as machines of skills."""
+def _definitions(project: Workspace, *, of_people: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield the definitions that the workflows of formats follow, such as machines of skills: all, or people's own."""
     for library in registry.libraries():
-        for each in library.listed(project.root):
-            name, used = f"{library.kind}/{each.name}", each.value is not None
-            yield {"name": name, "used": used, "reason": each.reason, "from": str(each.path), "files": []}
-
-
-def _machines(project: Workspace) -> Iterator[dict[str, Any]]:
-    """Yield people's machines, or other definitions that workflows follow, with why one isn't used."""
-    for library in registry.libraries():
-        for each in library.of_people(project.root):
+        for each in library.of_people(project.root) if of_people else library.listed(project.root):
             used = each.value is not None
-            reason = "" if used else definitions.why_unused(library.kind, each)
-            yield {"name": f"{library.kind}/{each.name}", "used": used, "reason": reason, "from": str(each.path)}
+            reason = definitions.why_unused(library.kind, each) if of_people and not used else each.reason
+            name = f"{library.kind}/{each.name}"
+            yield {"name": name, "used": used, "reason": reason, "from": str(each.path), "files": []}
 
 
 def _row(each: Listed[Description]) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def add(
     if path.exists():
         if path.read_bytes() != known[name]:
             raise HoldfastError(f"{path} differs from the catalogue's and stays as it is; to replace it, move it away")
-        options.say(f"{path} is already there, unchanged.")
+        options.say_short(f"{path} is already there, unchanged.")
         return
     _write(project, {path: known[name]}, trusted=in_project)
     click.echo(f"Its options stand in [options.{name}] of a holdfast.toml; the file says which there are.")
@@ -134,7 +134,7 @@ def import_(project: Workspace, *files: Path, in_project: InProject = False) -> 
         for rule in rules:
             target = folder / f"{rule.name}.toml"
             if taken := names.get(rule.name) or (target if os.path.lexists(target) else None):
-                options.say(f"Left out {path}: {taken} has its name, {rule.name}.")
+                options.say_short(f"Left out {path}: {taken} has its name, {rule.name}.")
             else:
                 sources[target] = rule.text.encode()
                 names[rule.name] = target

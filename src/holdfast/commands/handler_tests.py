@@ -49,15 +49,15 @@ def check(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) -
             options.print_json(shown)
             sys.exit(1 if complaints else 0)
         for file, said in complaints:
-            options.say(f"{_name(file, found)}: {said}\n  {file.path}")
+            options.say_short(f"{_name(file, found)}: {said}\n  {file.path}")
         used = [file for file in chosen if file in found]
         doubts = [(file, each) for file in chosen if file not in used for each in file.doubts]
         for file, said in (*inspection.remarks(project, used), *doubts):
-            options.say(f"{_name(file, found)}: note: {said}")
+            options.say_short(f"{_name(file, found)}: note: {said}")
         named = {file.path for file in used}
         for path, why in inspection.unused(project, found):
             if path in named if files else path.parent != paths.shipped("handlers"):
-                options.say(f"{path}: not used: {why}")
+                options.say_short(f"{path}: not used: {why}")
         good = len(chosen) - len({file.path for file, _ in complaints})
         of = "" if good == len(chosen) else f"{good} of "
         click.echo(f"No faults in {of}{count(len(chosen), 'handler')}.")
@@ -86,7 +86,7 @@ def test(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) ->
     chosen = [file.path for file in used if (files or file.active) and file.path.exists()]
     for file in used:
         if not files and not file.active:
-            options.say(f"{file.path}: not tested: {inspection.idle(file)}", err=as_json)
+            options.say_short(f"{file.path}: not tested: {inspection.idle(file)}", err=as_json)
     with firing.own_home() as project:
         tested = [firing.alone(path) for path in chosen]
         results = [each for file in tested for each in examples.run(file, project)]
@@ -103,14 +103,14 @@ def test(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) ->
         options.print_json({"examples": shown, "faults": faults})
         sys.exit(1 if failed or faulty else 0)
     for file, fault in faulty:
-        options.say(f"{file.path}: {fault}")
+        options.say_short(f"{file.path}: {fault}")
     for each in failed:
         line = f":{each.route.line}" * bool(each.route.line)
         where = f"{each.file.path}{line}: {each.route.function}"
-        options.say(f"{where}: {quoted(each.text)}: expected {each.expected or 'nothing'}, got {each.actual}")
+        options.say_short(f"{where}: {quoted(each.text)}: expected {each.expected or 'nothing'}, got {each.actual}")
     for file in tested:
         if not file.faults and not any(each.file is file for each in results):
-            options.say(f"{file.path}: has no examples")
+            options.say_short(f"{file.path}: has no examples")
     good = f"{len(results) - len(failed)} of " * bool(failed)
     click.echo(f"{good}{count(len(results), 'example')} passed, of {count(len(tested), 'handler')}.")
     sys.exit(1 if failed or faulty else 0)

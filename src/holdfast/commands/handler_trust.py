@@ -43,7 +43,8 @@ def grant(project: Workspace, *files: Path, yes: Yes = False) -> None:
         click.echo(line)
     chosen = _choose(project, files)
     for file in [] if files else _gone(project):
-        click.echo(f"{file.name} is gone, but still trusted. Put it back, or run: {_letting_go(project, file)}")
+        untrust = command_line("handlers", "untrust", "--project", str(project.root), file.name)
+        click.echo(f"{file.name} is gone, but still trusted. Put it back, or run: {untrust}")
     if not chosen:
         click.echo("Nothing to trust: you trust every file of this project as it is.")
         return
@@ -108,10 +109,6 @@ def _gone(project: Workspace) -> list[Path]:
     return [path for path in there if path.parent == folder and not path.exists()]
 
 
-def _letting_go(project: Workspace, path: Path) -> str:
-    return command_line("handlers", "untrust", "--project", str(project.root), path.name)
-
-
 def _inside(project: Workspace, path: Path) -> Path:
     """Return the absolute path of a file in the project; a file that is gone counts while it is trusted.
 
@@ -132,8 +129,11 @@ def _inside(project: Workspace, path: Path) -> Path:
 def _describe(project: Workspace, path: Path, content: bytes) -> None:
     name = trust.relative_name(project.root, path)
     click.echo(f"{name}  sha256 {trust.digest(content)[:12]}")
-    for line in _changed(project, name, content):
-        click.echo(f"  {printable(line)}")  # click would remove control characters; here you must see them
+    if trust.granted(project.root).get(name) not in (None, trust.digest(content)):
+        before = trust.content(project.root, name)
+        lost = ["changed since you trusted it; the earlier content wasn't kept, so read all of it"]
+        for line in lost if before is None else diff(before, content, "as trusted", "as it is now"):
+            click.echo(f"  {printable(line)}")  # click would remove control characters; here you must see them
     if path.parent.name != "handlers":
         said = ", ".join(content.decode(errors="replace").strip().split("\n"))[:300]
         click.echo(f"  configuration: {said}")
@@ -158,18 +158,6 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
             click.echo(f"  {'would not replace' if guard else 'replaces'} {other.path}{' (strict)' if guard else ''}")
     for fault in read.faults.values():
         click.echo(f"  at fault: {fault}")
-
-
-def _changed(project: Workspace, name: str, content: bytes) -> Iterator[str]:
-    """Yield a unified diff from the trusted content of a file to the present one; nothing if it wasn't trusted."""
-    granted = trust.granted(project.root).get(name)
-    if granted in (None, trust.digest(content)):
-        return
-    before = trust.content(project.root, name)
-    if before is None:
-        yield "changed since you trusted it; the earlier content wasn't kept, so read all of it"
-        return
-    yield from diff(before, content, "as trusted", "as it is now")
 
 
 def diff(before: bytes, after: bytes, before_name: str, after_name: str) -> Iterator[str]:

@@ -81,9 +81,9 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
             terminal.put(console, [terminal.text(event, "bold")])
             terminal.put_wrapped(console, terminal.table(_cells(shown)))
     for path, remark in (*unused, *remarks):
-        options.say(f"{_file_name(path)}: {remark}")
+        options.say_short(f"{_file_name(path)}: {remark}")
     if any(file.path.parent == paths.shipped("handlers") for file in files):
-        options.say(f"The shipped handlers are in {paths.shipped('handlers')}.")
+        options.say_short(f"The shipped handlers are in {paths.shipped('handlers')}.")
 
 
 def _options(file: HandlerFile, project: Workspace) -> dict[str, Any]:
@@ -139,17 +139,21 @@ def off(project: Workspace, name: str) -> None:
     for file in gone or files:
         strict_memory.remember(file.path, ())
     if gone or not any(file.path.exists() for file in files):
-        options.say(f"Forgot {(gone or files)[0].path}, which is gone. It no longer refuses anything.")
+        options.say_short(f"Forgot {(gone or files)[0].path}, which is gone. It no longer refuses anything.")
         for file in files:
             if file.path.exists():
-                options.say(f"{file.path} stays on. To switch it off too: {command_line('handlers', 'off', name)}")
+                options.say_short(
+                    f"{file.path} stays on. To switch it off too: {command_line('handlers', 'off', name)}"
+                )
     elif switches.set_listed(name, off=True, on=False):
-        options.say(f"{name} is off, in {paths.user_config()}. To undo this: {command_line('handlers', 'on', name)}")
+        options.say_short(
+            f"{name} is off, in {paths.user_config()}. To undo this: {command_line('handlers', 'on', name)}"
+        )
     else:
         click.echo(f"{name} was already off.")
     project = options.reopen(project)
     if any(file.active for file in discovery.find(claude, project) if file.name == name):
-        options.say(f"It still runs here, because {paths.project_config(project.root)} has its own handlers.off.")
+        options.say_short(f"It still runs here, because {paths.project_config(project.root)} has its own handlers.off.")
     handler_files.refresh(project)
 
 
@@ -165,7 +169,7 @@ def on(project: Workspace, name: str) -> None:
     """
     name = Path(name).name.removesuffix(".py")
     if all(file.name != name for file in discovery.find(claude, project)) and switches.set_listed(name, off=False):
-        options.say(f"Took {name} out of handlers.off in {paths.user_config()}. No handler here has that name.")
+        options.say_short(f"Took {name} out of handlers.off in {paths.user_config()}. No handler here has that name.")
         return
     _named(project, name)
     changed = switches.set_listed(name, off=False)
@@ -181,7 +185,7 @@ def on(project: Workspace, name: str) -> None:
     click.echo(f"{name} is on." if changed or resting else f"{name} was already on.")
     for file in _named(project, name):
         if not file.active:
-            options.say(f"{file.path} doesn't run: {inspection.idle(file)}")
+            options.say_short(f"{file.path} doesn't run: {inspection.idle(file)}")
     handler_files.refresh(project)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import click
-from rich.table import Column, Table
 from rich.text import Text
 
 from holdfast.commands import options, terminal
@@ -50,14 +49,13 @@ def command(
     if as_json:
         options.print_json([timeline.as_json(each) for each in found])
         return
-    names = timeline.phase_names(project)
-    table = Table.grid(*(Column(overflow="fold") for _ in range(3)), padding=(0, 2, 0, 0))
+    if not found:
+        what = "nothing like that" if since or session_id or workflow else "nothing"
+        options.note(f"{what} has happened in this project yet; `holdfast start TITLE` starts a workflow")
+        return
+    names, rows = timeline.phase_names(project), []
     for each in found:
         where = "" if each.worktree in ("", project.worktree) else f" (in {wording.one_line(each.worktree)})"
         cells = f"{each.at[:10]} {each.at[11:19]}", each.session[:8] or "-", f"{timeline.sentence(each, names)}{where}"
-        table.add_row(*(Text(wording.clean(cell)) for cell in cells))
-    if found:
-        terminal.put_wrapped(terminal.console(), table)
-    else:
-        what = "nothing like that" if since or session_id or workflow else "nothing"
-        options.note(f"{what} has happened in this project yet; `holdfast start TITLE` starts a workflow")
+        rows.append([Text(wording.clean(cell)) for cell in cells])
+    terminal.put_wrapped(terminal.console(), terminal.table(rows))

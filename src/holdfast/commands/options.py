@@ -15,8 +15,8 @@ from click.shell_completion import CompletionItem
 
 from holdfast import clock, paths
 from holdfast.clients.claude import claude, scopes
-from holdfast.errors import HoldfastError
-from holdfast.files import trust
+from holdfast.errors import HoldfastError, StateError
+from holdfast.files import atomic, trust
 from holdfast.formats import RECORDS
 from holdfast.memory.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest
@@ -206,7 +206,7 @@ def seen_by_git(project: Workspace, format_name: str) -> str:
     return f"Git sees {shared}: commit it to share it, or add it to .gitignore."
 
 
-def as_context(assignments: Iterable[str], option: str = "--set") -> dict[str, Any]:
+def as_context(assignments: Iterable[str]) -> dict[str, Any]:
     """Return `K=V` pairs as a dictionary; a value that is JSON is parsed, any other is text.
 
     Raises:
@@ -215,7 +215,7 @@ def as_context(assignments: Iterable[str], option: str = "--set") -> dict[str, A
     try:
         return values.assigned(assignments)
     except HoldfastError as error:
-        raise click.BadParameter(str(error), param_hint=option) from error
+        raise click.BadParameter(str(error), param_hint="--set") from error
 
 
 def at_most_one(given: Mapping[str, bool]) -> None:
@@ -234,11 +234,25 @@ def confirm(question: str, *, yes: bool, on_stderr: bool = False) -> None:
         raise HoldfastError("nothing was trusted")
 
 
-def say(text: str, *, err: bool = False) -> None:
-    """Print text for people, with short paths, without control characters and the client's tags."""
+def say(text: str) -> None:
+    """Print text for people, without control characters and the client's tags."""
+    click.echo(wording.clean(text))
+
+
+def say_short(text: str, *, err: bool = False) -> None:
+    """Print text for people as `say` does, with short paths."""
     click.echo(paths.shown(wording.clean(text)), err=err)
 
 
 def print_json(value: object) -> None:
     """Print a value as JSON for programs."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that only you can read, as a command's output. Raises StateError if it can't be written."""
+    try:
+        atomic.write(path, data, mode=0o600)
+        path.chmod(0o600)  # an existing file would keep its mode
+    except OSError as error:
+        raise StateError(path, f"cannot be written: {error.strerror or error}") from error

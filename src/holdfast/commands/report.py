@@ -9,9 +9,9 @@ from typing import Annotated
 import click
 
 from holdfast import paths
+from holdfast.commands import options
 from holdfast.commands.verb import Output, SessionId, Since, verb
-from holdfast.errors import HoldfastError, StateError
-from holdfast.files import atomic
+from holdfast.errors import HoldfastError
 from holdfast.report.gather import EVENT_LIMIT, gather
 from holdfast.report.page import render
 from holdfast.sessions import conversations
@@ -60,18 +60,12 @@ def command(
 
 def _write(project: Workspace, output: Path | None, data: bytes) -> Path:
     """Write the page with mode 0600, and return its path."""
+    place = output.absolute() if output else holdfast_folder.report_place(project.root, project.ledger_file)
     if output is None:
-        place = holdfast_folder.report_place(project.root, project.ledger_file)
         if os.path.lexists(place) and not holdfast_folder.wrote(place):
             raise HoldfastError(f"{place} isn't a report of Holdfast; name another file, or move it away")
         if place.is_relative_to(project.root):
             holdfast_folder.put(project.root, place, data)
             return place
-    else:
-        place = output.absolute()
-    try:
-        atomic.write(place, data, mode=0o600)
-        place.chmod(0o600)  # an existing file would keep its mode
-    except OSError as error:
-        raise StateError(place, f"cannot be written: {error.strerror or error}") from error
+    options.write_private(place, data)
     return place

@@ -59,7 +59,7 @@ def judge(
         return Safety(None, f"Nothing to save here: no workflow is in progress{last}.{rest}")
     if seen and asked and seen.workflow.finished:
         return Safety(None, f"Nothing to save: {explain.named(seen.workflow)} is {seen.workflow.word}.")
-    if wrong := obstacle(project):
+    if wrong := _obstacle(project):
         return Safety(False, f"Not safe: {wrong}")
     if seen is None or seen.workflow.finished:
         restored = [unfinished[ref]["name"] for ref in explanation["would_restore"]]
@@ -90,7 +90,7 @@ def _of(project: Workspace, seen: Overview, prospect: Mapping[str, str] | None, 
     return Safety(True, f"Safe: {name}, {saved}, {ending}{beside}.")
 
 
-def obstacle(project: Workspace) -> str:
+def _obstacle(project: Workspace) -> str:
     """Return what keeps Holdfast from saving anything here, and what to do; empty if nothing does."""
     if project.ledger.problem:
         return f"{project.ledger.problem.rstrip('.')}. To repair it: holdfast doctor"

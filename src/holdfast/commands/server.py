@@ -65,13 +65,21 @@ def _show() -> None:
 
 def _stop() -> None:
     """Stop all servers, and say what the next event does. Raises HoldfastError if one can't be stopped."""
-    servers = control.running_servers()
-    failed = [each for each in servers if not _ended(each)]
+    servers, failed = control.running_servers(), []
+    for each in servers:
+        try:
+            ended = control.stop(each.address) or not control.holder(each.address)  # it may have ended by itself
+        except OSError:  # somebody else's process
+            ended = False
+        if ended:
+            options.say(f"Stopped the {_name(each)}.")
+        else:
+            lock = each.address.with_suffix(".lock")
+            failed.append(f"the {_name(each)}: " + (f"kill -9 {each.pid}" if each.pid > 0 else f"remove {lock}"))
     if not servers:
         options.say("No server runs.")
     if failed:
-        how = "; ".join(f"the {_name(each)}: {_ending(each)}" for each in failed)
-        raise HoldfastError(f"couldn't stop {how}")
+        raise HoldfastError(f"couldn't stop {'; '.join(failed)}")
     if not control.off():
         options.say(
             "The next event of a session starts another one. To prevent that, set HOLDFAST_SERVER=off in a session's "
@@ -84,22 +92,6 @@ def _nowhere() -> str:
     if protocol.address(str(paths.entrypoint()), dict(os.environb)):
         return ""
     return f"{control.folder()} is too long a path for a socket; set XDG_STATE_HOME to a shorter folder"
-
-
-def _ended(each: Running) -> bool:
-    """End a server and tell the user. Return whether it has ended."""
-    try:
-        ended = control.stop(each.address) or not control.holder(each.address)  # it may have ended by itself
-    except OSError:  # somebody else's process
-        return False
-    if ended:
-        options.say(f"Stopped the {_name(each)}.")
-    return ended
-
-
-def _ending(each: Running) -> str:
-    """Return the command with which you can get rid of a server that doesn't end."""
-    return f"kill -9 {each.pid}" if each.pid > 0 else f"remove {each.address.with_suffix('.lock')}"
 
 
 def _name(each: Running) -> str:
@@ -119,7 +111,6 @@ def _stamp(each: Running) -> str:
 
 
 def _json(each: Running) -> dict[str, object]:
-    names = ("pid", "answers", "answered")
-    known = {name: getattr(each, name) for name in names}
+    known = {"pid": each.pid, "answers": each.answers, "answered": each.answered}
     started = _stamp(each) if each.answers else None
     return {"address": str(each.address), "started_at": started, "launcher": each.entry, **known}

@@ -70,7 +70,7 @@ def command(
     watch: Annotated[bool, "Show it every second, until Ctrl-C."] = False,
     why: Annotated[bool, "Say what a compaction would save and restore here, and why."] = False,
     todo: Annotated[bool, "--todos", "Print the workflow's to-do list."] = False,
-    everything: Annotated[bool, "--all", "Also completed workflows. With --why, a reason for every plan."] = False,
+    everything: Annotated[bool, "--all", "Also completed workflows."] = False,
     protocol: Annotated[bool, "Print how Claude keeps a workflow, as a section for a CLAUDE.md."] = False,
     verbose: Annotated[bool, "-v", "Also the ledger, the last compactions and the last events."] = False,
     as_json: Json = False,
@@ -97,7 +97,7 @@ def command(
     if everything and not why:
         options.insist_on_ledger(project)  # the archive is in it
     if why:
-        _explain(project, everything=everything, as_json=as_json)
+        _explain(project, as_json=as_json)
     elif todo:
         _print_todos(project, name, as_json=as_json)
     elif as_json:
@@ -107,12 +107,13 @@ def command(
         terminal.put_wrapped(console, *_page(project, name, everything=everything, verbose=verbose))
 
 
-def _explain(project: Workspace, *, everything: bool, as_json: bool) -> None:
-    explanation = explain.explain(project, options.conversation(project))
+def _explain(project: Workspace, *, as_json: bool) -> None:
+    """Print whether all is safe, and everything that decides about it."""
     if as_json:
-        options.print_json(explanation)
+        options.print_json(explain.explain(project, options.conversation(project)))
     else:
-        options.say(explain.text(explanation, everything=everything, obstacle=safety.obstacle(project)))
+        _, _, verdict, explanation = _look(project, None)
+        options.say_short(f"{project.root}\n{redact(verdict.text)}\n\n{explain.text(explanation)}".rstrip())
 
 
 def _print_todos(project: Workspace, name: str | None, *, as_json: bool) -> None:
@@ -187,7 +188,8 @@ def _page(
         live: leave out what takes long, because the page is made every second: handlers are loaded to find faults.
         brief: leave out phases, as `workflow_page.page` does.
     """
-    found, seen, verdict = _look(project, name)
+    saving.take_over(project, options.conversation(project) or "")  # a plan in CLAUDE.local.md is a workflow, too
+    found, seen, verdict, _ = _look(project, name)
     yield terminal.text(redact(verdict.text), {True: "green", False: "bold red", None: "dim"}[verdict.safe])
     if seen:
         yield Text()
@@ -202,15 +204,17 @@ def _page(
         yield from _section("Archive", lines or ["No workflow of this project has been completed yet."])
 
 
-def _look(project: Workspace, name: str | None) -> tuple[Found, Overview | None, safety.Safety]:
-    """Return what is here, the workflow to show, and whether it is safe. Raises HoldfastError for an unknown name."""
+def _look(project: Workspace, name: str | None) -> tuple[Found, Overview | None, safety.Safety, dict[str, Any]]:
+    """Return what is here, the workflow to show, whether it is safe, and everything that decides about that.
+
+    Raises HoldfastError for an unknown name.
+    """
     session = options.conversation(project)
-    saving.take_over(project, session or "")  # a plan in CLAUDE.local.md is a workflow, too
     found = registry.all_found(project)
     workflow = _chosen(project, name, session, found)
     seen = overview.gather(project, workflow, found) if workflow else None
     explanation = explain.explain(project, session)
-    return found, seen, safety.judge(project, seen, explanation, clock.now(), asked=name is not None)
+    return found, seen, safety.judge(project, seen, explanation, clock.now(), asked=name is not None), explanation
 
 
 def _chosen(project: Workspace, name: str | None, session: str | None, found: Found) -> Workflow | None:
@@ -232,7 +236,8 @@ def _chosen(project: Workspace, name: str | None, session: str | None, found: Fo
 
 def _json(project: Workspace, name: str | None, *, everything: bool) -> dict[str, Any]:
     """Return the named workflow, or all that is known of the project, as JSON values."""
-    found, seen, verdict = _look(project, name)
+    saving.take_over(project, options.conversation(project) or "")  # a plan in CLAUDE.local.md is a workflow, too
+    found, seen, verdict, _ = _look(project, name)
     judged: dict[str, Any] = {"safe": verdict.safe, "summary": redact(verdict.text)}
     current: dict[str, Any] = overview.as_json(seen) if seen else {}
     if name is not None:

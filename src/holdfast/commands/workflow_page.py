@@ -12,6 +12,7 @@ from holdfast.commands.terminal import row
 from holdfast.commands.timefmt import duration, when
 from holdfast.files.redact import redact, redact_value
 from holdfast.workflow import views
+from holdfast.workflow.outside_reading import OUTSIDE
 from holdfast.workflow.wording import clean, one_line
 
 if TYPE_CHECKING:
@@ -210,10 +211,9 @@ def _saved(save: Save | None, now: datetime) -> str:
 
 
 def _reading(overview: Overview, entry: str) -> Text:
-    line = Text(_line(entry))
-    if entry in overview.outside:
-        return line.append("  outside the project, not to be read", "bold red")
-    return line.append("  missing", "bold red") if entry in overview.missing else line
+    state = overview.absent.get(entry, "")
+    marks = {OUTSIDE: f"  {OUTSIDE}, not to be read", "missing": "  missing"}
+    return Text(_line(entry)).append(marks.get(state, ""), "bold red")
 
 
 def _mark(status: str) -> Text:

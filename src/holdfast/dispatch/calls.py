@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from holdfast.dispatch.client import Client, Event
     from holdfast.plugins.context import Context
+    from holdfast.plugins.hooks import Hook
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome
     from holdfast.plugins.state import State
@@ -122,7 +123,7 @@ class Caller:
         if call.route.broken:
             return f"was not called: {call.route.broken}"
         name, limit = call.route.function, self.limit(call)
-        manager = plugin_manager(self.client, name)
+        manager = plugin_manager(name, self.client.EVENTS[call.route.event])
         try:
             with interrupt_at(time.monotonic() + limit, HandlerTimeout):
                 function = loader.function(self.client, call.file, call.route)
@@ -216,12 +217,11 @@ class _Surroundings:
         os.close(self._folder)
 
 
-def plugin_manager(client: Client, function: str) -> PluginManager:
+def plugin_manager(function: str, hook: Hook) -> PluginManager:
     """Return a plugin manager that knows only one hook, so that bad functions for other events do no harm."""
     manager = PluginManager(PROJECT_NAME)
-    specification = client.EVENTS[client.HOOK_NAMES[function]].specification
     specifications = ModuleType(function)
-    setattr(specifications, function, HookspecMarker(PROJECT_NAME)(specification))
+    setattr(specifications, function, HookspecMarker(PROJECT_NAME)(hook.specification))
     manager.add_hookspecs(specifications)
     return manager
 

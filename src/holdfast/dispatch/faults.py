@@ -1,15 +1,13 @@
-"""What is known of handlers' faults: the latest one of each file, from the log; and what a session's user was told."""
+"""What the user of each session was told, or is to be told, about handlers."""
 
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
-from holdfast import clock, log, paths
+from holdfast import log, paths
 from holdfast.errors import HoldfastError
 from holdfast.files import cache, lock, trust
-from holdfast.files.redact import beginning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,26 +20,6 @@ SAID = "said "
 """Begins what a message is about if it may come again in the session."""
 _LOCK_TIMEOUT_S = 0.3  # short, because a reply waits, and the log has the fault anyway
 _MESSAGE_LIMIT_CHARS = 1_000  # of one message to the user; its commands name paths
-_FAULT_LIMIT_CHARS = 300
-_LOG_LINES = 20_000  # more than the log holds
-
-
-def of(file: HandlerFile) -> tuple[str, str]:
-    """Return the latest fault of a handler file with its present content, in a sentence, and its time.
-
-    Both are empty if the log has none.
-    """
-    root = file.path.parents[2] if file.place == "project" else None
-    line = re.compile(rf"(\S+) (?:error|warning) (\w+): {re.escape(f'{file.place}/{file.path.name}')}(?:: \w+)? (.*)")
-    found = [match for each in log.tail(_LOG_LINES, project=root) if (match := line.match(log.without_project(each)))]
-    changed = clock.stamp(clock.from_mtime(file.path.stat().st_mtime)) if file.path.exists() else ""
-    found = [match for match in found if match[1] >= changed]
-    if not found:
-        return "", ""
-    at, event, text = found[-1].groups()
-    text = beginning(re.sub(r" session=[^ ]+$", "", text), _FAULT_LIMIT_CHARS)
-    times = "once" if len(found) == 1 else f"{len(found)} times"
-    return f"{event}: {text} ({times}, last at {clock.minute(at)})", at
 
 
 def untold(session: str, messages: Mapping[str, str], *, now: bool) -> list[str]:

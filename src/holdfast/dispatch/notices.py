@@ -85,7 +85,12 @@ def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping
             found.append(Notice("error", answer.label, answer.fault, files[answer.label] if answer.ran else None))
     for call in plan:
         failed = any(answer.fault and answer.ran and answer.label == call.label for answer in answers)
-        if failed and call.route.on_failure == "skip" and activity.begins_to_rest(call) and not call.route.strict:
+        if (
+            failed
+            and call.route.on_failure == "skip"
+            and activity.failures(call) + 1 == activity.FAILURES_IN_A_ROW
+            and not call.route.strict
+        ):
             rest = f"has failed {activity.FAILURES_IN_A_ROW} times in a row, so it is left out for"
             again = command_line("handlers", "on", call.file.name)
             text = f"{rest} {activity.REST_S / 60:.0f} minutes; to run it now: {again}"
@@ -104,13 +109,20 @@ def left_out(call: Call) -> str:
     return f"{said}; to run it now: {command_line('handlers', 'on', call.file.name)}"
 
 
-def note_activity(plan: Sequence[Call], answers: Sequence[Answer]) -> None:
-    """Note which of your handlers' functions ran, and which of them failed."""
-    failed = {answer.label: False for answer in answers if answer.ran}
-    failed |= {answer.label: True for answer in answers if answer.ran and answer.fault}
+def note_activity(plan: Sequence[Call], answers: Sequence[Answer], found: Sequence[Notice]) -> None:
+    """Note which functions ran, and what they did wrong; of shipped ones only that.
+
+    Args:
+        plan: the event's calls.
+        answers: their answers.
+        found: what `of_answers` returned.
+    """
+    ran = {answer.label for answer in answers if answer.ran}
+    failed = {answer.label for answer in answers if answer.ran and answer.fault}
     for call in plan:
-        if call.file.place != "shipped" and call.label in failed:
-            activity.note(call, failed=failed[call.label])
+        wrong = [each.text for each in found if each.label == call.label and each.file and not each.about]
+        if call.label in ran and (wrong or call.file.place != "shipped" or activity.last_run(call)):
+            activity.note(call, wrong, failed=call.label in failed)
 
 
 def record(event: str, found: Iterable[Notice], **fields: object) -> None:

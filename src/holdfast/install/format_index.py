@@ -111,7 +111,7 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
     package = record.MODULE.rpartition(".")[0]
     for asked, module, names in (
         (True, record.MODULE, ("FORMAT",)),
-        (record.SOURCES, f"{package}.detector", ("save", "skipped", "waiting", "report")),
+        (record.SOURCES, f"{package}.detector", ("save", "waiting", "report")),
         (record.COMMANDS, f"{package}.verbs", ("VERBS",)),
     ):
         try:

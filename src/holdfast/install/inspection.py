@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from holdfast import clock, paths
 from holdfast.clients.claude import claude, events, settings_schema
-from holdfast.dispatch import background, faults, notices
+from holdfast.dispatch import background, notices
 from holdfast.dispatch.run import Run
 from holdfast.errors import command_line
 from holdfast.install import plugin, register, registrations
@@ -45,17 +45,10 @@ def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple
         told = [*file.faults, *statics.faults(file.source, file.routes, claude), *_never_holds(file)]
         told += _load(project, file) if file.active else []
         found += [(file, each) for each in dict.fromkeys(told)]
-        fault, at = faults.of(file)
-        if fault and not file.refuses and not _healed(file, fault, at):
+        fault, _ = activity.latest_fault(file)
+        if fault and not file.refuses:
             found.append((file, fault))  # one that refuses says already why it can't be called
     return found
-
-
-def _healed(file: HandlerFile, fault: str, at: str) -> bool:
-    """Return whether the function that failed has run well since."""
-    moment, event = clock.parse(at), fault.partition(":")[0]
-    calls = [Call(file, route) for route in file.routes if route.event == event]
-    return moment is not None and any(activity.has_run_well_since(call, moment) for call in calls)
 
 
 def _never_holds(file: HandlerFile) -> Iterator[str]:
@@ -104,7 +97,7 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
                 f"To register it: {silent[event].command}",
             )
             for event, name in routes.items()
-            if event in silent and claude.HOOK_NAMES[name] == event  # `holdfast doctor` tells what a guard misses
+            if event in silent and claude.HOOK_NAMES.get(name) == event  # `holdfast doctor` tells what a guard misses
         ]
         for event, entry in register.entries(register.wishes_of([file]), events.EVENTS).items():
             if entry.timeout_s and entry.timeout_s > limits.get(event, entry.timeout_s):

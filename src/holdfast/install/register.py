@@ -158,7 +158,7 @@ def _only_beyond(event: str, matcher: str | None, plugin: Matchers) -> bool:
 
 def _entry(event: str, wishes: Sequence[Wish]) -> Entry:
     asked = [wish.timeout_s for wish in wishes if wish.timeout_s]
-    limit = needed_client_limit(claude.longest_limit_s(event), EVENTS[event].timeout_s, asked) if asked else None
+    limit = needed_client_limit(EVENTS[event], asked) if asked else None
     return Entry(union(event, [wish.match for wish in wishes]), limit or None)
 
 

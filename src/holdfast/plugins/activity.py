@@ -1,4 +1,4 @@
-"""When a handler's function last ran, and how often it has failed since then: one small file each, in the cache."""
+"""When a handler's function last ran, and how it has failed since it last ran well: a small file each, in the cache."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from holdfast import clock, paths
+from holdfast import clock, log, paths
 from holdfast.files import cache, trust
 from holdfast.plugins.loader import Call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -22,20 +22,32 @@ FAILURES_IN_A_ROW = 5
 """Failures after which a function is left out for some time, if its failure refuses nothing."""
 REST_S = 600.0
 """Seconds after its last failure until it is called again."""
+_FAULT_LIMIT_CHARS = 300
+_LIMIT_BYTES = 64 * 1024
+_FAILED, _PRINTED = "failed", "printed"
 
 
-def note(call: Call, *, failed: bool) -> None:
-    """Note that a function ran just now, and whether it failed. An error is ignored: nothing depends on it."""
+def note(call: Call, faults: Sequence[str], *, failed: bool) -> None:
+    """Note that a function ran just now. An error is ignored: nothing depends on it.
+
+    Args:
+        call: the function.
+        faults: what it did wrong, in words; what was noted of earlier calls stays only if it failed.
+        failed: whether it failed, instead of only printing something.
+    """
     path = _file(call)
-    now = clock.now().timestamp()
+    now = clock.now()
+    kind = _FAILED if failed else _PRINTED
+    lines = [
+        f"{clock.stamp(now)} {kind} {call.route.event}: {log.written(each)[:_FAULT_LIMIT_CHARS]}\n" for each in faults
+    ]
     with suppress(OSError):
         paths.ensure_private(path.parent)
-        with open(path, "ab", opener=_opened_privately) as file:  # appended, so that none of two at once is lost
-            if failed:
-                file.write(b"x")  # a byte for each failure in a row
-            else:
-                file.truncate(0)
-        os.utime(path, (now, now))
+        with open(path, "ab", opener=_opened_privately) as record:  # appended, so that none of two at once is lost
+            if not failed or record.tell() > _LIMIT_BYTES:
+                record.truncate(0)
+            record.write("".join(lines).encode("utf-8", "replace"))
+        os.utime(path, (now.timestamp(), now.timestamp()))
 
 
 def last_run(call: Call) -> datetime | None:
@@ -46,16 +58,21 @@ def last_run(call: Call) -> datetime | None:
         return None
 
 
-def has_run_well_since(call: Call, moment: datetime) -> bool:
-    """Return whether a function's latest run was after a time, and didn't fail."""
-    last = last_run(call)
-    return last is not None and last > moment and not _failures(_file(call))
+def latest_fault(file: HandlerFile) -> tuple[str, str]:
+    """Return what a file's functions last did wrong, in a sentence, and when; empty if they have run well since."""
+    calls = {route.function: Call(file, route) for route in file.routes}
+    found = [line for call in calls.values() for line in _lines(call)]
+    if not found:
+        return "", ""
+    at, _, text = max(reversed(found), key=lambda line: line.partition(" ")[0]).split(" ", 2)
+    times = "once" if len(found) == 1 else f"{len(found)} times"
+    return f"{text} ({times}, last at {clock.minute(at)})", at
 
 
 def rests_until(call: Call) -> datetime | None:
     """Return until when a function is left out, because it has failed so often in a row; None if it isn't."""
     last = last_run(call)
-    if last is None or _failures(_file(call)) < FAILURES_IN_A_ROW:
+    if last is None or failures(call) < FAILURES_IN_A_ROW:
         return None
     end = last + timedelta(seconds=REST_S)
     return end if clock.now() < end else None
@@ -67,9 +84,9 @@ def wake(call: Call) -> None:
         os.truncate(_file(call), 0)
 
 
-def begins_to_rest(call: Call) -> bool:
-    """Return whether one more failure in a row makes a function rest."""
-    return _failures(_file(call)) == FAILURES_IN_A_ROW - 1
+def failures(call: Call) -> int:
+    """Return how often in a row a function has failed."""
+    return sum(line.split(" ", 2)[1] == _FAILED for line in _lines(call))
 
 
 def guards(files: Iterable[HandlerFile], event: str) -> Iterator[Call]:
@@ -81,12 +98,10 @@ def guards(files: Iterable[HandlerFile], event: str) -> Iterator[Call]:
                     yield Call(file, route)
 
 
-def _failures(path: Path) -> int:
-    """Return the failures in a row: the file's size."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+def _lines(call: Call) -> list[str]:
+    with suppress(OSError):
+        return _file(call).read_text("utf-8", "replace").splitlines()
+    return []
 
 
 def _file(call: Call) -> Path:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from holdfast.plugins.hooks import Hook
+
 MARGIN = 0.8
 """The share of the client's timeout that Holdfast uses, so that the reply comes in time."""
 SHARE = 0.9
@@ -16,25 +18,24 @@ USUAL_S = 20.0
 _LEAST_LEFT_S = 1.0  # time left for the interrupt is never longer than this
 
 
-def longest_timeout(longest_limit: float) -> float:
-    """Return the longest `timeout` (seconds) of a handler, for an event whose hook can take `longest_limit` seconds."""
-    return longest_limit * 0.75
+def longest_timeout(hook: Hook) -> float:
+    """Return the longest `timeout` (seconds) that a handler of an event may have."""
+    return hook.longest_timeout_s * 0.75
 
 
-def of_event(longest_limit: float, client_limit: float, usual: float, timeouts: Iterable[float]) -> float:
+def of_event(hook: Hook, usual: float, timeouts: Iterable[float]) -> float:
     """Return the seconds that all handlers of an event may take together.
 
-    A handler whose own timeout exceeds the common time gets its timeout on top of it.
+    A handler whose own timeout exceeds the common time gets its timeout on top of it, as far as the client waits.
 
     Args:
-        longest_limit: the longest timeout (seconds) that can be registered (`Hooks.longest_limit_s`).
-        client_limit: the client's default timeout in seconds (`Hook.timeout_s`).
+        hook: the event's hook.
         usual: the configured time for all handlers in seconds (`handlers.deadline`).
         timeouts: the event's handlers' own timeouts in seconds.
     """
-    common = min(usual, client_limit * MARGIN)
+    common = min(usual, hook.timeout_s * MARGIN)
     own = sum(each for each in timeouts if each > one_handler(common))
-    return min(common + own, max(client_limit, longest_limit) * MARGIN)
+    return min(common + own, max(hook.timeout_s, hook.longest_timeout_s) * MARGIN)
 
 
 def one_handler(left: float) -> float:
@@ -42,13 +43,14 @@ def one_handler(left: float) -> float:
     return max(left * SHARE, left - _LEAST_LEFT_S, 0.0)
 
 
-def needed_client_limit(longest_limit: float, client_limit: float, timeouts: Iterable[float]) -> int | None:
+def needed_client_limit(hook: Hook, timeouts: Iterable[float]) -> int | None:
     """Return the timeout in seconds to register for an event, or None if the client's default is enough.
 
+    It only bounds how long the client waits; the handlers' own deadline comes long before.
+
     Args:
-        longest_limit: the longest timeout (seconds) that can be registered (`Hooks.longest_limit_s`).
-        client_limit: the client's default timeout in seconds (`Hook.timeout_s`).
+        hook: the event's hook.
         timeouts: the event's handlers' own timeouts in seconds.
     """
-    needed = of_event(longest_limit, client_limit, USUAL_S, timeouts) > client_limit * MARGIN
-    return int(longest_limit) if needed else None
+    needed = of_event(hook, USUAL_S, timeouts) > hook.timeout_s * MARGIN
+    return int(hook.longest_timeout_s) if needed else None

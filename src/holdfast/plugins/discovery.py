@@ -54,8 +54,8 @@ class HandlerFile:
     path: Path
     source: bytes
     digest: str
-    trusted: bool
-    off: bool
+    trusted: bool = True
+    off: bool = False
     routes: tuple[Route, ...] = ()
     faults: tuple[str, ...] = ()
     replaced_by: Path | None = None
@@ -136,13 +136,15 @@ def find(hooks: Hooks, project: Project, *, for_event: bool = False) -> list[Han
             remembered = memory.get(str(path), ()) if place != "shipped" else ()
             helpers = imported(folder, content.scan)
             untrusted = [each for each, its in helpers.items() if place == "project" and digest_of(each) != its.digest]
-            case = _Case(
-                project, place, path, content, missing.get(name, ""), granted_digest, remembered, helpers, untrusted
-            )
-            files.append(_decide(case))
+            file = of_content(place, path, content, helpers)
+            if granted_digest != content.digest or untrusted:
+                file = replace(file, trusted=False, changed=granted_digest is not None)
+                if granted_digest == content.digest:
+                    file = replace(file, untrusted_helper=untrusted[0])
+            files.append(_decide(_Case(project, file, content.scan, missing.get(name, ""), remembered)))
         if folder.fault:  # no file has such a name, so this one stands for the folder
             name, faults = str(folder.path), (folder.fault,)
-            files.append(HandlerFile(place, name, folder.path, b"", "", trusted=True, off=False, faults=faults))
+            files.append(HandlerFile(place, name, folder.path, b"", "", faults=faults))
     return _replace_farther(files)
 
 
@@ -152,14 +154,35 @@ def offered(hooks: Hooks, place: Place, folder: Path) -> list[HandlerFile]:
     A file that can't be read has faults and no routes. A file is off only if it says so itself.
     """
     found = index.read_folder(folder, hooks, within=folder.parents[1] if place == "project" else None)
-    files = []
-    for name in sorted({*found.files, *found.unreadable}):
-        source, digest, read = found.files.get(name, NO_CONTENT)
-        path, unreadable = folder / name, found.unreadable.get(name)
-        faults = (f"{path}: {unreadable}",) if unreadable else tuple(read.faults.values())
-        off = _off(path.stem, read, Config())
-        files.append(HandlerFile(place, path.stem, path, source, digest, True, off, read.routes, faults))
-    return files
+    files = [of_content(place, folder / name, content) for name, content in found.files.items()]
+    files = [replace(each, off=_off(each.name, found.files[each.path.name].scan, Config())) for each in files]
+    for name, why in found.unreadable.items():
+        path = folder / name
+        files.append(HandlerFile(place, path.stem, path, b"", "", faults=(f"{path}: {why}",)))
+    return sorted(files, key=lambda each: each.path.name)
+
+
+def of_content(place: Place, path: Path, content: Content, helpers: Mapping[str, Content] | None = None) -> HandlerFile:
+    """Return a handler file with this content as if it were trusted and switched on.
+
+    Args:
+        place: its place.
+        path: its path.
+        content: its content.
+        helpers: the helpers that it imports, by name.
+    """
+    return HandlerFile(
+        place,
+        path.stem,
+        path,
+        content.source,
+        content.digest,
+        routes=content.scan.routes,
+        faults=tuple(content.scan.faults.values()),
+        runs_when=content.scan.runs_when,
+        doubts=content.scan.doubts,
+        helpers={path.with_name(name): each.source for name, each in (helpers or {}).items()},
+    )
 
 
 def files_changed(root: Path, files: Iterable[HandlerFile]) -> bool:
@@ -246,76 +269,52 @@ class _Case:
 
     Attributes:
         project: the project whose configuration counts.
-        place: its place.
-        path: its path.
-        content: its present content.
+        file: the file as it declares itself, and whether it is trusted.
+        scan: what its present content declares.
         missing: why it has none; empty if it has.
-        granted: the digest with which it may run; None if a project's file isn't trusted at all.
         remembered: the strict functions that it had.
-        helpers: the helpers that it imports, by name.
-        untrusted_helpers: the names of those of a project that aren't trusted as they are.
     """
 
     project: Project
-    place: Place
-    path: Path
-    content: Content
+    file: HandlerFile
+    scan: Scan
     missing: str
-    granted: str | None
     remembered: tuple[Route, ...]
-    helpers: Mapping[str, Content]
-    untrusted_helpers: Sequence[str]
 
     @property
-    def trusted(self) -> bool:
-        """Whether its content may run, and that of what it imports."""
-        return self.granted == self.content.digest and not self.untrusted_helpers
+    def of_project(self) -> bool:
+        """Whether it is a project's file, which may be anybody's."""
+        return self.file.place == "project"
 
     @property
     def off_by_name(self) -> bool:
         """Whether the configuration has it in `handlers.off`."""
-        return self.path.stem in self.project.config.handlers.off
+        return self.file.name in self.project.config.handlers.off
 
     @property
     def strict(self) -> bool:
         """Whether it has a strict function or had one."""
-        return bool(self.remembered) or any(route.strict for route in self.content.scan.routes)
+        return bool(self.remembered) or self.file.strict
 
 
 def _decide(case: _Case) -> HandlerFile:
     """Decide whether a file runs and which of its strict functions refuse, and remember these functions."""
-    scan, (off, notice) = case.content.scan, _switched_off(case)
+    file, (off, notice) = case.file, _switched_off(case)
     why = {route.function: _why_broken(case, route.function) for route in case.remembered}
     broken = [replace(each, broken=_lifted(why[each.function], case)) for each in case.remembered if why[each.function]]
-    closed = bool(broken) and (not case.trusted or _unsettled(case))  # nothing of such a file may run
-    sound = [each for each in scan.routes if not (closed or why.get(each.function))]
+    closed = bool(broken) and (not file.trusted or _unsettled(case))  # nothing of such a file may run
+    sound = [each for each in file.routes if not (closed or why.get(each.function))]
     if case.missing:
         faults = [broken[0].broken if broken else case.missing]
     else:
         unmarked = [each for each in broken if why[each.function] == _NO_LONGER_STRICT]
-        faults = [*scan.faults.values(), *(f"{each.function}: {each.broken}" for each in unmarked)]
-    if case.strict and case.place != "shipped":
+        faults = [*file.faults, *(f"{each.function}: {each.broken}" for each in unmarked)]
+    if case.strict and file.place != "shipped":
         if off and case.off_by_name:
-            strict_memory.remember(case.path, ())
-        elif case.trusted and not off:  # those that it no longer has, too: no edit makes Holdfast forget a guard
-            strict_memory.remember(case.path, (*sound, *broken))
-    return HandlerFile(
-        place=case.place,
-        name=case.path.stem,
-        path=case.path,
-        source=case.content.source,
-        digest=case.content.digest,
-        trusted=case.trusted,
-        off=off,
-        routes=(*sound, *broken),
-        faults=tuple(faults),
-        notice=notice,
-        runs_when=scan.runs_when,
-        doubts=scan.doubts,
-        changed=case.granted is not None and not case.trusted,
-        helpers={case.path.with_name(name): content.source for name, content in case.helpers.items()},
-        untrusted_helper=next(iter(case.untrusted_helpers), "") if case.granted == case.content.digest else "",
-    )
+            strict_memory.remember(file.path, ())
+        elif file.trusted and not off:  # those that it no longer has, too: no edit makes Holdfast forget a guard
+            strict_memory.remember(file.path, (*sound, *broken))
+    return replace(file, off=off, routes=(*sound, *broken), faults=tuple(faults), notice=notice)
 
 
 def _switched_off(case: _Case) -> tuple[bool, str]:
@@ -328,24 +327,24 @@ def _switched_off(case: _Case) -> tuple[bool, str]:
     - a project's guard that is remembered, while it or what switches it off isn't what you trusted: `handlers.off`
     - any other file: the configuration
     """
-    project, name, scan = case.project, case.path.stem, case.content.scan
+    project, name, scan = case.project, case.file.name, case.scan
     if not _off(name, scan, project.config):
         return False, ""
-    if case.place != "project" and case.strict:
+    if case.strict and not case.of_project:
         own = config.load(None, trusted=False).config
         off = _off(name, scan, own)
         if off and (name in own.handlers.off or not case.remembered):
             return True, ""
         what = "its OFF_BY_DEFAULT or RUNS_WHEN" if off else paths.project_config(project.root)
         return False, f"it is strict, so {what} can't switch it off"
-    changed = case.place == "project" and case.remembered and (not case.trusted or _unsettled(case))
+    changed = case.of_project and case.remembered and (not case.file.trusted or _unsettled(case))
     return case.off_by_name or not changed, ""
 
 
 def _unsettled(case: _Case) -> bool:
     """Return whether a project's guard is off only by a configuration that changed since it was trusted."""
     project = case.project
-    if case.place != "project" or case.off_by_name or not _off(case.path.stem, case.content.scan, project.config):
+    if not case.of_project or case.off_by_name or not _off(case.file.name, case.scan, project.config):
         return False
     known = trust.relative_name(project.root, paths.project_config(project.root)) in trust.granted(project.root)
     return known and not trust.config_trusted(project.root)
@@ -356,13 +355,13 @@ def _why_broken(case: _Case, function: str) -> str:
 
     The guide has these reasons in a table ("Strict guards" in `docs/guides/writing-handlers.md`).
     """
-    scan = case.content.scan
+    scan, file = case.scan, case.file
     if case.missing:
         return f"its file {case.missing}"
-    if case.granted == case.content.digest and case.untrusted_helpers:
-        return f"its helper {_trust_again(case.path.with_name(case.untrusted_helpers[0]), case.project)}"
-    if not case.trusted:
-        return f"its file {_trust_again(case.path, case.project)}"
+    if file.untrusted_helper:
+        return f"its helper {_trust_again(file.path.with_name(file.untrusted_helper), case.project)}"
+    if not file.trusted:
+        return f"its file {_trust_again(file.path, case.project)}"
     if _unsettled(case):
         config_file = paths.project_config(case.project.root)
         return f"{config_file} {_trust_again(config_file, case.project)}"
@@ -378,13 +377,14 @@ _NO_LONGER_STRICT = "its file no longer defines it as a strict function; put it 
 
 def _lifted(reason: str, case: _Case) -> str:
     """Return the reason for a refusal with the command that lifts it."""
-    if case.place != "project":
-        command = command_line("handlers", "off", case.path.stem)
+    file = case.file
+    if not case.of_project:
+        command = command_line("handlers", "off", file.name)
         # A terminal may have another XDG_CONFIG_HOME.
-        if case.place == "user" and case.path.parent != paths.user_handlers():
+        if file.place == "user" and file.path.parent != paths.user_handlers():
             command = f"env {quote(f'XDG_CONFIG_HOME={paths.config_dir().parent}')} {command}"
     else:
-        command = command_line("handlers", "untrust", "--project", str(case.project.root), case.path.name)
+        command = command_line("handlers", "untrust", "--project", str(case.project.root), file.path.name)
     return f"{reason}, or do without it (in a terminal: {command})"
 
 

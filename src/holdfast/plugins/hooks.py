@@ -40,6 +40,7 @@ class Hook:
         reply: how the client reads the reply: as JSON; as plain text unless something is blocked; or as JSON, with exit
             code 2 if something is blocked.
         waits: why a handler of it can't run in the background; empty if it can.
+        replaces: whether a handler of it does the client's own work, so that none may only watch it.
         since: the first client that knows the event; None if the oldest supported one does.
     """
 
@@ -55,6 +56,7 @@ class Hook:
     longest_timeout_s: float = 3_600.0
     reply: Literal["json", "text", "exit code"] = "json"
     waits: str = ""
+    replaces: bool = False
     since: tuple[int, int, int] | None = None
 
     @property
@@ -98,9 +100,6 @@ class Hooks(Protocol):
     @property
     def SOURCES(self) -> tuple[str, ...]:  # noqa: N802
         """The client's source files that decide how handler files are read; cached routes hold until one changes."""
-
-    def longest_limit_s(self, event: str, /) -> float:
-        """Return the longest timeout (seconds) that can be registered for an event."""
 
     def matches(self, matcher: str | None, value: str | None, event: str, /) -> bool:
         """Return whether a matcher selects an event with this value; every matcher selects None."""

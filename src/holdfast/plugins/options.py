@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
 from holdfast import config, paths
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,9 +47,8 @@ def read(model: object, file: HandlerFile, project: Project) -> BaseModel:
     known = {field.alias or name: name for name, field in model.model_fields.items()}
     for key in given:
         if key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-            raise HoldfastError(f"{_where(file, project, key)}: there is no option {key!r}; {hint}")
+            hint = did_you_mean(key, known, else_all=True)
+            raise HoldfastError(f"{_where(file, project, key)}: there is no option {key!r}{hint}")
     try:
         return model.model_validate(dict(given))
     except ValidationError as error:

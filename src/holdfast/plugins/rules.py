@@ -14,13 +14,13 @@ import os
 import re
 import shlex
 import tomllib
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from holdfast import capture
+from holdfast.errors import did_you_mean
 from holdfast.plugins import outcomes
 from holdfast.plugins.markers import hookimpl
 from holdfast.plugins.outcomes import OutcomeError
@@ -224,8 +224,7 @@ def never_holds(source: bytes, fields: Collection[str], modes: Collection[str]) 
         named += [("mode", "there is no mode", each, {*modes}) for each in condition.mode]
         for key, what, name, known in named:
             if name not in known:
-                near = get_close_matches(name, known, n=1)
-                yield f"{key}: {what} {name!r}" + (f"; did you mean {near[0]}?" if near else ", so it never holds")
+                yield f"{key}: {what} {name!r}{did_you_mean(name, known) or ', so it never holds'}"
 
 
 def function(hooks: Hooks, source: bytes) -> Callable[..., Any]:
@@ -255,8 +254,7 @@ def _read(source: bytes) -> Rule:
             known: Iterable[str] = Rule.model_fields if len(fault["loc"]) == 1 else Condition.model_fields
             if "Regex" in fault["loc"]:
                 known = Regex.model_fields
-            near = get_close_matches(str(fault["loc"][-1]), known, n=1)
-            message = f"no such key; did you mean {near[0]}?" if near else f"no such key; there are {', '.join(known)}"
+            message = f"no such key{did_you_mean(str(fault['loc'][-1]), known, else_all=True)}"
         raise Fault(f"{where}: {message[0].lower()}{message[1:]}") from None
     except UnicodeDecodeError:
         raise Fault("isn't text in UTF-8") from None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from holdfast.errors import did_you_mean
 from holdfast.plugins.deadlines import longest_timeout
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ _WRITE = "handlers are found without running the file, so write the function at 
 
 OnFailure = Literal["skip", "ask", "deny"]
 Once = Literal["turn", "session"]
+EVERY = "on_event"
+"""The function that answers every event, but those on which a handler does the client's own work (`Hook.replaces`)."""
+_OF_EVERY = frozenset({"timeout", "tryfirst", "trylast"})
 _CHOICES: dict[str, tuple[str, ...]] = {"on_failure": get_args(OnFailure), "once": get_args(Once)}
 Conditions = tuple[tuple[str, tuple[str, ...]], ...]
 """Keys of the configuration, each with its allowed values."""
@@ -97,6 +100,10 @@ class Scan:
     helpers: tuple[str, ...] = ()
 
 
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What parsing a file may raise."""
+
+
 class Fault(Exception):
     """Something in a handler file that makes one of its handlers unusable."""
 
@@ -113,12 +120,12 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
     """
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except UNREADABLE as error:
         where = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
         return Scan(faults={"": f"{where}cannot be read as Python ({_reason(error)})"})
     found: list[Route] = []
     faults: dict[str, str] = {}
-    bound, nested = _names(tree)
+    bound, nested = bindings(tree)
     for name, nodes in bound.items():
         try:
             if name in hooks.HOOK_NAMES or any(map(_marker, nodes)):
@@ -139,10 +146,16 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
 
 def scan_helper(source: bytes) -> Scan:
     """Return which helpers a helper file itself imports; nothing else in it counts."""
+    tree = parsed(source)
+    return Scan(helpers=tuple(_helpers(tree))) if tree else Scan()
+
+
+def parsed(source: bytes) -> ast.Module | None:
+    """Return the tree of a Python file; None if it can't be read, which `scan` or loading it says."""
     try:
-        return Scan(helpers=tuple(_helpers(ast.parse(source))))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Scan()  # the handler that imports it fails, and says why
+        return ast.parse(source)
+    except UNREADABLE:
+        return None
 
 
 def _helpers(tree: ast.Module) -> list[str]:
@@ -152,7 +165,7 @@ def _helpers(tree: ast.Module) -> list[str]:
     return sorted({f"{name.partition('.')[0]}.py" for found in names for name in found})
 
 
-def _names(tree: ast.Module) -> tuple[dict[str, list[ast.AST]], list[_Function]]:
+def bindings(tree: ast.Module) -> tuple[dict[str, list[ast.AST]], list[_Function]]:
     """Find what binds the names of the module, and marked functions elsewhere, which pluggy would never find.
 
     Returns:
@@ -208,7 +221,7 @@ def _function(nodes: Sequence[ast.AST]) -> _Function:
 def _doubts(found: Sequence[Route], hooks: Hooks) -> Iterator[str]:
     """Yield a sentence for each matcher that probably doesn't select what its author wants."""
     for route in found:
-        own = hooks.HOOK_NAMES[route.function] == route.event  # say it once for both events of a function
+        own = hooks.HOOK_NAMES.get(route.function) == route.event  # say it once for both events of a function
         if own and route.match is not None and (said := hooks.doubt(route.match, route.event)):
             yield f"line {route.line}: {route.function}: {said}"
 
@@ -224,16 +237,21 @@ def _route(node: _Function, hooks: Hooks) -> list[Route]:
             raise Fault("is named like a handler but has no @hookimpl, so it never runs")
         return []
     event = hooks.HOOK_NAMES.get(node.name)
-    if event is None:
-        near = get_close_matches(node.name, hooks.HOOK_NAMES, n=1)
-        raise Fault("isn't the name of an event" + (f"; did you mean {near[0]}?" if near else ""))
+    if event is None and node.name != EVERY:
+        raise Fault(f"isn't the name of an event{did_you_mean(node.name, hooks.HOOK_NAMES)}")
     if isinstance(node, ast.AsyncFunctionDef):
         raise Fault("is async; a handler is a plain function")
     _check_arguments(node)
     options = _options(marker)
     if options.get("strict") and not any(map(_acts, ast.walk(node))):
         raise Fault("is strict but returns nothing, so it lets everything pass; it may have been cut short")
-    return routes(event, options, node.lineno, hooks)
+    if event:
+        return routes(event, options, node.lineno, hooks)
+    if not options.keys() <= _OF_EVERY:
+        raise Fault(f"answers every event, so it has no options but {', '.join(sorted(_OF_EVERY))}")
+    events = [name for name, hook in hooks.EVENTS.items() if not hook.replaces]
+    found = [each for name in events for each in routes(name, options, node.lineno, hooks) if each.event == name]
+    return [replace(each, function=EVERY) for each in found]
 
 
 def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -> list[Route]:
@@ -249,8 +267,7 @@ def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -
         Fault: there is no such event or option, or a value is of no use.
     """
     if not isinstance(event, str) or event not in hooks.EVENTS:
-        near = get_close_matches(str(event), hooks.EVENTS, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(str(event), hooks.EVENTS)
         raise Fault(f"event={event} isn't an event{hint}" if event else "names no event, such as event=PreToolUse")
     for name in options:
         if name not in _OPTIONS:
@@ -274,7 +291,7 @@ def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -
             raise Fault(f"background and {named[0]} exclude each other: nobody waits for it, so it can't refuse")
     if (timeout := options.get("timeout")) is not None and timeout <= 0:
         raise Fault("timeout must be more than 0 seconds")
-    longest = longest_timeout(hooks.longest_limit_s(event))
+    longest = longest_timeout(hooks.EVENTS[event])
     if (asked := options.get("timeout")) and asked > longest:
         raise Fault(f"timeout={asked!r} is more than {event} allows: at most {longest:g} seconds")
     if options.get("tryfirst") and options.get("trylast"):

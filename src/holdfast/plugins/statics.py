@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from holdfast.plugins import outcomes
+from holdfast.plugins import outcomes, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence, Set
@@ -34,13 +34,12 @@ def faults(source: bytes, routes: Sequence[Route], hooks: Hooks) -> list[str]:
         routes: what `scan` found in them.
         hooks: the client's hooks.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []  # `scan` says so
+    tree = scan.parsed(source)
+    if tree is None:
+        return []
     kinds = frozenset(kind for hook in hooks.EVENTS.values() for kind in hook.accepts)  # each is its function's name
     makers = _makers(tree, kinds)
-    has_options = any("Options" in _bound(node) for node in tree.body)
+    has_options = "Options" in scan.bindings(tree)[0]
     own = {route.function: route for route in routes if hooks.HOOK_NAMES.get(route.function) == route.event}
     found: list[str] = []
     for node in tree.body:
@@ -55,23 +54,10 @@ def faults(source: bytes, routes: Sequence[Route], hooks: Hooks) -> list[str]:
 
 def option_names(source: bytes) -> list[str]:
     """Return the fields of a Python handler's class `Options`, as far as its text shows them."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    fields = [
-        each for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Options" for each in node.body
-    ]
+    tree = scan.parsed(source)
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Options"] if tree else []
+    fields = [each for node in classes for each in node.body]
     return [each.target.id for each in fields if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)]
-
-
-def _bound(node: ast.stmt) -> set[str]:
-    """Return the names that a class, an import or an assignment binds."""
-    if isinstance(node, ast.ClassDef):
-        return {node.name}
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return {each.asname or each.name for each in node.names}
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
 
 
 def _makers(tree: ast.Module, kinds: Set[str]) -> dict[str, str]:

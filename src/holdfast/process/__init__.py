@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
-from pathlib import Path
+
+from holdfast.process import liveness
 
 _caller: int | None = None
 
@@ -33,8 +34,7 @@ def set_caller(number: int) -> None:
 
 def age() -> float:
     """Return the seconds since this process was started, because the client's time runs from there."""
-    try:
-        ticks = Path("/proc/self/stat").read_text("utf-8").rpartition(")")[2].split()[19]  # proc(5): starttime
-        return time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, AttributeError, IndexError):  # no Linux
+    ticks = liveness.started_at(os.getpid())
+    if ticks is None:  # no Linux
         return time.process_time()
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")

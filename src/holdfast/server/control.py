@@ -74,7 +74,7 @@ def start(entry: str) -> None:
         pid = os.fork()
         if pid == 0:
             try:
-                begin([sys.executable, "-IS", entry, "--serve"])
+                begin([sys.executable, "-ISXutf8", entry, "--serve"])
             finally:
                 os._exit(0)
         with suppress(ChildProcessError):

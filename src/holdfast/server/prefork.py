@@ -37,7 +37,7 @@ RETRY_S = 1.0
 IDLE_TIMEOUT_S = 900.0
 """Time without an event after which the server ends."""
 LONGEST_S = 2 * 3_600.0
-"""Time after which a child that still answers is killed; no event may take so long (`Hooks.longest_limit_s`)."""
+"""Time after which a child that still answers is killed; no event may take so long (`Hook.longest_timeout_s`)."""
 _COUNT = struct.Struct("=Q")
 
 

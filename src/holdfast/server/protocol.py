@@ -77,7 +77,8 @@ def receive(connection: socket.socket) -> Request:
             raise ValueError("a request that ends too soon")
         data += part
     kind, argument, folder, mask, *pairs = bytes(data[_HEAD_BYTES:]).split(b"\0")
-    environ = dict(pair.split(b"=", 1) for pair in pairs if pair.find(b"=") > 0)
+    # Of two values the first one counts, as in a process of its own.
+    environ = dict(pair.split(b"=", 1) for pair in reversed(pairs) if pair.find(b"=") > 0)
     return Request(kind, argument, folder, int(mask), environ)
 
 
@@ -112,7 +113,7 @@ def address(entry: str, environ: Mapping[bytes, bytes]) -> bytes:
     except OSError:  # no Linux
         seen = []
     words = [b"%d" % os.getuid()]
-    words += [text.encode("utf-8", "surrogateescape") for text in (entry, sys.executable, sys.getfilesystemencoding())]
+    words += [text.encode("utf-8", "surrogateescape") for text in (entry, sys.executable, "utf-8")]
     for value in map(environ.get, FOLDERS):
         words += [b"unset"] if value is None else [b"set", value]
     words += [b"%d" % inode for inode in seen]

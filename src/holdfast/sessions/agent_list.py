@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from holdfast.project import OpenProject
 
-LISTED = 200  # agents, and runs, that are listed unless all are asked for
 _NAMED = 5  # agents and runs that an error names
 _LISTED = (
     "(kind = 'script' AND run <> '' AND transcript <> '')"
@@ -57,14 +56,9 @@ class Returned(NamedTuple):
     text: str
 
 
-def list_latest(project: OpenProject, most: int = -1) -> list[Agent]:
-    """Return the latest `most` agents and runs of a project, or all, the latest first. Raises LedgerError."""
-    return project.ledger.table(Agent).where(_LISTED, order="launched_at DESC", limit=most)
-
-
-def count(project: OpenProject) -> int:
-    """Return how many agents and runs a project has. Raises LedgerError."""
-    return project.ledger.table(Agent).count(_LISTED)
+def list_all(project: OpenProject) -> list[Agent]:
+    """Return the agents and runs of a project, the latest first. Raises LedgerError."""
+    return project.ledger.table(Agent).where(_LISTED, order="launched_at DESC")
 
 
 def named(project: OpenProject, name: str) -> Agent:

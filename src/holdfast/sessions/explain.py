@@ -10,7 +10,7 @@ from holdfast.errors import command_line
 from holdfast.sessions import arbitration, conversations, messages, owners
 from holdfast.workflow import guidance, registry
 from holdfast.workflow.model import DetectionReport
-from holdfast.workflow.wording import count, one_line, quoted
+from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 _CONTENT = {"reading": "to read", "reminders": "to remember", "context": "as context"}
-_MANY = 50  # files that can describe a workflow that the text lists one by one
 _SINCE = "what the file says of it hasn't changed since. If Claude writes it there again, a new run begins"
 _MEANINGS = {
     "created": "PreCompact creates",
@@ -119,13 +118,8 @@ def foresee(
     return sorted(found, key=lambda each: each.how != "full")
 
 
-def text(explanation: Mapping[str, Any], *, everything: bool = False, obstacle: str = "") -> str:
-    """Return an explanation as plain text for people, with paths relative to the project's root.
-
-    `obstacle` is what keeps Holdfast from restoring anything yet; empty if nothing does.
-
-    Beyond the newest fifty candidates, only those that count have a line, unless `everything` is set.
-    """
+def text(explanation: Mapping[str, Any]) -> str:
+    """Return an explanation as plain text for people, with paths relative to the project's root."""
     root = f"{explanation['root']}/"
     alone = {each["path"] for each in explanation["left_alone"]}
     sections = {
@@ -139,7 +133,7 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False, obstacle: 
             for each in explanation["state_files"]
         ],
         "Found in other files": _detected(explanation["detected"], root),
-        "Files that can describe a workflow": _looked_at(explanation["candidates"], root, everything=everything),
+        "Files that can describe a workflow": _looked_at(explanation["candidates"], root),
         "Problems": [
             f"warning: {each['path'].removeprefix(root)}: {each['reason']}"
             for each in explanation["problems"]
@@ -151,11 +145,8 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False, obstacle: 
         ],
         "Piling up": [f"{each['path']}: {each['reason']}" for each in explanation["accumulating"]],
     }
-    lines = [explanation["root"], _verdict(explanation, obstacle)]
-    for heading, entries in sections.items():
-        if entries:
-            lines += ["", heading, *(f"  {entry}" for entry in entries)]
-    return "\n".join(lines)
+    shown = ("\n  ".join([heading, *entries]) for heading, entries in sections.items() if entries)
+    return "\n\n".join(shown)
 
 
 def named(workflow: Workflow) -> str:
@@ -164,28 +155,14 @@ def named(workflow: Workflow) -> str:
     return f"{one_line(workflow.title)} {workflow.position}{phase}"
 
 
-def _looked_at(candidates: Sequence[Mapping[str, Any]], root: str, *, everything: bool) -> list[str]:
-    """Return a line for each file that can describe a workflow; of very many, for the newest and those that count."""
+def _looked_at(candidates: Sequence[Mapping[str, Any]], root: str) -> list[str]:
+    """Return a line for each file that can describe a workflow."""
     lines = []
-    shown = [each for at, each in enumerate(candidates) if everything or at < _MANY or each["accepted"]]
-    for each in shown:
+    for each in candidates:
         mark = "✓" if each["accepted"] else "-"
         lines.append(f"{mark} {each['path'].removeprefix(root)}: {'; '.join(each['reasons'])}")
         lines += [f"    warning: {warning}" for warning in each["warnings"]]
-    left = len(candidates) - len(shown)
-    return [*lines, f"- {left:,} others: `holdfast status --why --all` gives each reason"] if left else lines
-
-
-def _verdict(explanation: Mapping[str, Any], obstacle: str) -> str:
-    """Say in a sentence whether a compaction would be survived."""
-    restored = len(explanation["would_restore"])
-    if restored and obstacle:
-        return f"Holdfast could restore {count(restored, 'workflow')} here, but doesn't yet: {obstacle}"
-    if restored:
-        return f"After a compaction, Holdfast restores {count(restored, 'workflow')} here."
-    if explanation["prospects"]:
-        return "After a compaction, Holdfast restores no workflow here; the reasons are below."
-    return "No unfinished workflow here. `holdfast start TITLE` starts one."
+    return lines
 
 
 def _title(explanation: Mapping[str, Any], ref: str) -> str:

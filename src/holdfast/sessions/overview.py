@@ -14,7 +14,8 @@ from holdfast.files.redact import redact_value
 from holdfast.formats import RECORDS
 from holdfast.sessions import agents, compactions, contents, conversations, owners, phases
 from holdfast.sessions.phases import History
-from holdfast.workflow import facts, outside_reading, todos, views
+from holdfast.workflow import facts, todos, views
+from holdfast.workflow.outside_reading import OUTSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,8 +79,7 @@ class Overview:
 
     Attributes:
         workflow: the workflow as in its file.
-        missing: its required readings that don't exist.
-        outside: its required readings outside the project, which nobody is asked to read.
+        absent: its required readings that don't exist ("missing") or that nobody is asked to read (`OUTSIDE`).
         archived: whether its file is gone, or holds another workflow by now.
         moved: where its file was moved when it ended, None if it wasn't.
         problems: files of the project that could not be read.
@@ -95,8 +95,7 @@ class Overview:
     """
 
     workflow: Workflow
-    missing: frozenset[str]
-    outside: frozenset[str]
+    absent: Mapping[str, str]
     archived: bool
     moved: Path | None
     problems: tuple[Problem, ...]
@@ -120,10 +119,10 @@ def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
 
     The workflow is one of those that were found in the project, or one of the archive.
     """
+    presence = facts.presence(project.root)
     plain = Overview(
         workflow=workflow,
-        missing=missing_reading(project, workflow),
-        outside=outside(project, workflow),
+        absent={entry: state for entry in workflow.reading if (state := presence(entry))},
         archived=workflow.key not in {each.key for each in found.workflows},
         moved=_moved(project, workflow),
         problems=found.problems,
@@ -158,17 +157,6 @@ def _with_ledger(project: OpenProject, plain: Overview, found: Found) -> Overvie
     )
 
 
-def missing_reading(project: OpenProject, workflow: Workflow) -> frozenset[str]:
-    """Return the required readings of a workflow that don't exist."""
-    says = facts.presence(project.root)
-    return frozenset(entry for entry in workflow.reading if says(entry) == "missing")
-
-
-def outside(project: OpenProject, workflow: Workflow) -> frozenset[str]:
-    """Return the required readings of a workflow that are outside the project."""
-    return frozenset(entry for entry in workflow.reading if outside_reading.outside(project.root, entry))
-
-
 def as_json(overview: Overview) -> dict[str, Any]:
     """Return an overview as JSON values, secrets masked: every key of `views.whole`, and what the ledger knows."""
     workflow, seen = overview.workflow, overview.history
@@ -187,8 +175,8 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "last_save": overview.last_save and asdict(overview.last_save),
         "last_restore": overview.last_restore and asdict(overview.last_restore),
         "owner": overview.owner and overview.owner.id,
-        "missing_reading": [entry for entry in workflow.reading if entry in overview.missing],
-        "outside_reading": [entry for entry in workflow.reading if entry in overview.outside],
+        "missing_reading": [entry for entry, state in overview.absent.items() if state != OUTSIDE],
+        "outside_reading": [entry for entry, state in overview.absent.items() if state == OUTSIDE],
     }
     return dict(redact_value(known))
 

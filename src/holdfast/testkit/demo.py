@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.formats import RECORDS, WITH_AGENTS
-from holdfast.testkit.acts import NotShown, Panel, Shown, promise
+from holdfast.testkit.stage import NotShown, Panel, Shown, promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,11 +9,10 @@ under `answer`, and more fields of the event or of the tool's input:
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.clients.claude import claude
-from holdfast.errors import EventError
+from holdfast.errors import EventError, did_you_mean
 from holdfast.testkit import firing, payloads
 
 if TYPE_CHECKING:
@@ -68,9 +67,8 @@ def run(file: HandlerFile, project: OpenProject) -> Iterator[Result]:
     for route, text, expected, fields in declared(file):
         accepts = claude.EVENTS[route.event].accepts
         if expected and expected not in accepts:
-            near = get_close_matches(expected, accepts, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(accepts))}"
-            actual, passed = f"no such outcome on {route.event}; {hint}", False
+            hint = did_you_mean(expected, sorted(accepts), else_all=True)
+            actual, passed = f"no such outcome on {route.event}{hint}", False
         else:
             actual, passed = _answered(file, route, text, expected, fields, project)
         yield Result(file, route, text, expected, actual, passed)

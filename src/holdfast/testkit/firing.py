@@ -127,9 +127,8 @@ def fire(
     """
     limits = project.config.handlers
     if deadline is None:
-        name, timeouts = event.hook_event_name, [call.route.timeout for call in plan if call.route.timeout]
-        longest, usual = claude.longest_limit_s(name), claude.EVENTS[name].timeout_s
-        deadline = time.monotonic() + deadlines.of_event(longest, usual, limits.deadline, timeouts)
+        hook, timeouts = claude.EVENTS[event.hook_event_name], [call.route.timeout for call in plan]
+        deadline = time.monotonic() + deadlines.of_event(hook, limits.deadline, filter(None, timeouts))
     usual_s = limits.timeout if timeout is None else timeout
     with Run(claude, event, Context(project, environ), usual_s, deadline, isolate=isolate) as run:
         answers = run.answers(plan)
@@ -176,26 +175,13 @@ def alone(
     """
     if source is None:
         source, _ = document.read(path, index.SIZE_LIMIT_BYTES)
-    found = kinds.declares(path.name, source, claude)
+    content = index.Content(source, trust.digest(source), kinds.declares(path.name, source, claude))
     if helpers is None:
         folder = index.read_folder(path.parent, claude)
     else:
         read = {name: (data, trust.digest(data), scan.scan_helper(data)) for name, data in helpers.items()}
         folder = index.Folder(path.parent, helpers={name: index.Content(*each) for name, each in read.items()})
-    imported = discovery.imported(folder, found)
-    return discovery.HandlerFile(
-        place=place,
-        name=path.stem,
-        path=path,
-        source=source,
-        digest=trust.digest(source),
-        trusted=True,
-        off=False,
-        routes=found.routes,
-        faults=tuple(found.faults.values()),
-        doubts=found.doubts,
-        helpers={path.with_name(name): content.source for name, content in imported.items()},
-    )
+    return discovery.of_content(place, path, content, discovery.imported(folder, content.scan))
 
 
 def named(paths: Sequence[Path]) -> list[Path]:

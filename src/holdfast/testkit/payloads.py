@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.clients.claude import events, matchable, matchers
-from holdfast.errors import EventError
+from holdfast.errors import EventError, did_you_mean
 from holdfast.testkit import recorded
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def event_name(text: str) -> str:
 def check_event(name: str) -> None:
     """Raise EventError unless an event has exactly this name."""
     if name not in events.EVENTS:
-        raise EventError(f"there is no event {name!r}{_hint(name, events.EVENTS)}")
+        raise EventError(f"there is no event {name!r}{did_you_mean(name, sorted(events.EVENTS), else_all=True)}")
 
 
 def check_fields(event: str, names: Iterable[str]) -> None:
@@ -54,7 +53,7 @@ def check_fields(event: str, names: Iterable[str]) -> None:
     known = events.model(event).model_fields
     for name in names:
         if name not in known:
-            raise EventError(f"{event} has no field {name!r}{_hint(name, known)}")
+            raise EventError(f"{event} has no field {name!r}{did_you_mean(name, sorted(known), else_all=True)}")
 
 
 def draft(
@@ -167,7 +166,8 @@ def _split(event: str, words: Sequence[str], named: str | None) -> tuple[str, st
     if len(rest) > 1 or (first and not hook.matcher):
         raise EventError(f"{event} doesn't take {len(words)} words; put a text with spaces into quotes")
     if first and hook.matcher == "tool_name" and first not in matchable.TOOLS and not first.startswith("mcp__"):
-        raise EventError(f"there is no tool {first!r}{_hint(first, matchable.TOOLS)}; a newer one: tool_name={first}")
+        hint = did_you_mean(first, sorted(matchable.TOOLS), else_all=True)
+        raise EventError(f"there is no tool {first!r}{hint}; a newer one: tool_name={first}")
     return first, rest[0] if rest else None
 
 
@@ -210,7 +210,8 @@ def _set(event: str, payload: dict[str, Any], name: str, value: Any, given: set[
     if head not in known and not key and _INPUT in known and (head in own or tool.startswith("mcp__")):
         head, key = _INPUT, head
     if head not in known:
-        raise EventError(f"{event} has no field {name!r}{_hint(name, [*known, *own] if _INPUT in known else known)}")
+        fields = sorted([*known, *own] if _INPUT in known else known)
+        raise EventError(f"{event} has no field {name!r}{did_you_mean(name, fields, else_all=True)}")
     if not key:
         payload[head] = value
         given.add(head)
@@ -218,9 +219,3 @@ def _set(event: str, payload: dict[str, Any], name: str, value: Any, given: set[
     whole = payload.get(head)
     payload[head] = {**(whole if isinstance(whole, dict) else {}), key: value}
     given.add(f"{head}.{key}")
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    folded = {each.casefold(): each for each in sorted(known)}
-    near = get_close_matches(name.casefold(), folded, n=1)
-    return f"; did you mean {folded[near[0]]}?" if near else f"; there are {', '.join(folded.values())}"

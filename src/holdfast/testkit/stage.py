@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.testkit import place
-from holdfast.testkit.acts import NotShown, Panel, promise
 from holdfast.testkit.client import Client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from holdfast.process.run_program import CompletedProgram
@@ -19,6 +18,45 @@ if TYPE_CHECKING:
 
 COLUMNS = 76  # fits between the borders of a panel in a terminal of 80 columns
 _LOG_LINES = 20  # how many of the last lines are shown
+
+
+class NotShown(Exception):
+    """Something the story promised didn't happen; the message says what."""
+
+
+class Panel(NamedTuple):
+    """A text to show, with a title that names its file or its origin."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One step of a story.
+
+    Attributes:
+        title: what the step shows.
+        did: the event that was sent, or the command that was run.
+        panels: what was said, and the present content of files; a panel without text isn't shown.
+        words: an explanation.
+    """
+
+    title: str
+    did: str
+    panels: Sequence[Panel] = ()
+    words: str = ""
+
+
+def promise(kept: bool, words: str) -> None:
+    """Raise NotShown if something that a story promises didn't happen.
+
+    Args:
+        kept: whether it happened.
+        words: what should have happened.
+    """
+    if not kept:
+        raise NotShown(f"not shown: {words}")
 
 
 @dataclass

@@ -56,13 +56,6 @@ class ClaudeCode(Client):
     as_said = staticmethod(replies.as_said)
     merge = staticmethod(replies.merge)
 
-    def longest_limit_s(self, event: str) -> float:
-        """Return the timeout (seconds) to register for an event whose handlers need more than the client's default.
-
-        It only bounds how long the client waits; the handlers' own deadline comes long before.
-        """
-        return self.EVENTS[event].longest_timeout_s
-
     def foreign(self, payload: Mapping[str, Any], environ: Mapping[str, str]) -> str:
         """Return why an event isn't Claude Code's, or an empty string if it is.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude.hookspecs import EVENTS
 from holdfast.clients.claude.replies import PLAIN_EVENTS
+from holdfast.errors import did_you_mean
 from holdfast.plugins import outcomes
 from holdfast.plugins.outcomes import Outcome, OutcomeError
 
@@ -128,6 +128,5 @@ def _permission(decision: Mapping[str, Any]) -> list[Outcome]:
 def _check_keys(body: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for key in body:
         if key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; Claude Code reads {', '.join(known)}"
+            hint = did_you_mean(key, known) or f"; Claude Code reads {', '.join(known)}"
             raise OutcomeError(f"printed the key {key!r}{hint}")

@@ -559,7 +559,7 @@ def on_directory_added(event: workspace.DirectoryAdded, context: Context, option
     """
 
 
-@spec("worktree", reply="text", text="name", waits="Claude Code waits for the folder's name")
+@spec("worktree", reply="text", text="name", replaces=True, waits="Claude Code waits for the folder's name")
 def on_worktree_create(event: workspace.WorktreeCreate, context: Context, options: Any, state: State) -> Answer:
     """Fires when a worktree is to be created, and replaces the client's own `git worktree`.
 
@@ -578,7 +578,12 @@ def on_worktree_create(event: workspace.WorktreeCreate, context: Context, option
     """
 
 
-@spec("terminal", text="worktree_path", waits="Claude Code takes the folder for removed once it has the answer")
+@spec(
+    "terminal",
+    text="worktree_path",
+    replaces=True,
+    waits="Claude Code takes the folder for removed once it has the answer",
+)
 def on_worktree_remove(event: workspace.WorktreeRemove, context: Context, options: Any, state: State) -> Answer:
     """Fires when a worktree that a handler made is to be removed; a handler for it must remove the folder.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from holdfast.clients.claude.hookspecs import EVENTS
@@ -17,6 +16,7 @@ from holdfast.clients.claude.matchers import (
     matches,
     selects_all,
 )
+from holdfast.errors import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,9 +104,7 @@ def _plausible(name: str, known: frozenset[str]) -> bool:
 def _hint(name: str, known: Iterable[str]) -> str:
     if re.fullmatch(r"mcp__\w+?", name):
         return f"; for all tools of a server write {name}__.*"
-    folded = {each.casefold(): each for each in sorted(known)}
-    near = get_close_matches(name.casefold(), folded, n=1)
-    return f"; did you mean {folded[near[0]]}?" if near else ""
+    return did_you_mean(name, sorted(known))
 
 
 def _selected(matcher: str, event: str) -> bool:
