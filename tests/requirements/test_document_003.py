@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import SchemaMismatch, TransitionError
-from holdfast.formats.orchestrator import archive, faults, learnings, moves, schema, supervision, task_document
+from holdfast.formats.orchestrator import faults, learnings, moves, schema, snapshots, supervision, task_document
 from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.formats.orchestrator.run import Run
 from holdfast.formats.orchestrator.supervision import Conflict
@@ -251,9 +251,9 @@ def test_checkpoint_of_another_program_is_left_alone(scene: Scene) -> None:
     assert {"learnings.jsonl", "checkpoint-001.json"} <= names
     assert "locks.json" not in names
     assert theirs.read_text() == '{"todos": ["x"]}'
-    assert archive.choose_snapshot(scene.project).document.path.name == "checkpoint-001.json"
+    assert snapshots.choose(scene.project).document.path.name == "checkpoint-001.json"
     with pytest.raises(SchemaMismatch):
-        archive.choose_snapshot(scene.project, "checkpoint.json")
+        snapshots.choose(scene.project, "checkpoint.json")
 
 
 def test_a_corrupt_state_falls_back_to_the_newest_checkpoint(scene: Scene) -> None:

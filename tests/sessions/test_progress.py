@@ -172,7 +172,7 @@ def test_a_failure_whose_view_could_not_be_written_is_judged_again(
         raise StateError(view, "no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(hybrid_view, "write_or_raise", refuse)
+        patch.setattr(hybrid_view, "write", refuse)
         (moved,) = progress.settle(project, ME)
     assert moved.unwritten and moved.phase.status == "failed"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -77,19 +76,3 @@ def test_the_sessions_own_is_found_among_many(
     restored = project.fire("SessionStart", "SessionStart-compact")
     assert "Workflow: Mine" in restored.context
     assert "read only the newest" not in str(restored.reply.get("systemMessage"))
-
-
-def test_what_was_left_out_is_said(holdfast_project: Callable[..., HoldfastProject]) -> None:
-    """After the compaction whose save left it out, beside the guidance or without any."""
-    project = holdfast_project({})
-    plans = [paths.plans_dir(project.root) / f"{number:03}-x/PLAN.md" for number in range(107)]
-    for plan in plans:
-        put(plan, "# X\n", int(time.time()))
-    project.fire("PreCompact", "PreCompact-auto")
-    said = "7 more plans in CLAUDE/Plan changed lately than an event reads: move those that are finished"
-    assert said in json.dumps(project.fire("SessionStart", "SessionStart-compact").reply)
-    holdfast("start", "Mine", "--phase", "One", root=project.root, session=project.session)
-    assert said in str(project.fire("SessionStart", "SessionStart-compact").context)
-    for plan in plans[:7]:
-        plan.unlink()
-    assert said not in str(project.fire("SessionStart", "SessionStart-compact").context)

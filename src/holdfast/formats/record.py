@@ -3,110 +3,97 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Protocol, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-class Record(Protocol):
+@dataclass
+class Record:
     """The constants of a format's record. It imports nothing, so asking for it costs nothing else.
 
     Paths and patterns are relative to the project's root.
     """
 
-    NAME: str
+    NAME: str = ""
     """The name for `--format` and `holdfast.toml`, and of the folder."""
-    RANK: int
+    RANK: int = 0
     """Its place among the formats, from 0; a new one takes the next free number. The lower rank wins if nothing else
     decides."""
-    MODULE: str
+    MODULE: str = ""
     """The module that reads and writes its files (`workflow.format.Format`). Loads only if a PRESENCE path exists."""
-    AGENTS: bool
+    AGENTS: bool = False
     """Whether agents work on its units (`workflow.format.Format`), which then move as agents finish."""
-    UNIT: str
+    UNIT: str = "step"
     """The word for one step of a workflow: phase, task."""
-    IN_ORDER: bool
+    IN_ORDER: bool = True
     """Whether units follow one another. Then they are named by number (`phase 2/5`), otherwise by id."""
-    FINAL: tuple[str, ...]
+    FINAL: tuple[str, ...] = ("completed",)
     """The statuses of a workflow that are final: `completed`, and `failed` if that is for good.
 
     The adapter says whether a workflow is paused (`Workflow.paused`).
     """
-    RETRIED: tuple[str, ...]
+    RETRIED: tuple[str, ...] = ("failed",)
     """The statuses of a unit that end an attempt, so that another may begin.
 
     If `blocked` isn't among them, a blocked unit holds up the workflow and goes on as the same attempt.
     """
-    SPREAD: bool
+    SPREAD: bool = False
     """Whether a workflow has its own folder, with its units in separate files."""
-    SEVERAL: bool
+    SEVERAL: bool = False
     """Whether a project may have several unfinished workflows of this format."""
-    PRESENCE: tuple[str, ...]
+    PRESENCE: tuple[str, ...] = ()
     """Files or folders. Every project with such a workflow has at least one of them."""
-    TOP: str
+    TOP: str = ""
     """The folder that holds its state."""
-    STATES: tuple[str, ...]
+    STATES: tuple[str, ...] = ()
     """The state files. A pattern that ends in `/*.extra.json` names a folder for their extras (`workflow.places`)."""
-    VIEWS: tuple[str, ...]
+    VIEWS: tuple[str, ...] = ()
     """Files that are generated from the state or belong to it: lists, plans, summaries."""
-    LISTS: tuple[str, ...]
+    LISTS: tuple[str, ...] = ()
     """The views that list open work. Holdfast never reads them back."""
-    SOURCES: tuple[str, ...]
+    SOURCES: tuple[str, ...] = ()
     """People's own files that describe workflows.
 
     The format's `detector` takes these over at events and says what is in them (`workflow.format.Detector`).
     """
-    SHARED: str
+    SHARED: str = ""
     """The path that a team may commit, or empty. If that isn't TOP, `workflow.statefile` has git ignore TOP with the
     first file that it writes there."""
-    REOPENING: str
+    REOPENING: str = "`holdfast reopen`"
     """What to do to open a completed workflow again; `{id}` stands for its id."""
-    DEFINITIONS: str
+    DEFINITIONS: str = ""
     """The kind of definition that its workflows follow, which is its folder's name in `.claude/`; empty without one.
 
     `holdfast formats trust` trusts a project's (`workflow.definitions`).
     """
-    COMMANDS: str
-    """The line of help for `holdfast NAME`, the `command` of `formats/NAME/commands`; empty without one."""
-    FORMER: tuple[str, ...]
+    COMMANDS: str = ""
+    """The line of help for `holdfast NAME`, the commands in its module `verbs`; empty without one."""
+    FORMER: tuple[str, ...] = ()
     """What replaces its commands that are gone: `"wfs pause = `holdfast cancel` pauses a session"`."""
-    CHECK: str
-    """The name of its `holdfast doctor` check, the function `findings` in `formats/NAME/checks`; empty without one.
-
-    The name `states` adds it to the check that all formats share.
-    """
 
 
 REQUIRED = ("NAME", "MODULE", "TOP", "PRESENCE", "STATES")
 """The constants that a record must have; each of the others has its usual value."""
-_USUAL: dict[str, object] = {
-    "UNIT": "step",
-    "IN_ORDER": True,
-    "FINAL": ("completed",),
-    "RETRIED": ("failed",),
-    "REOPENING": "`holdfast reopen`",
-}
-_EMPTY: dict[str, object] = {"str": "", "int": 0, "bool": False, "tuple[str, ...]": ()}
-_KINDS = {kind: type(empty) for kind, empty in _EMPTY.items()}
 
 
-def completed(constants: Mapping[str, object]) -> Record:
+def completed(constants: Mapping[str, Any]) -> Record:
     """Return a record of these constants. A missing one gets its usual value, or an empty one."""
-    empty = {key: _EMPTY[kind] for key, kind in Record.__annotations__.items()}
-    known = {key: value for key, value in constants.items() if key in empty}
-    return cast("Record", SimpleNamespace(**{**empty, **_USUAL, **known}))
+    return Record(**{key: value for key, value in constants.items() if key in Record.__annotations__})
 
 
 def misshapen(constants: Mapping[str, object]) -> Iterator[str]:
     """Yield why constants are no valid record: one is missing or has another type."""
     for key, kind in Record.__annotations__.items():
-        given, wanted = constants.get(key), _KINDS[kind]
+        value = constants.get(key)
         if key not in constants:
             if key in REQUIRED:
                 yield f"its record has no {key}"
-        elif type(given) is not wanted or (isinstance(given, tuple) and not all(isinstance(e, str) for e in given)):
+        elif type(value) is not type(getattr(Record, key)) or (
+            isinstance(value, tuple) and not all(isinstance(each, str) for each in value)
+        ):
             yield f"{key} in its record is no {kind}"
 
 

@@ -106,7 +106,6 @@ def _restored(event: Event, context: Context, known: bool, lost: Compaction | No
     ]
     if verdict.full is not None:
         notes = [messages.problem(project, each) for each in found.problems]
-        notes += _skipped(project)
         workflow = _compacted(event, context, verdict.full)
         guidance = session_guidance.restore(
             event, context, workflow, verdict, notes, compacted=not resumed, compaction=verdict.compaction or lost
@@ -116,7 +115,6 @@ def _restored(event: Event, context: Context, known: bool, lost: Compaction | No
         return told  # what the compaction took is finished by now, or another session's
     told += _refused(event, context, verdict) + _taken(event, context, verdict.taken)
     told += _mention(verdict.others)
-    told += [Message(f"Holdfast: {line}", to_user=True) for line in _skipped(project)]
     told += messages.vanished(project, conversation) + _waiting(project, conversation)
     return told + _trail(event, context, verdict.compaction)
 
@@ -164,11 +162,6 @@ def _mention(others: tuple[Workflow, ...]) -> list[Message]:
         return []
     lead = "Not restored: old, or nothing shows that you work on it. To continue one, run `holdfast next NAME`."
     return [Message(wording.fenced(lead, lines))]
-
-
-def _skipped(project: Workspace) -> list[str]:
-    """Say what the save before the compaction did not look at, and what to do about it."""
-    return [line for lines in registry.detected(lambda detector: detector.skipped(project)) for line in lines]
 
 
 def _waiting(project: Workspace, conversation: str) -> list[Message]:

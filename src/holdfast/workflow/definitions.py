@@ -21,16 +21,6 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 Model = TypeVar("Model", bound=BaseModel)
 
-_WANTED = {
-    "string_type": "a text",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "bool_type": "true or false",
-    "int_type": "a number",
-}
-
 MAX_FILES = 200  # of one folder that are listed
 
 
@@ -80,10 +70,8 @@ def checked(model: type[Model], data: Mapping[str, Any], source: str, kind: str)
             text = f"{field} isn't a key of a {kind}; use {', '.join(_keys(model, way[:-1]))}"
         elif kinds == "value_error":
             text = f"{field}: {fault['ctx']['error']}" if field else str(fault["ctx"]["error"])
-        elif kinds == "missing":
-            text = f"{field} is missing"
-        elif kinds in _WANTED:
-            text = f"{field} must be {_WANTED[kinds]}"
+        elif kinds in lenient.FAULTS:
+            text = f"{field} {lenient.FAULTS[kinds].replace('an object', 'a table')}"
         else:
             text = f"{field}: {fault['msg'][:1].lower()}{fault['msg'][1:]}"
         raise ConfigError(f"{source}: {text}") from error

@@ -274,9 +274,6 @@ class Detector(Protocol):
         every session is told is saved, and all other fresh files in progress wait.
         """
 
-    def skipped(self, project: Records) -> list[str]:
-        """Return a line for each kind of file of which some were not looked at, with what to do about it."""
-
     def waiting(self, project: Records, places: Sequence[str]) -> list[str]:
         """Return what to tell a session about waiting files, a line for each that is still in progress."""
 

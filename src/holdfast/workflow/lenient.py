@@ -16,14 +16,19 @@ Model = TypeVar("Model", bound=BaseModel)
 
 _ROUNDS = 20
 """Times that data is validated: what is converted may have members that don't fit either."""
-_FAULTS = {
+FAULTS = {
     "string_type": "is not a text",
     "list_type": "is not a list",
+    "tuple_type": "is not a list",
     "dict_type": "is not an object",
     "model_type": "is not an object",
     "model_attributes_type": "is not an object",
+    "int_type": "is not a whole number",
+    "greater_than_equal": "is not a whole number",
+    "bool_type": "is not true or false",
     "missing": "is missing",
 }
+"""What is wrong with a value, by pydantic's types of errors."""
 
 
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
@@ -70,8 +75,8 @@ def name(where: tuple[int | str, ...]) -> str:
 
 
 def _words(fault: Any) -> str:
-    if fault["type"] in _FAULTS:
-        return _FAULTS[fault["type"]]
+    if fault["type"] in FAULTS:
+        return FAULTS[fault["type"]]
     said = values.text(fault["input"])
     if fault["type"] == "literal_error":
         return f'is "{said}", not one of {fault["ctx"]["expected"].replace(" or ", ", ").replace(chr(39), "")}'

@@ -395,6 +395,12 @@ class Changes:
     handover: str | None = None
     error: str = ""
 
+    def with_handover(self, workflow: Workflow, note: str) -> Changes:
+        """Return the changes with a note added to what the current phase hands over."""
+        number = self.current or workflow.current
+        before = next((each.handover for each in workflow.phases if each.number == number), "")
+        return replace(self, handover="\n".join(filter(None, (before, self.handover, note))))
+
     def with_note(self, workflow: Workflow, note: str) -> Changes:
         """Return the changes with a note on the current phase as a context value, `phase_notes` by number or id."""
         name, current = f"{workflow.unit}_notes", self.current or workflow.current or 1

@@ -220,20 +220,17 @@ def restore(project: Records, path: Path, raw: bytes, before: StateFile | None, 
     as it was read (`insist` retries), SchemaMismatch over JSON of another kind, StateError.
     """
     guard(project.root, path)
-    aside: Path | None
     if before is not None and before.broken:
-        _, aside = _write_over_broken(
+        _, broken = _write_over_broken(
             project, path, before, lambda now: document.parse(path, raw, atomic.replace(path, raw, now))
         )
-    elif before is not None:
+        project.keep(path, raw, why=why)
+        return broken
+    aside: Path | None = None
+    if before is not None:
         project.keep(path, before.document.raw, why=f"before {why}")
         aside = keep_aside(project, path, before.document.raw)
-        atomic.replace(path, raw, before.present)
-    else:
-        with _out_of_git(project.root, path):
-            atomic.replace(path, raw, None)
-        aside = None
-    project.keep(path, raw, why=why)
+    put(project, path, raw, before.present if before else None, why=why)
     return aside
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holdfast.workflow import markdown
-from holdfast.workflow.model import LABEL
+from holdfast.workflow.model import LABEL, Status
 
 
 def _each(words: str) -> frozenset[str]:
@@ -24,6 +24,16 @@ STATES = {
     "active": _each("active"),
 }
 """The words that people write for each state. Hyphens and underscores may replace spaces."""
+
+MEANT: dict[str, Status] = {
+    "in_progress": "active",
+    "active": "active",
+    "not_started": "pending",
+    "blocked": "blocked",
+    "completed": "completed",
+    "dropped": "blocked",  # it isn't done, and nobody goes on with it unasked
+}
+"""What each state is called in every format."""
 
 SIGNS = {
     "✅": "completed",

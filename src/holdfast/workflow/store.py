@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import copy
-import os
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from holdfast import clock
-from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError, because
+from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import document
 from holdfast.files.lock import locked
-from holdfast.formats import RECORDS
 from holdfast.workflow import assignments, extras, places, search, statefile, views
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.findings import aside, notice
@@ -163,30 +161,14 @@ class FileFormat(Format):
 
     def find(self, project: Records) -> Found:
         """Return the project's workflows of this format."""
-        found = self.read_all(project, self.files(project))
-        return replace(found, problems=(*self._closed(project), *found.problems))
+        return self.read_all(project, self.files(project))
 
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, then the last changed, as far as an event may read."""
         wanted = self.named(project, keys)
         chosen, left = self.newest(project, wanted)
         found = self.read_all(project, chosen, len(wanted))
-        return replace(found, problems=(*self._closed(project), *found.problems), left=found.left + left)
-
-    def _closed(self, project: Records) -> list[Problem]:
-        """Return why the folder of several files can't be listed; else the workflows would be gone without a word."""
-        folder = self.folder(project)
-        try:
-            if RECORDS[self.name].SEVERAL:
-                statefile.guard(project.root, folder)
-                os.scandir(folder).close()
-        except FileNotFoundError:
-            pass
-        except StateError as error:
-            return [Problem(error.path, error.reason)]
-        except OSError as error:
-            return [Problem(folder, f"cannot be listed: {because(error)}")]
-        return []
+        return replace(found, left=found.left + left)
 
     def with_keys(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, and no others."""
@@ -406,7 +388,7 @@ class FileFormat(Format):
         except StateError:
             return None, None, statefile.set_aside(project, path)
         if not there.finished and not start.replace:
-            raise TransitionError(self.in_the_way(project, there))
+            raise TransitionError(views.in_the_way(project, there))
         project.observe(there)  # store its end now: it may have been completed by hand
         project.keep(path, before.document.raw, why="before start")
         return self.displace(project, before, there)
@@ -420,10 +402,6 @@ class FileFormat(Format):
     def displaced(self, workflow: Workflow, aside: Path) -> str:
         """Say where the content that a new workflow displaced is kept, if the ledger doesn't have it."""
         return f"what {workflow.place} held before is kept as {aside.name} beside it"
-
-    def in_the_way(self, project: Records, workflow: Workflow) -> str:
-        """Say that an unfinished workflow is in the way of another, and how to end it."""
-        return views.in_the_way(project, workflow)
 
     # Restore.
 
@@ -444,7 +422,7 @@ class FileFormat(Format):
                     return Restored(now, changed=False)
                 if not self.is_same(now, wanted):
                     if not now.finished and not replace:
-                        raise TransitionError(self.in_the_way(project, now))
+                        raise TransitionError(views.in_the_way(project, now))
                     project.shelve(now)
                 project.observe(now)  # what was moved by hand before keeps its own time
             aside = statefile.restore(project, path, raw, before, why=why)

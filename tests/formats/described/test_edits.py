@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import TransitionError
-from holdfast.formats.described import description, edits
+from holdfast.formats.described import description
+from holdfast.formats.described.draft import DescribedDraft
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import definitions, registry, verbs
-from holdfast.workflow.model import Start
+from holdfast.workflow.model import Changes, Start
 from tests import described
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def test_a_note_is_added_to_a_list_once(rules: description.Description) -> None:
     file = data("doing")
     file["tasks"][0]["notes"] = ["by hand"]
     for _ in range(2):
-        edits.note(rules, file, "step_1", " pushed ")
+        DescribedDraft(rules, file).hand_over("step_1", " pushed ", ())
     assert file["tasks"][0]["notes"] == ["by hand", "pushed"]
 
 
@@ -77,7 +78,7 @@ def test_the_workflows_own_status_follows_its_units(
 ) -> None:
     """What went wrong is said of the whole, too."""
     file = data(*states, status="?")
-    edits.settle(rules, file)
+    DescribedDraft(rules, file).settle()
     assert file["status"] == status
 
 
@@ -86,7 +87,7 @@ def test_a_cancelled_workflow_stays_cancelled() -> None:
     rules = description.parse("mine", tomllib.loads(f'{RULES}cancelled = ["dropped"]\n'), "mine.toml")
     file = data("done", "todo", status="dropped")
 
-    edits.settle(rules, file)
+    DescribedDraft(rules, file).settle()
 
     assert file["status"] == "dropped"
 
@@ -95,7 +96,7 @@ def test_a_context_of_another_kind_is_left_alone(rules: description.Description)
     """A text is no object that something could be added to."""
     file = data("todo", context="see the wiki")
     with pytest.raises(TransitionError, match='"context" in the file isn\'t an object'):
-        edits.add(rules, file, context={"a": 1})
+        DescribedDraft(rules, file).add(Changes(context={"a": 1}))
     assert file["context"] == "see the wiki"
 
 
@@ -104,7 +105,7 @@ def test_nothing_is_written_below_what_is_no_object() -> None:
     rules = description.parse("mine", tomllib.loads(RULES.replace('"context"', '"meta.about"')), "mine.toml")
     file = data("todo", meta="by hand")
     with pytest.raises(TransitionError, match="'meta' isn't an object, so meta\\.about can't be written"):
-        edits.add(rules, file, context={"a": 1})
+        DescribedDraft(rules, file).add(Changes(context={"a": 1}))
     assert file["meta"] == "by hand"
 
 

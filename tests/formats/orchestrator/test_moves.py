@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import BrokenError, HoldfastError
-from holdfast.formats.orchestrator import archive, faults, learnings, moves
+from holdfast.formats.orchestrator import faults, moves, snapshots
 from holdfast.formats.orchestrator.format import FORMAT
 from tests.formats.memory import Memory
 
@@ -33,18 +33,18 @@ def test_an_earlier_runs_checkpoint_is_no_way_back(scene: Scene, monkeypatch: py
     for raw in (whole, b"{"):
         scene.put(raw)
         with pytest.raises(HoldfastError, match=r"of this run; checkpoint-001\.json is another run's"):
-            archive.choose_snapshot(scene.project)
+            snapshots.choose(scene.project)
     with pytest.raises(BrokenError):
         FORMAT.load(scene.project, scene.path)
     with pytest.raises(BrokenError):
         scene.do(lambda run: None)
 
-    named = archive.choose_snapshot(scene.project, "checkpoint-001.json")
+    named = snapshots.choose(scene.project, "checkpoint-001.json")
     assert named.document.data["orchestrator"]["status"] == "planning"
     scene.put(whole)
     scene.do(lambda run: setattr(run, "checkpoint", "1.1"))
     scene.put(b"{")
-    assert archive.choose_snapshot(scene.project).document.path.name == "checkpoint-002.json"
+    assert snapshots.choose(scene.project).document.path.name == "checkpoint-002.json"
 
 
 @pytest.mark.parametrize("harm", ["removed", "emptied", "a pipe"])
@@ -61,20 +61,6 @@ def test_a_document_that_is_gone_changes_nothing(scene: Scene, harm: str) -> Non
     assert not scene.do(lambda run: None).changed
     assert scene.path.read_bytes() == before
     assert scene.workflow.title == "User auth"
-
-
-def test_the_state_holds_the_last_learnings_and_the_log_all(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also those that somebody wrote into the state alone; none is logged twice."""
-    monkeypatch.setattr(learnings, "STATE_LIMIT", 3)
-    scene.start()
-    by_hand = {"timestamp": "x", "task": "1.1", "iteration": 1, "type": "insight", "lesson": "hand"}
-    scene.do(lambda run: run.listed("learnings").append({**by_hand, "pattern": "", "context": ""}))
-    for number in range(5):
-        scene.do(lambda run, n=number: learnings.add(run, "insight", f"lesson {n}"))  # type: ignore[misc]
-
-    assert [each["lesson"] for each in scene.data["learnings"]] == ["lesson 2", "lesson 3", "lesson 4"]
-    kept = [each["lesson"] for each in learnings.logged(scene.project)]
-    assert sorted(kept) == ["hand", "lesson 0", "lesson 1", "lesson 2", "lesson 3", "lesson 4"]
 
 
 def test_a_change_of_an_earlier_run_is_refused(scene: Scene) -> None:
@@ -117,22 +103,6 @@ def test_a_repair_removes_the_agents_of_completed_tasks_only(scene: Scene) -> No
     scene.do(faults.mend_lists)
 
     assert [each["task"] for each in scene.data["active_agents"]] == ["1.2"]
-
-
-def test_a_learning_that_leaves_the_state_unlogged_is_logged_then(scene: Scene) -> None:
-    """Its log couldn't be written when it was recorded."""
-    scene.start()
-    log = learnings.path(scene.project)
-    log.mkdir()
-    scene.do(lambda run: learnings.add(run, "insight", "The first"))
-    log.rmdir()
-    data = scene.data
-    data["learnings"] += [{**data["learnings"][0], "lesson": f"{number}"} for number in range(1, learnings.STATE_LIMIT)]
-    scene.put(json.dumps(data).encode())
-    scene.do(lambda run: learnings.add(run, "insight", "The last"))
-
-    logged = [each["lesson"] for each in learnings.logged(scene.project)]
-    assert (logged[0], logged[-1], len(logged)) == ("The first", "The last", learnings.STATE_LIMIT + 1)
 
 
 def test_an_attempt_that_failed_counts_once_in_the_sums(scene: Scene) -> None:

@@ -43,7 +43,7 @@ def test_a_file_is_known_by_what_it_holds(data: dict[str, Any], kind: str) -> No
         (("supervisor", "enabled"), "yes", "true or false"),
         (("safety_bounds", "max_time"), "long", "time such as"),
         (("completed_tasks", 0, "cost"), "cheap", "money such as"),
-        (("completed_tasks", 0, "success_criteria_met"), ["a"], "object of true and false"),
+        (("completed_tasks", 0, "success_criteria_met"), ["a"], "not an object"),
         (("active_agents", 0, "type"), "wizard", "one of task-executor"),
         (("supervisor", "interventions", 0, "severity"), "medium", "one of critical, high, low"),
         (("learnings", 0, "type"), "rumour", "one of pattern"),

@@ -17,7 +17,7 @@ from holdfast.formats.compaction.detection.extract import Candidate
 from holdfast.formats.compaction.format import FORMAT
 from holdfast.workflow.model import Detected, DetectionReport
 from holdfast.workflow.statefile import StateFile
-from holdfast.workflow.wording import clean, count
+from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -56,15 +56,6 @@ def save(
         return Detected(waiting=waiting)
     new = written == extract.source and (not text or extract.name in text or plan_file.may_be_active(text))
     return _saved(project, session, replace(extract, new=new), written)._replace(waiting=waiting)
-
-
-def skipped(project: Records) -> list[str]:
-    """Say how many plans were not looked at; see `workflow.format.Detector`."""
-    unread = plan_file.unread_count(project.root, fresh_since(project))
-    if not unread:
-        return []
-    what_to_do = "move those that are finished into a folder of it, or edit the one that is worked on"
-    return [f"{count(unread, 'more plan')} in {plan_file.FOLDER} changed lately than an event reads: {what_to_do}."]
 
 
 def waiting(project: Records, places: Sequence[str]) -> list[str]:

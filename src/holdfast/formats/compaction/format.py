@@ -176,9 +176,7 @@ class CompactionFormat(FileFormat):
 
     def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
         """Return changes with a note added to what the current phase leaves for the next."""
-        current = changes.current or workflow.current
-        before = next((each.handover for each in workflow.phases if each.number == current), "")
-        return replace(changes, handover="\n".join(filter(None, (before, changes.handover, note))))
+        return changes.with_handover(workflow, note)
 
 
 class CompactionDraft(FileDraft):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from holdfast import clock, log
 from holdfast.errors import LedgerError
 from holdfast.files.lock import locked
-from holdfast.formats.compaction import schema, source
+from holdfast.formats.compaction import schema
 from holdfast.formats.compaction.format import FORMAT
 from holdfast.formats.compaction.schema import Position, read_position
 from holdfast.workflow import names, statefile, values
@@ -149,7 +149,7 @@ def _carry_out(project: Records, extract: Extract) -> Intent:
     intent, before = _intended(project, extract)
     if intent.path is None or intent.data is None:
         return intent
-    derived = before is None or source.of(project, before).derived
+    derived = before is None or schema.source_of(project, before).derived
     workflow = intent.before
     if workflow is None or intent.action != "unchanged":
         if intent.before is not None:
@@ -168,13 +168,13 @@ def _remember(project: Records, workflow: Workflow, extract: Extract, *, derived
         project: the project.
         workflow: the workflow as it is saved.
         extract: the extract.
-        derived: whether only saves have written the file (`source`).
+        derived: whether only saves have written the file (`schema.Source`).
     """
     last = _last_seen(project, workflow.path) or {}
-    made_from = {key: last.get(key, "") for key in (source.PLACE, source.DIGEST)}
+    made_from = {key: last.get(key, "") for key in (schema.PLACE, schema.DIGEST)}
     if derived:
         place = extract.source.relative_to(project.root).as_posix()
-        made_from = {source.PLACE: place, source.DIGEST: source.digest(workflow.raw)}
+        made_from = {schema.PLACE: place, schema.DIGEST: schema.digest(workflow.raw)}
     content = {**extract.content, **made_from, _PHASE_BEFORE: workflow.current}
     if last == content:
         return

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import copy
 import re
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.errors import SchemaMismatch, TransitionError, command_line
+from holdfast.errors import SchemaMismatch, TransitionError
 from holdfast.formats.described import description as descriptions
-from holdfast.formats.described import edits, view
+from holdfast.formats.described import view
+from holdfast.formats.described.draft import DescribedDraft, fresh
 from holdfast.workflow import places, statefile
-from holdfast.workflow.store import FileDraft, FileFormat
+from holdfast.workflow.store import FileFormat
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from holdfast.formats.described.description import Description
-    from holdfast.workflow.model import Changes, Phase, Problem, Start, Status, Workflow
+    from holdfast.workflow.model import Changes, Problem, Start, Workflow
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
@@ -116,7 +115,7 @@ class DescribedFormat(FileFormat):
     def fresh(self, project: Records, path: Path, start: Start, last: Workflow | None) -> dict[str, Any]:
         """Return the content of a new file: what is described and nothing else, and an id that isn't the last one's."""
         rules = self.rules
-        data = edits.fresh(rules, start, self._new_id(last))
+        data = fresh(rules, start, self._new_id(last))
         if last is not None and last.finished and view.identity(rules, data, path) == last.id:
             text = f"{last.place} holds a finished workflow, which can't be told apart from a new one"
             raise TransitionError(f"{text}; name a field for it with workflow.id in {rules.source}, or move it away")
@@ -134,55 +133,4 @@ class DescribedFormat(FileFormat):
         """Return changes with a note on the current unit: in its field for notes, else in the context."""
         if "note" not in self.rules.unit and "context" in self.rules.workflow:
             return changes.with_note(workflow, note)
-        number = changes.current or workflow.current
-        before = next((each.handover for each in workflow.phases if each.number == number), "")
-        return replace(changes, handover="\n".join(filter(None, (before, changes.handover, note))))
-
-
-class DescribedDraft(FileDraft):
-    """The JSON of one file during one change."""
-
-    def __init__(self, rules: Description, data: dict[str, Any]) -> None:
-        super().__init__(data)
-        self.rules = rules
-        self.unit_word = rules.word
-        self.keeps_notes = "note" in rules.unit
-        self.failure = "failed" if rules.statuses["failed"] else "blocked"
-        self._before = copy.deepcopy(data)
-
-    def content(self) -> dict[str, Any]:
-        """Return what to write: the workflow's own status follows from those of its units."""
-        if self.data != self._before:
-            edits.settle(self.rules, self.data)
-        return self.data
-
-    def units(self) -> list[Phase]:
-        """Return the units."""
-        return [each.phase for each in view.units(self.rules, self.data, [])]
-
-    def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
-        """Give a unit a status, because of a person."""
-        now = self.unit(id)
-        if status == "completed" and now.status in ("failed", "blocked"):
-            again = command_line("update", "--phase", str(now.number), "--status", "active")
-            self.refuse(f"{now.title} is {now.status}; `{again}` makes it active again")
-        edits.set_status(self.rules, self.data, id, status)
-        edits.note(self.rules, self.data, id, note)
-
-    def cancel(self, reason: str) -> None:
-        """Write the workflow's own word for being cancelled, if there is one."""
-        edits.cancel(self.rules, self.data)
-
-    def add(self, changes: Changes) -> None:
-        """Add reading, reminders and context to their fields."""
-        edits.add(self.rules, self.data, reading=changes.reading, reminders=changes.reminders, context=changes.context)
-
-    def rename(self, id: str, title: str) -> None:
-        """Give a unit another title."""
-        edits.title(self.rules, self.data, id, title)
-
-    def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
-        """Write what a unit hands over into its field for notes."""
-        if deliverables:
-            self.refuse(f"{self.rules.name} keeps no deliverables")
-        edits.note(self.rules, self.data, id, text or "", instead=True)
+        return changes.with_handover(workflow, note)

@@ -102,7 +102,10 @@ class HybridFormat(FileFormat):
 
     def after_write(self, project: Records, file: StateFile) -> list[str]:
         """Write the Markdown view (R000-24), at the end too (I000-10)."""
-        markdown_view.write(project, file.data)
+        try:
+            markdown_view.write(project, file.data)
+        except StateError as error:
+            log.write("warning", f"the workflow's view wasn't written: {error}")
         return []
 
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
@@ -143,7 +146,7 @@ class HybridFormat(FileFormat):
         """
         with locked(self.folder(project)):
             judged = super().judge(project, workflow, phase_id, status, words)
-            markdown_view.write_or_raise(project, self.load(project, workflow.path).data)
+            markdown_view.write(project, self.load(project, workflow.path).data)
         return judged
 
     def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
@@ -152,8 +155,7 @@ class HybridFormat(FileFormat):
         An unfinished phase has no hand-over (R000-12).
         """
         if changes.status == "completed" or (changes.status is None and workflow.phase_status == "completed"):
-            before = next((each.handover for each in workflow.phases if each.number == workflow.current), "")
-            return replace(changes, handover="\n".join(filter(None, (before, changes.handover, note))))
+            return changes.with_handover(workflow, note)
         return changes.with_note(workflow, note)
 
     def foreign(self, project: Records) -> Iterator[Foreign]:
@@ -183,7 +185,7 @@ class HybridFormat(FileFormat):
 
     def _redraw(self, project: Records) -> str:
         with locked(self.folder(project)):
-            markdown_view.write_or_raise(project, self.load(project, project.root / schema.FILE).data)
+            markdown_view.write(project, self.load(project, project.root / schema.FILE).data)
         return f"updated {project.root / markdown_view.FILE} from the workflow's state"
 
 

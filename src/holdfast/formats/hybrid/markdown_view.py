@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log
 from holdfast.errors import MissingError, StateError
-from holdfast.files import access, atomic, document
+from holdfast.files import atomic, document
 from holdfast.formats.hybrid import schema
 from holdfast.workflow import statefile, values
 
@@ -43,46 +43,36 @@ def generate_markdown(workflow: Mapping[str, Any]) -> str:
 
 
 def write(project: Records, workflow: Mapping[str, Any]) -> None:
-    """Write the view of a state if it differs. Hold the state's lock.
+    """Write the view of a state if it differs. Hold the state's lock. Raises StateError if it can't be written.
 
-    A file that doesn't begin like a view belongs to somebody else and stays. That, and a view that can't be written, is
-    only logged.
+    A file that doesn't begin like a view belongs to somebody else and stays, which is only logged.
     """
-    try:
-        write_or_raise(project, workflow)
-    except StateError as error:
-        log.write("warning", f"the workflow's view wasn't written: {error}")
+    path = project.root / FILE
+    if not is_current(project, workflow):
+        atomic.write(path, rendered(workflow), durable=False)
+    elif stranger(project):
+        log.write("warning", f"{path}: isn't a view that Holdfast wrote, so it isn't overwritten. Rename it to get one")
 
 
 def is_current(project: Records, workflow: Mapping[str, Any]) -> bool:
     """Return whether the view shows a state, or is somebody else's file. Raises StateError if it can't be read."""
+    statefile.guard(project.root, project.root / FILE)
     present = _present(project)
-    return present == rendered(workflow) or bool(present and not present.startswith(_HEADING.encode()))
-
-
-def write_or_raise(project: Records, workflow: Mapping[str, Any]) -> None:
-    """Write the view of a state as `write` does. Raises StateError if it can't be written."""
-    path = project.root / FILE
-    statefile.guard(project.root, path)
-    wanted = rendered(workflow)
-    before = _present(project)
-    if before and not before.startswith(_HEADING.encode()):
-        log.write("warning", f"{path}: isn't a view that Holdfast wrote, so it isn't overwritten. Rename it to get one")
-    elif before != wanted:
-        atomic.write(path, wanted, durable=False)
+    return present == rendered(workflow) or _is_strange(present)
 
 
 def stranger(project: Records) -> str:
     """Say why the file in the view's place isn't Holdfast's; empty if it is, or if there is none."""
-    path = project.root / FILE
     try:
-        statefile.guard(project.root, path)
-        present = document.read(path)[0] if access.is_there(path) else b""
+        statefile.guard(project.root, project.root / FILE)
+        present = _present(project)
     except StateError as error:
         return error.reason
-    if not present or present.startswith(_HEADING.encode()):
-        return ""
-    return f'is somebody else\'s: it does not begin with "{_HEADING.strip()}"'
+    return f'is somebody else\'s: it does not begin with "{_HEADING.strip()}"' if _is_strange(present) else ""
+
+
+def _is_strange(present: bytes) -> bool:
+    return bool(present) and not present.startswith(_HEADING.encode())
 
 
 def rendered(workflow: Mapping[str, Any]) -> bytes:
@@ -90,11 +80,11 @@ def rendered(workflow: Mapping[str, Any]) -> bytes:
     return generate_markdown(workflow).encode("utf-8", "replace")
 
 
-def _present(project: Records) -> bytes | None:
+def _present(project: Records) -> bytes:
     try:
         return document.read(project.root / FILE, within=project.root)[0]
     except MissingError:
-        return None
+        return b""
 
 
 def _row(phase: Mapping[str, Any], number: int) -> str:

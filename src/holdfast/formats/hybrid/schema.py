@@ -24,6 +24,7 @@ STATUSES: tuple[Status, ...] = ("pending", "active", "completed", "failed")  # o
 _PHASE_KEYS = ("id", "title", "agent", "status", "deliverables", "context_for_next")  # R000-07
 _TELLING = ("title", "deliverables", "context_for_next")  # keys that phases of other tools don't have
 
+
 _SPELLINGS: dict[str, Status] = {
     "not_started": "pending",
     "todo": "pending",

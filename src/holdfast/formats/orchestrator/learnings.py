@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from holdfast.formats.orchestrator.run import Run
     from holdfast.workflow.records import Records
 
-STATE_LIMIT = 100
-"""Learnings that the state holds; older ones are in the log alone, so that an event's cost doesn't grow with them."""
 _LIMIT_BYTES = 32 * 1024 * 1024  # bytes of a log that is read
 _LINE_LIMIT_BYTES = 1024 * 1024  # bytes of a log's first line
 _REMEDY = "move it away, and the next learning brings the missing ones along"
@@ -51,11 +49,8 @@ def add(run: Run, kind: str, lesson: str, *, pattern: str = "", context: str = "
         "pattern": pattern,
         "context": context,
     }
-    listed = run.listed("learnings")
-    listed.append(learning)
+    run.listed("learnings").append(learning)
     run.new_learnings.append(learning)
-    run.expired_learnings += listed[:-STATE_LIMIT]
-    del listed[:-STATE_LIMIT]
 
 
 def log(project: Records, run: Run) -> None:
@@ -66,8 +61,7 @@ def log(project: Records, run: Run) -> None:
     if not run.new_learnings:
         return
     known = {_canonical(each) for each in logged(project)}
-    wanted = [*run.expired_learnings, *run.entries("learnings")]
-    lacking = [each for each in wanted if _canonical(each) not in known]
+    lacking = [each for each in run.entries("learnings") if _canonical(each) not in known]
     lines = [json.dumps(each, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n" for each in lacking]
     target = path(project)
     statefile.guard(project.root, target)

@@ -8,8 +8,6 @@ UNIT = "task"
 IN_ORDER = False
 FINAL: tuple[str, ...] = ("completed", "failed")
 RETRIED: tuple[str, ...] = ("failed", "blocked")
-SPREAD = False
-SEVERAL = False
 TOP = ".claude"
 PRESENCE: tuple[str, ...] = (".claude/agent-state.json",)
 STATES: tuple[str, ...] = (".claude/agent-state.json", ".claude/agent-state.extra.json")
@@ -20,11 +18,7 @@ VIEWS: tuple[str, ...] = (
     ".claude/checkpoint-*.json",
     ".claude/tasks/*.md",
 )
-LISTS: tuple[str, ...] = ()
-SOURCES: tuple[str, ...] = ()
 SHARED = ".claude"
-REOPENING = "`holdfast reopen`"
-DEFINITIONS = ""
 COMMANDS = "Run a task document: bounds, checks, learnings, checkpoints."
 FORMER: tuple[str, ...] = (
     "orchestrator start = `holdfast start TASK_DOC --format orchestrator` starts a run",
@@ -50,4 +44,3 @@ FORMER: tuple[str, ...] = (
     "orchestrator archive = the next run puts the files of a finished one into .claude/archive/",
     "orchestrator locks = a lock ends with its agent, or ten minutes after its last edit",
 )
-CHECK = "states"

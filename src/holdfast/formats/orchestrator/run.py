@@ -35,7 +35,6 @@ class Run:
         now: the moment of the change.
         messages: what to tell whoever changes it.
         new_learnings: learnings that the log has still to get.
-        expired_learnings: learnings that left the state, because it holds the last ones only.
         checkpoint: the task at which a checkpoint is due; None for none.
         expired_snapshots: snapshots that the state names no longer, because there are newer ones.
     """
@@ -45,7 +44,6 @@ class Run:
     now: datetime = field(default_factory=clock.now)
     messages: list[str] = field(default_factory=list)
     new_learnings: list[dict[str, Any]] = field(default_factory=list)
-    expired_learnings: list[dict[str, Any]] = field(default_factory=list)
     checkpoint: str | None = None
     expired_snapshots: list[str] = field(default_factory=list)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, WrapValidator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from holdfast import clock
 from holdfast.errors import SchemaMismatch
@@ -17,8 +16,6 @@ from holdfast.workflow.wording import count
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
-
-    from pydantic import ValidatorFunctionWrapHandler
 
     from holdfast.workflow.statefile import StateFile
 
@@ -53,27 +50,15 @@ _MEANINGS: dict[Kind, str] = {
 }
 
 
-def _form(words: str, read: Callable[[str], object] | None = None) -> WrapValidator:
-    """Return a validator whose error says what a value has to be.
+def _text(words: str, read: Callable[[str], object]) -> AfterValidator:
+    """Return a validator of a text that `read` can read; its error says what the text has to be."""
 
-    Args:
-        words: the error.
-        read: reads a text, and returns None if it can't.
-    """
+    def validate(text: str | None) -> str | None:
+        if text is not None and read(text) is None:
+            raise ValueError(words)
+        return text
 
-    def validate(value: Any, inner: ValidatorFunctionWrapHandler) -> Any:
-        with suppress(ValueError):
-            checked = inner(value)
-            if read is None or checked is None or read(checked) is not None:
-                return checked
-        raise ValueError(words)
-
-    return WrapValidator(validate)
-
-
-def _word(words: Any) -> WrapValidator:
-    """Return a validator whose error names the words that a value may be."""
-    return _form(f"one of {', '.join(get_args(words))}")
+    return AfterValidator(validate)
 
 
 def _place(text: str) -> re.Match[str] | None:
@@ -85,17 +70,13 @@ def _cost(text: str) -> object:
     return text if text == amounts.UNKNOWN else amounts.money(text)
 
 
-Text = Annotated[str, _form("a text")]
-Texts = Annotated[list[str], _form("a list of texts")]
-Count = Annotated[int, Field(ge=0), _form("a whole number")]
-Flag = Annotated[bool, _form("true or false")]
-Flags = Annotated[dict[str, bool], _form("an object of true and false")]
-Moment = Annotated[str, _form("a time (ISO 8601)", clock.parse)]
-End = Annotated[str | None, _form("a time (ISO 8601) or null", clock.parse)]
-Place = Annotated[str, _form("N/M, and N is at most M", _place)]
-Money = Annotated[str, _form("money such as $10", amounts.money)]
-Cost = Annotated[str, _form("money such as $0.20, or unknown", _cost)]
-Duration = Annotated[str, _form("a time such as 2h or 15m 23s", amounts.seconds)]
+Count = Annotated[int, Field(ge=0)]
+Moment = Annotated[str, _text("a time (ISO 8601)", clock.parse)]
+End = Annotated[str | None, _text("a time (ISO 8601) or null", clock.parse)]
+Place = Annotated[str, _text("N/M, and N is at most M", _place)]
+Money = Annotated[str, _text("money such as $10", amounts.money)]
+Cost = Annotated[str, _text("money such as $0.20, or unknown", _cost)]
+Duration = Annotated[str, _text("a time such as 2h or 15m 23s", amounts.seconds)]
 
 
 class _Part(BaseModel):
@@ -107,13 +88,13 @@ class _Part(BaseModel):
 class Head(_Part):
     """`orchestrator`: the run itself (R003-04 to R003-10)."""
 
-    status: Annotated[RunStatus, _word(RunStatus)]
-    task_doc: Text
+    status: RunStatus
+    task_doc: str
     current_phase: Count
     total_phases: Count
     current_task: Place
     ralph_iteration: Count
-    outer_ralph: Flag
+    outer_ralph: bool
     start_time: Moment
     end_time: End
 
@@ -122,18 +103,18 @@ class Intervention(_Part):
     """An entry of the supervisor's interventions (R003-12)."""
 
     timestamp: Moment
-    check_type: Annotated[CheckType, _word(CheckType)]
-    task: Text
-    conflict_type: Annotated[ConflictType, _word(ConflictType)]
-    severity: Annotated[Severity, _word(Severity)]
-    action: Annotated[Action, _word(Action)]
-    resolution: Text
+    check_type: CheckType
+    task: str
+    conflict_type: ConflictType
+    severity: Severity
+    action: Action
+    resolution: str
 
 
 class Supervisor(_Part):
     """`supervisor` (R003-11)."""
 
-    enabled: Flag
+    enabled: bool
     checks_performed: Count
     conflicts_detected: Count
     auto_fixes_applied: Count
@@ -145,32 +126,32 @@ class Supervisor(_Part):
 class Agent(_Part):
     """An entry of `active_agents` (R003-14)."""
 
-    type: Annotated[AgentType, _word(AgentType)]
-    task: Text
+    type: AgentType
+    task: str
     started: Moment
     iteration: Count
-    status: Annotated[AgentStatus, _word(AgentStatus)]
+    status: AgentStatus
 
 
 class CompletedTask(_Part):
     """An entry of `completed_tasks` (R003-15)."""
 
-    task: Text
-    name: Text
+    task: str
+    name: str
     completed: Moment
     iterations: Count
     time_elapsed: Duration
     cost: Cost
-    files_modified: Texts
-    success_criteria_met: Flags
+    files_modified: list[str]
+    success_criteria_met: dict[str, bool]
 
 
 class PendingTask(_Part):
     """An entry of `pending_tasks` (R003-16)."""
 
     phase: Count
-    task: Text
-    name: Text
+    task: str
+    name: str
 
 
 class SafetyBounds(_Part):
@@ -181,28 +162,28 @@ class SafetyBounds(_Part):
     max_time: Duration
     cost_so_far: Money
     elapsed_time: Duration
-    warnings: Texts
+    warnings: list[str]
 
 
 class Learning(_Part):
     """An entry of `learnings` (R003-18)."""
 
     timestamp: Moment
-    task: Text
+    task: str
     iteration: Count
-    type: Annotated[LearningType, _word(LearningType)]
-    lesson: Text
-    pattern: Text
-    context: Text
+    type: LearningType
+    lesson: str
+    pattern: str
+    context: str
 
 
 class Milestone(_Part):
     """An entry of `milestones` (R003-19)."""
 
     phase: Count
-    name: Text
+    name: str
     completed: Moment
-    issue_url: Text
+    issue_url: str
 
 
 class Checkpoint(_Part):
@@ -210,9 +191,9 @@ class Checkpoint(_Part):
 
     timestamp: Moment
     phase: Count
-    task: Text
-    git_sha: Text
-    state_snapshot: Text
+    task: str
+    git_sha: str
+    state_snapshot: str
 
 
 class State(_Part):
@@ -229,9 +210,6 @@ class State(_Part):
     checkpoints: list[Checkpoint]
 
 
-_TYPES = {"missing": "is missing", "list_type": "is not a list", "model_type": "is not an object"}
-
-
 def deviations(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return each field that is missing or has a value that the schema doesn't allow, with what is wrong with it."""
     try:
@@ -243,7 +221,9 @@ def deviations(data: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _words(error: Any) -> str:
     """Return what is wrong with a value, as the end of a sentence."""
-    return _TYPES.get(error["type"]) or f"is not {error['ctx']['error']}"
+    if error["type"] == "literal_error":
+        return f"is not one of {error['ctx']['expected'].replace(' or ', ', ').replace(chr(39), '')}"
+    return lenient.FAULTS.get(error["type"]) or f"is not {error['ctx']['error']}"
 
 
 def fresh(task_doc: str, started: str, total_phases: int, tasks: int, bounds: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,21 +7,25 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import MissingError, SchemaMismatch, StateError
+from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
-from holdfast.formats.orchestrator import schema
-from holdfast.workflow import search, statefile, values
+from holdfast.formats.orchestrator import learnings, schema
+from holdfast.workflow import extras, places, search, statefile, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from holdfast.files.document import Document
     from holdfast.formats.orchestrator.run import Run
+    from holdfast.workflow.model import Workflow
     from holdfast.workflow.records import Records
 
 LATEST = "checkpoint.json"
 _CANDIDATES = 8  # snapshots of a kind that are read in search of one of ours: a repository can hold any number
 _NAME = re.compile(r"checkpoint-(\d{3,9})\.json", re.ASCII)
+
+
+_FOLDER = "archive"  # in `.claude/`, with a folder for each run that was put away
 
 
 class Snapshot(NamedTuple):
@@ -114,6 +118,59 @@ def read(project: Records, name: str) -> Snapshot:
     entries = schema.objects(content.data.get("checkpoints"))
     own = [each for each in entries if each.get("state_snapshot") == name] or entries[-1:]
     return Snapshot(content, values.text(own[-1].get("git_sha")) if own else "")
+
+
+def choose(project: Records, name: str = "") -> Snapshot:
+    """Return a snapshot by its file's name, or the newest that really is a state of this run (I003-16).
+
+    Raises HoldfastError if there is none, SchemaMismatch if the named one is another program's.
+    """
+    if name:
+        if "/" in name or "\0" in name or not name.startswith("checkpoint"):
+            raise HoldfastError(f"{name!r} isn't a checkpoint; name one such as checkpoint-003.json")
+        try:
+            return read(project, name if name.endswith(".json") else f"{name}.json")
+        except SchemaMismatch:
+            raise
+        except StateError as error:
+            text = f"{error.reason}; without a name, the newest checkpoint is restored"
+            raise StateError(error.path, text) from error
+    path = schema.state_path(project.root)
+    names, run_id = list[str](), extras.owner(project, path)
+    with suppress(StateError):
+        file = statefile.read(project, path)
+        schema.check(file)
+        names, run_id = listed(file.data), schema.run_id(file.data)
+    snapshot = next(newest(project, names, run_id), None)
+    if snapshot is None:
+        other = next(newest(project, [], ""), None)
+        theirs = f"; {other.document.path.name} is another run's, and is restored if you name it" if other else ""
+        raise HoldfastError(
+            f"no checkpoint holds a state of this run{theirs}; `holdfast restore` lists earlier contents of the file"
+        )
+    return snapshot
+
+
+def put_away(project: Records, workflow: Workflow) -> None:
+    """Copy the files of a run that gives way to another into a folder, and remove its checkpoints (R003-32).
+
+    The state and the notes stay: the next run's are written over them. The log of learnings stays too, because later
+    runs add to it. Hold the folder's lock. Raises StateError.
+    """
+    path, claude = workflow.path, workflow.path.parent
+    folder = claude / _FOLDER / workflow.id
+    statefile.guard(project.root, folder / path.name)
+    names = filter(is_name, listed(document.parse(path, workflow.raw, 0).data))
+    checkpoints = [*map(path.with_name, names)]
+    if is_ours(project):
+        checkpoints.append(path.with_name(LATEST))
+    atomic.write(folder / path.name, workflow.raw)
+    for each in (places.extras(project.root, path), learnings.path(project), *checkpoints):
+        with suppress(MissingError):
+            statefile.guard(project.root, each)
+            atomic.write(folder / each.name, document.read(each)[0])
+    for each in checkpoints:
+        atomic.remove(each)
 
 
 def is_name(name: str) -> bool:

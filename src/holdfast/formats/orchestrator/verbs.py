@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from holdfast.errors import HoldfastError, command_line
-from holdfast.formats.orchestrator import archive, learnings, moves, schema, supervision, task_document
 from holdfast.formats.orchestrator import bounds as safety
+from holdfast.formats.orchestrator import learnings, moves, schema, snapshots, supervision, task_document
 from holdfast.formats.orchestrator.format import FORMAT
 from holdfast.workflow import values
 from holdfast.workflow.format import Answer
@@ -193,7 +193,7 @@ def checkpoint(
 
 def _restored(project: Records, name: str, *, replace: bool) -> Answer:
     """Make the state what a checkpoint holds, and say how to bring the files back too (R003-29, I003-9)."""
-    snapshot = archive.choose_snapshot(project, name)
+    snapshot = snapshots.choose(project, name)
     FORMAT.recover(project)
     place = snapshot.document.path.relative_to(project.root).as_posix()
     path, raw = schema.state_path(project.root), snapshot.document.raw

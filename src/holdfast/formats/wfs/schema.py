@@ -51,7 +51,6 @@ _RULES = {
 }
 """The rules of R002-33 about one field each; the core fields have rule 5."""
 _CORE = ("id", "title", "status", "meta", "context", "flow_control")
-_TYPES = {"string_type": "a text", "list_type": "a list", "dict_type": "an object", "model_type": "an object"}
 
 Model = TypeVar("Model", bound="Part")
 
@@ -361,7 +360,7 @@ def faults(model: type[Part], data: Mapping[str, Any], strict: Strict) -> Iterat
                 rule = _rule_of(field) if wrong.rule is None else wrong.rule
                 yield Fault(rule, field, each["input"], wrong.problem, wrong.remedy)
             else:
-                kind = _TYPES.get(each["type"], each["msg"])
+                kind = lenient.FAULTS.get(each["type"], each["msg"]).removeprefix("is not ")
                 yield Fault(_rule_of(field), field, each["input"], f"it is not {kind}", f"write {kind}")
 
 

@@ -25,21 +25,6 @@ if TYPE_CHECKING:
 _FILE = re.compile(r"[A-Za-z]+-[0-9][^/]*\.json")  # any numbered name: a wrong one is reported, not ignored
 _MARK = re.compile(r"\[([ xX✓✔✅])\]|([✅✔☑☐⬜▸])")
 _TICKS = frozenset("xX✓✔✅☑")
-_KNOWN: dict[str, Status] = {
-    "pending": "pending",
-    "active": "active",
-    "completed": "completed",
-    "blocked": "blocked",
-    "container": "pending",
-}
-_MEANT: dict[str, Status] = {
-    "in_progress": "active",
-    "active": "active",
-    "not_started": "pending",
-    "blocked": "blocked",
-    "completed": "completed",
-    "dropped": "blocked",  # it isn't done, and nobody goes on with it unasked
-}
 
 
 @dataclass(frozen=True)
@@ -358,8 +343,7 @@ def ticks(text: str) -> dict[ids.Key | None, tuple[str, bool | None]]:
 
 def meaning(status: str) -> Status:
     """Return the meaning of a task's status as written; an unknown one means pending (R002-16)."""
-    word = status.casefold()
-    return _KNOWN.get(word) or _MEANT.get(statuses.pure(status) or "", "pending")
+    return statuses.MEANT.get(statuses.pure(status) or "", "pending")
 
 
 def _files(folder: Path) -> tuple[list[Path], list[Problem]]:

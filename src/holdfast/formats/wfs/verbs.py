@@ -11,22 +11,26 @@ Examples:
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from holdfast import clock
+from holdfast.errors import StateError
 from holdfast.formats.wfs import choice, context, moves, paths, session, tree, view
-from holdfast.formats.wfs import scratch as scratches
 from holdfast.formats.wfs.moves import Moved, NewTask
-from holdfast.workflow import views
+from holdfast.workflow import names, statefile, views
 from holdfast.workflow.format import Answer
 from holdfast.workflow.records import Records  # noqa: TC001 - the annotations of a verb are evaluated
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
+    from pathlib import Path
 
     from holdfast.formats.wfs.context import StepState
     from holdfast.formats.wfs.session import Session
@@ -36,6 +40,15 @@ if TYPE_CHECKING:
 Id = Annotated[str, {"metavar": "ID"}]
 SessionName = Annotated[str, "--session", {"metavar": "NAME"}, "The session. Default: the active one."]
 Many = {"metavar": "TEXT"}
+_DESIGN = ("design", "ui-design")  # commands whose output is a folder (R002-34)
+_DESCRIPTION_LIMIT_CHARS = 40  # characters of a description in a file's name
+_LEADING_VERBS = frozenset(
+    (
+        *("add", "analyze", "analyse", "create", "debug", "explain", "explore", "extract", "find", "fix", "generate"),
+        *("implement", "improve", "investigate", "migrate", "optimize", "refactor", "remove", "rename", "rewrite"),
+        *("trace", "upgrade", "write"),
+    )
+)  # without words that are nouns as often
 
 
 def add(
@@ -174,7 +187,7 @@ def scratch(
     Example:
       holdfast wfs scratch code-analysis "trace auth flow"
     """
-    path = scratches.route(project, command_name, description, clock.now(), unrelated=unrelated)
+    path = scratch_path(project, command_name, description, clock.now(), unrelated=unrelated)
     return Answer(paths.shown(project, path), data={"path": str(path)})
 
 
@@ -272,3 +285,58 @@ def _step_lines(states: Sequence[StepState]) -> list[str]:
         error = f", on error {each.step.on_error}" if each.step.on_error != "fail" else ""
         lines.append(f"{number}. {each.name}: {each.step.action}{variable} ({each.state}{error})")
     return lines
+
+
+def scratch_path(
+    project: Records, command: str, description: str, moment: datetime, *, unrelated: bool = False
+) -> Path:
+    """Return the path for an output, and create its folder, which is needed now (R002-39).
+
+    Output that is related to the active session goes to its `.chat/` (R002-36), anything else to the scratchpad
+    (R002-35), which is never cleaned up (R002-38). A design gets its own folder, in the session or in `.design/`
+    (I002-18). A command's name is what follows its last colon (I002-17).
+
+    Args:
+        project: the project.
+        command: the command that made it, such as `/cli:mode:code-analysis`.
+        description: what it is about.
+        moment: when it was made, in UTC.
+        unrelated: whether it has nothing to do with the active session.
+
+    Raises:
+        StateError: the folder can't be created.
+    """
+    name, top = names.words(command.rpartition(":")[2]) or "output", paths.top(project)
+    stamp = moment.strftime("%Y%m%d-%H%M%S")  # R002-37
+    active = [each for each in session.active(project) if (top / each).is_dir()]
+    folder = top / active[0] if len(active) == 1 and not unrelated else None
+    if name in _DESIGN:
+        design = folder / f"design-{stamp}" if folder else top / paths.DESIGN / f"run-{stamp}"
+        return _create(project, _free(design, ""))
+    if folder:
+        return _free(_create(project, folder / paths.CHAT) / f"{name}-{stamp}", ".md")
+    stem = "-".join(filter(None, (name, _short(description), stamp)))
+    return _free(_create(project, top / paths.SCRATCH) / stem, ".md")
+
+
+def _short(description: str) -> str:
+    """Return a description for file names, without its leading verb if other words are left (I002-19)."""
+    words = names.words(description).split("-")
+    if len(words) > 1 and words[0] in _LEADING_VERBS:
+        del words[0]
+    return paths.cut("-".join(words), _DESCRIPTION_LIMIT_CHARS)
+
+
+def _create(project: Records, folder: Path) -> Path:
+    statefile.guard(project.root, folder / "x")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StateError(folder, f"cannot be made: {error.strerror or error}") from error
+    return folder
+
+
+def _free(path: Path, ending: str) -> Path:
+    """Return a path with an ending, and with a number if it exists already."""
+    tried = (path.with_name(f"{path.name}{'' if number == 1 else f'-{number}'}{ending}") for number in count(1))
+    return next(each for each in tried if not os.path.lexists(each))

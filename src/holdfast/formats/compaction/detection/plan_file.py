@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 FOLDER = "CLAUDE/Plan"
 FILE = "PLAN.md"
-MOST = 100  # plans that changed lately and that an event reads
 OLDER = 32  # older plans that an event reads if none that changed lately is in progress
 
 
@@ -52,7 +51,7 @@ class _Place(NamedTuple):
 def active(root: Path, since: float, written: Path | None = None) -> list[Extract]:
     """Return the extracts of the plans in progress that changed since a time, the last changed first (I001-13).
 
-    If none did, only the last changed of some older ones is returned. At most `MOST` plans that changed since are read.
+    If none did, only the last changed of some older ones is returned.
 
     Args:
         root: the project's root.
@@ -63,20 +62,13 @@ def active(root: Path, since: float, written: Path | None = None) -> list[Extrac
         plans = sorted(_listed(root), key=lambda plan: plan[0] != written)
     except OSError:
         return []
-    fresh = [plan for plan in plans if plan[1] >= since][:MOST]
+    fresh = [plan for plan in plans if plan[1] >= since]
     older = [plan for plan in plans if plan[1] < since][:OLDER]
     extracts = [extract for plan in fresh if (extract := examine(root, *plan, quickly=True).extract)]
     if extracts:
         return sorted(extracts, key=lambda extract: -extract.mtime)
     last = next((extract for plan in older if (extract := examine(root, *plan, quickly=True).extract)), None)
     return [last] if last else []
-
-
-def unread_count(root: Path, since: float) -> int:
-    """Return how many plans that changed since a time are too many to be read by an event."""
-    with suppress(OSError):
-        return max(sum(mtime >= since for _, mtime in _listed(root)) - MOST, 0)
-    return 0
 
 
 def look(root: Path) -> list[Candidate]:

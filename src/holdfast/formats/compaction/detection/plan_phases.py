@@ -46,7 +46,6 @@ class Phase:
     label: str
     title: str
     state: str | None = None
-    is_labelled: bool = True
     level: int = 0
     boxes: list[bool] = attribute(default_factory=list)
 
@@ -94,10 +93,6 @@ class PhaseList(NamedTuple):
     @property
     def is_contradictory(self) -> bool:
         """Whether boxes contradict the marks of their phases, so that nothing tells which phase is the current one."""
-        at = self.current
-        phase = self.phases[at]
-        if phase.state == "in_progress":
-            return bool(phase.boxes) and all(phase.boxes) and any(each.is_begun for each in self.phases[at + 1 :])
         ticking = any(any(each.boxes) for each in self.phases)
         return ticking and any(each.state == "completed" and each.boxes and not any(each.boxes) for each in self.phases)
 
@@ -157,8 +152,6 @@ def position(text: str) -> tuple[int | None, int | None, str | None]:
 def find(lines: list[Line]) -> list[PhaseList]:
     """Return the lists of phases in a text by rank: headings, a list under "Phases", a table, other lists."""
     under, listed = _under(lines), _listed(lines)
-    if sum(phase.is_labelled for phase in under) > 1:
-        under, listed = listed, []
     lists = (
         PhaseList('the headings "Phase N"', _headed(lines)),
         PhaseList('the list under "Phases"', under),
@@ -182,16 +175,14 @@ def item(line: Line, *, separated: bool = False) -> Phase | None:
     return _marked(label, rest.lstrip(f"{_SEPARATORS}*_` "), statuses.sign(match["before"]), line.box)
 
 
-def _marked(label: str, text: str, sign: str | None, box: str | None, *, is_labelled: bool = True) -> Phase:
+def _marked(label: str, text: str, sign: str | None, box: str | None) -> Phase:
     """Return a phase by its title with marks, by a sign before it, and by its box."""
     title, _, tail = text.partition("**" if text.count("**") % 2 else "\n")  # what follows bold text is no title
     title, state = statuses.split_mark(title)
     state = state or statuses.sign(tail) or sign
-    if (own := statuses.pure(title)) in ("in_progress", "completed"):  # "Phase 2: Planning" is one like any other
-        title, state = "", state or own
     if box is not None and state != "completed":
         state = "completed" if box in _TICKS else "in_progress" if box in _HALVES else state or "not_started"
-    return Phase(label, markdown.plain(_unbracketed(title)).rstrip(" :"), state, is_labelled)
+    return Phase(label, markdown.plain(_unbracketed(title)).rstrip(" :"), state)
 
 
 def _unbracketed(title: str) -> str:
@@ -268,7 +259,7 @@ def _items(below: list[Line]) -> Iterator[Phase]:
         if line.kind == "item" and (depth is None or line.depth <= depth):
             depth, number = line.depth, number + 1
             text = _unlinked(line.text).removeprefix("**")
-            yield item(line, separated=True) or _marked(str(number), text, None, line.box, is_labelled=False)
+            yield item(line, separated=True) or _marked(str(number), text, None, line.box)
         elif line.kind == "heading" or (depth is not None and line.kind not in ("blank", "item", "text")):
             return
 
