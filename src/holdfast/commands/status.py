@@ -199,8 +199,8 @@ def _page(
     if name is None and not live:
         yield from _sections(project, found, seen, verbose=verbose)
     if everything:
-        kept = archive.entries(project)
-        lines = [_archived(project, each) for each in kept]
+        archived = archive.entries(project)
+        lines = [_archived(project, each) for each in archived]
         yield from _section("Archive", lines or ["No workflow of this project has been completed yet."])
 
 
@@ -214,7 +214,7 @@ def _look(project: Workspace, name: str | None) -> tuple[Found, Overview | None,
     workflow = _chosen(project, name, session, found)
     seen = overview.gather(project, workflow, found) if workflow else None
     explanation = explain.explain(project, session)
-    return found, seen, safety.judge(project, seen, explanation, clock.now(), asked=name is not None), explanation
+    return found, seen, safety.judge(project, seen, explanation, clock.now(), named=name is not None), explanation
 
 
 def _chosen(project: Workspace, name: str | None, session: str | None, found: Found) -> Workflow | None:
@@ -244,9 +244,10 @@ def _json(project: Workspace, name: str | None, *, everything: bool) -> dict[str
         return judged | current
     rows: dict[str, Any] = judged | {"current": current or None} | redact_value(_status(project, found))
     if everything:
-        kept = archive.entries(project)
+        archived = archive.entries(project)
         rows["archive"] = [
-            views.row(each.workflow) | {"completed_at": each.completed_at, "worktree": each.worktree} for each in kept
+            views.row(each.workflow) | {"completed_at": each.completed_at, "worktree": each.worktree}
+            for each in archived
         ]
     return rows
 
@@ -276,8 +277,8 @@ def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbos
         yield from _section("Project", [status["root"], *identity, f"Ledger {status['ledger']}"])
         yield from _section("Last compactions", [_compaction(each) for each in status["compactions"]])
         events, names = timeline.happened(project, limit=2 * _LISTED), timeline.phase_names(project)
-        said = [f"{_time(e.at)}, session {e.session[:8] or '-'}: {timeline.sentence(e, names)}" for e in events]
-        yield from _section("Last events", said)
+        lines = [f"{_time(e.at)}, session {e.session[:8] or '-'}: {timeline.sentence(e, names)}" for e in events]
+        yield from _section("Last events", lines)
     unread = status["problems"] if not seen else []  # the workflow's page names them
     yield from _section("Unreadable files", [f"{each['path']}: {each['reason']}" for each in unread])
     yield from _section("Failing handlers", [f"{each['file']}: {each['fault']}" for each in status["faults"]])
@@ -305,7 +306,7 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
         "agents": _agents(project),
         "compactions": [_report(each) for each in compactions.recent(project, _LISTED)],
         "deliveries": [_delivered(each) for each in deliveries.recent(project, _LISTED)],
-        "faults": [{"file": str(f.path), "fault": said} for f, said in inspection.complaints(project, files)],
+        "faults": [{"file": str(f.path), "fault": fault} for f, fault in inspection.complaints(project, files)],
         "log": _troubles(project),
     }
     for row in [row for part in ("agents", "compactions", "deliveries") for row in status[part]]:
@@ -322,8 +323,8 @@ def _troubles(project: Workspace) -> list[str]:
 
 def _trouble(line: str) -> str:
     """Return a line of the log for people, without the project, which stands above."""
-    stamp, _, said = log.without_project(line).partition(" ")
-    return f"{_time(stamp)} {said}"
+    stamp, _, message = log.without_project(line).partition(" ")
+    return f"{_time(stamp)} {message}"
 
 
 def _row(project: Workspace, workflow: Workflow) -> dict[str, Any]:
@@ -383,8 +384,10 @@ def _compaction(row: dict[str, Any]) -> str:
     saved = f"saved {_time(row['saved_at'])}" if row["saved_at"] else "PreCompact never fired"
     why = row["not_restored"] or "no compaction has followed"
     restored = f"restored {_time(row['restored_at'])}" if row["restored_at"] else f"not restored ({why})"
-    kept = f"; Claude's summary kept {row['facts_kept']} of {row['facts']} facts" if row["facts"] else ""
-    return f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}{kept}"
+    summary = f"; Claude's summary kept {row['facts_kept']} of {row['facts']} facts" if row["facts"] else ""
+    return (
+        f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}{summary}"
+    )
 
 
 def _time(stamp: str) -> str:
