@@ -140,7 +140,7 @@ def copy(file: Path, patience: Patience) -> sqlite3.Connection | None:
 
 
 def _copy(source: str, target: sqlite3.Connection, patience: Patience) -> None:
-    """Copy a ledger. Raises sqlite3.Error, also if the copy is damaged."""
+    """Copy a ledger. Raises sqlite3.Error, also if the copy is damaged or another program's."""
 
     def watch(status: int, remaining: int, total: int) -> None:
         if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and not patience.pause():
@@ -150,6 +150,7 @@ def _copy(source: str, target: sqlite3.Connection, patience: Patience) -> None:
 
     with closing(_dial(source, uri=True)) as origin:
         origin.backup(target, progress=watch, sleep=0.001)
+    schema.is_ledger(target)
     if _damage(target):
         raise sqlite3.DatabaseError("it is not sound")
 
