@@ -152,12 +152,6 @@ def last_state(project: Workspace, path: Path) -> tuple[str, Workflow] | None:
     return None
 
 
-def is_state(project: Workspace, path: Path, raw: bytes) -> bool:
-    """Return whether a content is a workflow's state, as a format reads it at a path."""
-    names = places.keepers(project.root, path)
-    return any(_parsed(project, name, path, raw) is not None for name in names)
-
-
 def _parsed(project: Workspace, name: str, path: Path, raw: bytes) -> Workflow | None:
     """Return a content of a state file as its format reads it; None if it is no state of that very file."""
     try:
