@@ -29,8 +29,8 @@ from holdfast.sessions import (
     explain,
     overview,
     owners,
-    phase_report,
     phases,
+    progress,
     saving,
     selection,
     timeline,
@@ -127,7 +127,7 @@ def _print_todos(project: Workspace, name: str | None, *, as_json: bool) -> None
         for each in todos.todo_list(workflow):
             options.say(f"{views.MARKS[_MARKED[each['status']]]} {one_line(each['content'])}")
     else:  # not `options.say`, which would break the tags around the data
-        click.echo(todos.request(workflow, phase_report.task_ids(project, session) if session else {}))
+        click.echo(todos.request(workflow, progress.task_ids(project, session) if session else {}))
 
 
 def _watch(project_dir: str | None, name: str | None) -> None:
