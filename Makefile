@@ -111,31 +111,30 @@ wheels: .release/.ready
 	@.release/bin/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-# How much survives a hundred compactions with 250 facts planted, in every row, killed at every write as well.
+# How much survives a hundred compactions with 250 facts planted, in every row.
 simulate: $(READY)
-	@$(BIN)/python -m tools.survival --full --cycles 100 --facts 250 --kill
+	@$(BIN)/python -m tools.survival --cycles 100 --facts 250
 
 # Writes the score's table into docs/survival-score.md.
 score: $(READY)
 	@echo "Every row in every format, killed at every write; this takes many minutes …"
-	@$(BIN)/python -m tools.survival.page
+	@$(BIN)/python -m tools.survival --write
 
 # Which of 200 planted bugs the tests find: 100 drawn with a fixed seed, and 100 chosen ones. It takes hours.
 mutants: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check mutmut==3.8.1
 	$(BIN)/python -m tools.mutants
 
-# What events cost, beside floors, other frameworks and other ways of registration; on the real client if make clients
-# fetched it. Writes docs/benchmarks.md and its pictures.
+# What events cost, beside programs that do nothing and other frameworks; on the real client if make clients fetched it.
+# Writes docs/benchmarks.md.
 bench: $(READY) .bench/.ready
-	$(BIN)/python -m tools.bench
+	tests/client/alone $(BIN)/python -m tools.bench
 
-# What is compared and what draws, each of one version; what cannot be fetched is left out and named in the page.
+# The frameworks that are compared, each of one version; what cannot be fetched is left out and named in the page.
 .bench/.ready: $(wildcard tools/bench/jobs/*.*)
-	@echo "What is compared and what draws, once; this takes a minute or two …"
+	@echo "The frameworks that are compared, once; this takes a minute or two …"
 	@rm -rf .bench && mkdir -p .bench/js
 	-$(PYTHON) -m venv .bench/venv
-	-.bench/venv/bin/python -m pip install --quiet --disable-pip-version-check matplotlib==3.11.2
 	-.bench/venv/bin/python -m pip install --quiet --disable-pip-version-check cchooks==0.1.5 claude-hook-utils==0.4.0
 	cp tools/bench/jobs/*.mjs tools/bench/jobs/*.ts .bench/js
 	-cd .bench/js && npm install --silent --no-audit --no-fund --ignore-scripts --omit=optional --omit=peer --prefix . \
@@ -209,4 +208,6 @@ $(INSTALLED): pyproject.toml
 $(READY): $(INSTALLED)
 	@echo "What the tests need, once; this takes a minute or two …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: rotel==0.0.1a15 || \
+		echo "rotel can't be installed here, so no test sends telemetry to a real collector." >&2
 	@touch $(READY)

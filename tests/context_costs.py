@@ -22,7 +22,7 @@ from tests.signals import Agent
 from tools.survival import samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from holdfast.testing import Fired
 
@@ -36,16 +36,6 @@ RICH = (
     *("--remind", "Never store plain passwords", "--set", "ticket=42"),
 )
 REPORT = "DELIVERABLES:\n- docs/design.md\nCONTEXT_FOR_NEXT: tokens are JWT"
-# What it was before the texts were shortened (b83ad80): event -> for each format a plain and a rich workflow.
-BEFORE: Mapping[str, Mapping[str, tuple[int, int]]] = {
-    "PreCompact": {"hybrid": (236, 236), "compaction": (240, 240), "wfs": (250, 250)},
-    COMPACTION: {"hybrid": (1323, 1625), "compaction": (1295, 1549), "wfs": (1441, 1752)},
-    UNREAD: {"hybrid": (0, 247), "compaction": (0, 247), "wfs": (0, 247)},
-    RESUME: {"hybrid": (1323, 1625), "compaction": (1295, 1549), "wfs": (1441, 1752)},
-    "SubagentStart": {"hybrid": (0, 401), "compaction": (0, 369), "wfs": (1012, 1339)},
-    "PostToolUse (Agent)": {"hybrid": (981, 981), "compaction": (0, 0), "wfs": (1099, 1099)},
-    SECOND: {"hybrid": (1375, 1677), "compaction": (1332, 1586), "wfs": (1569, 1880)},
-}
 _NOBODY = str(2**22 + 1)  # a process id above every pid_max
 
 
@@ -66,7 +56,7 @@ def _session(project: HoldfastProject, name: str, rich: bool) -> Iterator[tuple[
     yield "SessionStart (startup)", project.fire("SessionStart", "SessionStart-startup-tui")
     given = ("--phase", f"Design{agent}", "--phase", f"Build{agent}", *(RICH if rich else ()))
     holdfast("start", "User auth", "--format", name, *given, root=project.root, session=project.session)
-    if not samples.of(name).BEGINS:
+    if not samples.of(name).begins:
         holdfast("next", root=project.root, session=project.session)
     yield "UserPromptSubmit", project.fire("UserPromptSubmit")
     yield "PreCompact", project.fire("PreCompact", "PreCompact-auto")
@@ -105,20 +95,13 @@ def table(folder: Path) -> str:
             counted.setdefault(name, []).append(costs)
     lines = [f"| event | {' | '.join(counted)} |", "|---" * (1 + len(counted)) + "|"]
     for event in next(iter(counted.values()))[0]:
-        cells = [
-            _cell(plain[event], rich[event], BEFORE.get(event, {}).get(name)) for name, (plain, rich) in counted.items()
-        ]
+        cells = [_numbers(plain[event], rich[event]) for plain, rich in counted.values()]
         lines.append(f"| {event} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _cell(plain: int, rich: int, before: tuple[int, int] | None) -> str:
-    """Return the costs of both workflows, as one number if they agree, and what they were before."""
-    now = _numbers(plain, rich)
-    return now if before in (None, (plain, rich)) else f"{now} (was {_numbers(*before)})"
-
-
 def _numbers(plain: int, rich: int) -> str:
+    """Return the costs of both workflows, as one number if they agree."""
     return f"{plain:,}" if plain == rich else f"{plain:,} / {rich:,}"
 
 

@@ -64,7 +64,7 @@ ONLY_IN = {
     "rich": ("cli", "commands.*", "formats.*.commands*"),
     "pluggy": ("plugins.markers", "dispatch.calls"),
     "pydantic": (
-        *("config", "plugins.options", "plugins.rules", "server.preload", "sessions.templates"),
+        *("config", "install.installs", "plugins.options", "plugins.rules", "server.preload", "sessions.templates"),
         *("clients.claude.events.*", "clients.claude.settings_schema"),
         *("formats.*.schema", "formats.described.description", "formats.skills.machine"),
         *("workflow.lenient", "workflow.definitions"),

@@ -129,7 +129,7 @@ def end(home: Path) -> None:
     """Kill every process of a home: its servers, their waiting workers, and a server that is just starting."""
 
     def ended() -> bool:
-        for pid in (left := _of(home)):
+        for pid in (left := processes_of(home)):
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         return not left
@@ -137,7 +137,7 @@ def end(home: Path) -> None:
     waiting.until(ended)
 
 
-def _of(home: Path) -> list[int]:
+def processes_of(home: Path) -> list[int]:
     """Return the processes of a home that have not ended."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):

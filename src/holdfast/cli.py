@@ -6,7 +6,6 @@ import os
 import sys
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +58,6 @@ _FORMER = {
     "agents rerun": "use `holdfast agents ID --rerun`",
     "agents forget": "use `holdfast forget --agent ID`",
 }
-_REPAIRING = ("doctor", "install")  # these repair a damaged index of formats, or say what to do
 
 
 def commands() -> dict[str, str]:
@@ -116,8 +114,8 @@ def help_line(name: str) -> str:
 
 
 def module(name: str) -> str:
-    """Return the name of a command's module: in `holdfast.commands`, or in a format's folder."""
-    return formats.module(name, "commands") if name in RECORDS else f"holdfast.commands.{name}"
+    """Return the name of a command's module; that of formats makes their groups."""
+    return f"holdfast.commands.{'format_verbs' if name in RECORDS else name}"
 
 
 class LazyGroup(click.Group):
@@ -133,10 +131,8 @@ class LazyGroup(click.Group):
             return None
         try:
             with formats.off_stdout():
-                if name in RECORDS and (find_spec(formats.module(name, "verbs")) or name not in formats.OURS):
-                    group: click.Group = import_module("holdfast.commands.format_verbs").group(name)
-                    return group
-                command: click.Command = import_module(module(name)).command
+                found = import_module(module(name))
+                command: click.Command = found.group(name) if name in RECORDS else found.command
         except Exception as error:
             if name not in RECORDS or name in formats.OURS:
                 raise
@@ -206,9 +202,6 @@ def holdfast(context: click.Context) -> None:
     except HoldfastError:
         if context.invoked_subcommand != "handlers":  # some of its commands need none, and the others say so
             raise
-        return
-    if context.invoked_subcommand not in _REPAIRING and (fault := formats.index_fault()):
-        click.echo(f"holdfast: {fault}; to repair it: holdfast doctor --fix", err=True)
 
 
 def main(arguments: list[str] | None = None) -> Any:
@@ -222,12 +215,12 @@ def main(arguments: list[str] | None = None) -> Any:
         usage, or 141 if nobody reads the output any more. `holdfast dispatch` ends with 0 whatever happens, because a
         usage error must not refuse a tool call.
     """
-    given = sys.argv[1:] if arguments is None else arguments
-    if given[:1] == ["dispatch"] and given[1:] not in (["-h"], ["--help"]):
-        sys.exit(_answer(given[1] if len(given) > 1 else None))
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["dispatch"] and words[1:] not in (["-h"], ["--help"]):
+        sys.exit(_answer(words[1] if len(words) > 1 else None))
     reset_signals()
     with guarded():
-        return _run(given)
+        return _run(words)
 
 
 def _answer(event: str | None) -> int:
@@ -242,15 +235,15 @@ def _answer(event: str | None) -> int:
     return answer(event)
 
 
-def _run(given: list[str]) -> Any:
+def _run(words: list[str]) -> Any:
     try:
-        holdfast(args=given)
+        holdfast(args=words)
     except ChoiceError as error:
-        click.echo("\n".join([f"holdfast: {error.reason}:", *choices.lines(error, holdfast, given)]), err=True)
+        click.echo("\n".join([f"holdfast: {error.reason}:", *choices.lines(error, holdfast, words)]), err=True)
         sys.exit(1)
     except (HoldfastError, OSError) as error:  # OSError: a file or folder that can't be read or written; it is named
-        said = str(error)
+        message = str(error)
         if isinstance(error, OSError) and error.filename is not None:
-            said = f"{os.fsdecode(error.filename)}: {because(error)}"
-        click.echo(f"holdfast: {paths.shown(said)}", err=True)
+            message = f"{os.fsdecode(error.filename)}: {because(error)}"
+        click.echo(f"holdfast: {paths.shown(message)}", err=True)
         sys.exit(1)

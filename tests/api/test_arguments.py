@@ -110,7 +110,7 @@ def test_options_of_a_handler_that_is_not_there_are_named(holdfast_project: Make
     project = holdfast_project({"holdfast.toml": ""})
     project.write({f"{paths.user_config()}": "[options.no_psh]\nx = 1\n"})
     said = " ".join(holdfast("doctor", "handlers", root=project.root, code=None).out.split())
-    assert "[options.no_psh] is in the configuration, but no handler has that name" in said
+    assert "\"options\" names 'no_psh', but no handler has that name" in said
 
 
 COUNTER = """

@@ -137,7 +137,7 @@ def test_a_team_gets_the_entry_and_two_files_run_it_once(root: Path) -> None:
     assert [group["hooks"][0].get("timeout") for group in printed] == [None, 3600]
     holdfast("install", "--scope", "local", root=root)
     healthy("registration", root)
-    assert "no handler guards a shell" in healthy("doors", root)
+    assert "no guard of a shell" in healthy("guards", root)
 
     local = root / ".claude/settings.local.json"
     assert registered_twice(root) == []

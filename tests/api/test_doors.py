@@ -257,7 +257,7 @@ def test_doctor_shows_at_which_doors_a_guard_is_asked(place: Place) -> None:
     def doors(**changes: str) -> dict[str, str]:
         for words in (["install"], ["doctor", "--verbose", "--json"]):
             out = processes.run([*command, *words], b"", environ | changes, place.root).stdout
-        found = [each for each in json.loads(out)["findings"] if each["check"] == "doors"]
+        found = [each for each in json.loads(out)["findings"] if each["check"] == "guards"]
         return {each["text"].partition(" guards ")[2]: each["level"] for each in found}
 
     why = ". It isn't asked about commands in skills, because PreSkillShellCommand isn't registered: "

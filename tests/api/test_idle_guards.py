@@ -31,7 +31,7 @@ def called(made: Author, tool: str, at: datetime) -> None:
 
 def idle(made: Author) -> str:
     """Return what doctor says about idle guards."""
-    return holdfast("doctor", "idle_guards", root=made.root).out
+    return holdfast("doctor", "guards", root=made.root).out
 
 
 def test_doctor_names_a_guard_that_has_not_run_for_a_week(author: Authors, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_doctor_names_a_guard_that_never_ran(author: Authors, monkeypatch: pytes
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(now + timedelta(days=8)))
     said = " ".join(idle(made).split())
     assert f"has never run, and was written on {now:%Y-%m-%d}, although Claude called Bash" in said
-    assert said.startswith("idle_guards warning: user/never.toml:") and "once.py" not in said
+    assert said.startswith("guards warning: user/never.toml:") and "once.py" not in said
     called(made, "Agent", now + timedelta(hours=1))
     (made.config / "holdfast.toml").unlink()
     assert "shipped/" not in idle(made)

@@ -6,12 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tests.commandline import holdfast
+from tests.tables import each_row
 from tests.torture.scratch import report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.testing import HoldfastProject
+    from holdfast.testing import Fired, HoldfastProject
 
     Make = Callable[..., HoldfastProject]
 
@@ -117,118 +118,64 @@ def test_a_script_that_was_changed_after_it_was_hashed_does_not_run(holdfast_pro
     project.fire("PreToolUse", "PreToolUse-Bash").assert_denied("no")
 
 
-RULE = """
-event = "{event}"
-answer = "{answer}"
-text = "the rule"
-{more}
-"""
-RULES: dict[str, tuple[str, str, dict[str, Any], str]] = {
-    "a field by glob": (
-        "PreToolUse",
-        'match = "Bash"\nwhen = { input.command = "rm *" }',
-        {"tool_input": {"command": "rm -rf x"}},
-        "deny",
-    ),
-    "another value": (
-        "PreToolUse",
-        'match = "Bash"\nwhen = { input.command = "rm *" }',
-        {"tool_input": {"command": "ls"}},
-        "",
-    ),
-    "a field by regex": (
-        "UserPromptSubmit",
-        "when = { field.prompt = { regex = 'secret\\d+' } }",
-        {"prompt": "use secret42"},
-        "block",
-    ),
-    "one of a list": (
-        "PreToolUse",
-        'when = { input.command = ["ls", "pwd"] }',
-        {"tool_input": {"command": "pwd"}},
-        "deny",
-    ),
-    "all keys must hold": (
-        "PreToolUse",
-        'when = { input.command = "ls", mode = "plan" }',
-        {"tool_input": {"command": "ls"}, "permission_mode": "default"},
-        "",
-    ),
-    "a mode": ("PreToolUse", 'when = { mode = ["plan", "dontAsk"] }', {"permission_mode": "plan"}, "deny"),
-    "in an agent": ("PreToolUse", "when = { agent = true }", {"agent_id": "a1", "agent_type": "Explore"}, "deny"),
-    "not in an agent": ("PreToolUse", "when = { agent = true }", {}, ""),
-    "in the main conversation": ("PreToolUse", "when = { agent = false }", {}, "deny"),
-    "not in the main conversation": (
-        "PreToolUse",
-        "when = { agent = false }",
-        {"agent_id": "a1", "agent_type": "Explore"},
-        "",
-    ),
-    "a type of agent": ("PreToolUse", 'when = { agent = "Exp*" }', {"agent_id": "a", "agent_type": "Explore"}, "deny"),
-    "unless": (
-        "PreToolUse",
-        'when = { input.command = "rm *" }\nunless = { input.command = "*/tmp/*" }',
-        {"tool_input": {"command": "rm /tmp/x"}},
-        "",
-    ),
-    "no condition": ("UserPromptSubmit", "", {}, "block"),
-    "a path of a command": (
-        "PreToolUse",
-        'when = { path = "**/.env*" }\nunless = { path = "**/.env.example" }',
-        {"tool_input": {"command": "cd x && cat .env.local"}},
-        "deny",
-    ),
-    "a path that is excepted": (
-        "PreToolUse",
-        'when = { path = "**/.env*" }\nunless = { path = "**/.env.example" }',
-        {"tool_input": {"command": "cat .env.example"}},
-        "",
-    ),
-    "a command with its words": (
-        "PreToolUse",
-        'when = { command = ["git push --force", "rm -f"] }',
-        {"tool_input": {"command": "true; sudo /bin/rm -rf x"}},
-        "deny",
-    ),
-    "another command": (
-        "PreToolUse",
-        'when = { command = "git push --force" }',
-        {"tool_input": {"command": "git commit -m 'push --force'"}},
-        "",
-    ),
-    "a command that can't be read": (
-        "PreToolUse",
-        'when = { command = "git push --force" }',
-        {"tool_input": {"command": "$TOOL push --force"}},
-        "ask",
-    ),
-    "an exception that can't be read": (
-        "PreToolUse",
-        'when = { input.command = "*push*" }\nunless = { command = "git push --dry-run" }',
-        {"tool_input": {"command": "$TOOL push"}},
-        "ask",
-    ),
-    "a command that can't be read, where another key doesn't hold": (
-        "PreToolUse",
-        'when = { command = "git push --force", mode = "plan" }',
-        {"tool_input": {"command": "$TOOL push --force"}, "permission_mode": "default"},
-        "",
-    ),
-}
+def rule(more: str, event: str = "PreToolUse", answer: str = "deny") -> str:
+    """Return a rule with some keys."""
+    return f'event = "{event}"\nanswer = "{answer}"\ntext = "the rule"\n{more}\n'
 
 
-def test_a_rule_answers_where_its_condition_holds(holdfast_project: Make) -> None:
-    """Fields by glob or regular expression, agent or main conversation, permission mode; and exceptions."""
-    found = []
-    for name, (event, more, changes, expected) in RULES.items():
-        answer = "deny" if event == "PreToolUse" else "block"
-        project = holdfast_project({".claude/handlers/rule.toml": RULE.format(event=event, answer=answer, more=more)})
-        project.trust()
-        fired = project.fire(event, "PreToolUse-Bash" if event == "PreToolUse" else None, **changes)
-        decision = fired.specific.get("permissionDecision") or json.loads(fired.stdout or "{}").get("decision", "")
-        if decision != expected or fired.faults or ("the rule" in fired.stdout) != bool(expected):
-            found.append(f"{name}: {fired.stdout!r} {fired.faults}")
-    report(found)
+PROMPT = ("UserPromptSubmit", "block")
+AGENT = {"agent_id": "a1", "agent_type": "Explore"}
+PLAN, DEFAULT = {"permission_mode": "plan"}, {"permission_mode": "default"}
+ENV = 'when = { path = "**/.env*" }\nunless = { path = "**/.env.example" }'
+PUSH = 'command = "git push --force"'
+UNLESS = 'when = { input.command = "rm *" }\nunless = { input.command = "*/tmp/*" }'
+RULES: list[tuple[str, str | dict[str, str], str]] = [
+    ('when = { input.command = "rm *" }', "rm -rf x", "deny"),
+    ('when = { input.command = "rm *" }', "ls", ""),
+    ('when = { input.command = ["ls", "pwd"] }', "pwd", "deny"),
+    ('when = { input.command = "*", mode = "plan" }', DEFAULT, ""),
+    ('when = { mode = ["plan", "dontAsk"] }', PLAN, "deny"),
+    ("when = { agent = true }", AGENT, "deny"),
+    ("when = { agent = true }", {}, ""),
+    ("when = { agent = false }", {}, "deny"),
+    ("when = { agent = false }", AGENT, ""),
+    ('when = { agent = "Exp*" }', AGENT, "deny"),
+    (UNLESS, "rm /tmp/x", ""),
+    (ENV, "cd x && cat .env.local", "deny"),
+    (ENV, "cat .env.example", ""),
+    ('when = { command = ["git push --force", "rm -f"] }', "true; sudo /bin/rm -rf x", "deny"),
+    (f"when = {{ {PUSH} }}", "git commit -m 'push --force'", ""),
+    (f"when = {{ {PUSH} }}", "$TOOL push --force", "ask"),  # it can't be read
+    ('when = { input.command = "*push*" }\nunless = { command = "git push --dry-run" }', "$TOOL push", "ask"),
+    (f'when = {{ {PUSH}, mode = "plan" }}', "$TOOL push --force", ""),  # the other key doesn't hold
+]
+
+
+@each_row("more, changes, expected", RULES)
+def test_a_rule_answers_where_its_condition_holds(
+    holdfast_project: Make, more: str, changes: str | dict[str, str], expected: str
+) -> None:
+    """Fields by glob, paths and commands, agent or main conversation, permission mode; all keys hold; exceptions."""
+    fired = fire(holdfast_project, rule(more), changes)
+    assert fired.faults == []
+    assert fired.specific.get("permissionDecision", "") == expected
+    assert ("the rule" in fired.stdout) == bool(expected)
+
+
+def fire(holdfast_project: Make, text: str, changes: str | dict[str, str]) -> Fired:
+    """Return how a rule answers a Bash command, or one with other fields."""
+    project = holdfast_project({".claude/handlers/rule.toml": text})
+    project.trust()
+    more: dict[str, Any] = {"tool_input": {"command": changes}} if isinstance(changes, str) else dict(changes)
+    return project.fire("PreToolUse", "PreToolUse-Bash", **more)
+
+
+@each_row("more", ["", r"when = { field.prompt = { regex = 'secret\d+' } }"])
+def test_a_rule_blocks_a_prompt(holdfast_project: Make, more: str) -> None:
+    """Without a condition, or by a field's regular expression."""
+    project = holdfast_project({".claude/handlers/rule.toml": rule(more, "UserPromptSubmit", "block")})
+    project.trust()
+    assert json.loads(project.fire("UserPromptSubmit", prompt="use secret42").stdout)["decision"] == "block"
 
 
 UNREADABLE = {
@@ -244,7 +191,7 @@ def test_what_a_rule_makes_of_a_command_that_can_not_be_read(holdfast_project: M
     """One that refuses asks, where a handler can ask; another one says nothing."""
     found = {}
     for event, answer in UNREADABLE:
-        text = RULE.format(event=event, answer=answer, more='when = { command = "git push" }')
+        text = rule('when = { command = "git push" }', event, answer)
         project = holdfast_project({".claude/handlers/rule.toml": text})
         project.trust()
         fired = project.fire(event, tool_name="Bash", tool_input={"command": "$TOOL push"})
@@ -253,103 +200,43 @@ def test_what_a_rule_makes_of_a_command_that_can_not_be_read(holdfast_project: M
     assert found == UNREADABLE
 
 
-FAULTS = {
-    "no TOML": ("rule.toml", "event", "cannot be read as TOML"),
-    "a misspelt key": ("rule.toml", RULE.format(event="Stop", answer="block", more="wen = {}"), "did you mean when?"),
-    "a misspelt condition": (
-        "rule.toml",
-        RULE.format(event="PreToolUse", answer="deny", more='when = { paht = "x" }'),
-        "when.paht: no such key; did you mean path?",
-    ),
-    "no regular expression": (
-        "rule.toml",
-        RULE.format(event="PreToolUse", answer="deny", more='when = { input.x = { regex = "(" } }'),
-        "isn't a regular expression",
-    ),
-    "a key that is missing": ("rule.toml", 'answer = "deny"\ntext = "x"\n', "event is missing"),
-    "a condition that is no table": (
-        "rule.toml",
-        RULE.format(event="PreToolUse", answer="deny", more='when = "x"'),
-        "when is a table, such as when = { path =",
-    ),
-    "a misspelt regex": (
-        "rule.toml",
-        RULE.format(event="PreToolUse", answer="deny", more='when = { input.x = { regx = "y" } }'),
-        "no such key; did you mean regex?",
-    ),
-    "no UTF-8": ("rule.toml", b"text = '\xff'", "isn't text in UTF-8"),
-    "a field that the event lacks": (
-        "rule.toml",
-        RULE.format(event="UserPromptSubmit", answer="block", more='when = { field.promt = "x" }'),
-        "UserPromptSubmit has no field 'promt'; did you mean prompt?",
-    ),
-    "no permission mode": (
-        "rule.toml",
-        RULE.format(event="PreToolUse", answer="deny", more='when = { mode = "plann" }'),
-        "there is no mode 'plann'; did you mean plan?",
-    ),
-    "strict once": (
-        "rule.toml",
-        RULE.format(event="PreToolUse", answer="deny", more='strict = true\nonce = "turn"'),
-        "strict and once exclude each other",
-    ),
-    "an example without an answer": (
-        "tried.sh",
-        "#!/bin/sh\n# holdfast: event=PreToolUse match=Bash\n# holdfast-example: ls\n",
-        "line 3: an example is TEXT => ANSWER, not 'ls'",
-    ),
-    "an unknown event": ("rule.toml", RULE.format(event="PreTool", answer="deny", more=""), "did you mean PreToolUse?"),
-    "an answer that the event refuses": (
-        "rule.toml",
-        RULE.format(event="PostToolUse", answer="deny", more=""),
-        "deny() is not accepted on PostToolUse",
-    ),
-    "a matcher that selects nothing": (
-        "rule.toml",
-        RULE.format(event="PreToolUse", answer="deny", more='match = "bash"'),
-        "never runs",
-    ),
-    "a tool's condition on a prompt": (
-        "rule.toml",
-        RULE.format(event="UserPromptSubmit", answer="block", more='when = { path = "x" }'),
-        "path is of a tool's input, and UserPromptSubmit has none",
-    ),
-    "a tool's exception on a prompt": (
-        "rule.toml",
-        RULE.format(event="UserPromptSubmit", answer="block", more='unless = { command = "x" }'),
-        "command is of a tool's input, and UserPromptSubmit has none",
-    ),
-    "a script with a misspelt option": (
-        "tried.sh",
-        "#!/bin/sh\n# holdfast: event=Stop mach=x\n",
-        "line 2: there is no option 'mach'",
-    ),
-    "a script with comments of another kind": (
-        "tried.js",
-        "#!/usr/bin/env node\n// holdfast: event=Stop mach=x\n",
-        "line 2: there is no option 'mach'",
-    ),
-    "an option without a value": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop match\n", "neither NAME=VALUE"),
-    "a timeout that is no number": ("tried.sh", "#!/bin/sh\n# holdfast: event=Stop timeout=5s\n", "number of seconds"),
-    "an event twice": (
-        "tried.sh",
-        "#!/bin/sh\n# holdfast: event=PreToolUse match=Bash\n# holdfast: event=PreToolUse match=Read\n",
-        "PreToolUse is declared twice",
-    ),
-}
+FAULTS: list[tuple[str, str | bytes, str]] = [
+    ("rule.toml", "event", "cannot be read as TOML"),
+    ("rule.toml", rule("wen = {}"), "did you mean when?"),
+    ("rule.toml", rule('when = { paht = "x" }'), "when.paht: no such key; did you mean path?"),
+    ("rule.toml", rule('when = { input.x = { regex = "(" } }'), "isn't a regular expression"),
+    ("rule.toml", 'answer = "deny"\ntext = "x"\n', "event is missing"),
+    ("rule.toml", rule('when = "x"'), "when is a table, such as when = { path ="),
+    ("rule.toml", rule('when = { input.x = { regx = "y" } }'), "no such key; did you mean regex?"),
+    ("rule.toml", b"text = '\xff'", "isn't text in UTF-8"),
+    ("rule.toml", rule('when = { field.promt = "x" }', *PROMPT), "has no field 'promt'; did you mean prompt?"),
+    ("rule.toml", rule('when = { mode = "plann" }'), "there is no mode 'plann'; did you mean plan?"),
+    ("rule.toml", rule('strict = true\nonce = "turn"'), "strict and once exclude each other"),
+    ("rule.toml", rule("", "PreTool"), "did you mean PreToolUse?"),
+    ("rule.toml", rule("", "PostToolUse"), "deny() is not accepted on PostToolUse"),
+    ("rule.toml", rule('match = "bash"'), "never runs"),
+    ("rule.toml", rule('when = { path = "x" }', *PROMPT), "path is of a tool's input, and UserPromptSubmit has none"),
+    ("rule.toml", rule('unless = { command = "x" }', *PROMPT), "command is of a tool's input, and UserPromptSubmit"),
+    ("tried.sh", "# holdfast: event=PreToolUse\n# holdfast-example: ls\n", "an example is TEXT => ANSWER, not 'ls'"),
+    ("tried.sh", "# holdfast: event=Stop mach=x\n", "line 2: there is no option 'mach'"),
+    ("tried.js", "// holdfast: event=Stop mach=x\n", "line 2: there is no option 'mach'"),
+    ("tried.sh", "# holdfast: event=Stop match\n", "neither NAME=VALUE"),
+    ("tried.sh", "# holdfast: event=Stop timeout=5s\n", "number of seconds"),
+    ("tried.sh", "# holdfast: event=Stop\n# holdfast: event=Stop match=x\n", "Stop is declared twice"),
+]
 
 
-def test_what_is_wrong_with_a_file_is_named(holdfast_project: Make) -> None:
+@each_row("file, text, expected", FAULTS)
+def test_what_is_wrong_with_a_file_is_named(
+    holdfast_project: Make, file: str, text: str | bytes, expected: str
+) -> None:
     """By `handlers check`, and in a script with the line."""
-    found = []
-    for name, (file, text, expected) in FAULTS.items():
-        project = holdfast_project({f".claude/handlers/{file}": text})
-        project.trust()
-        checked = holdfast("handlers", "check", root=project.root, code=None)
-        if expected not in checked.out or checked.code != 1:
-            found.append(f"{name}: {checked.out!r}")
-        (project.root / ".claude/handlers" / file).unlink()
-    report(found)
+    if file.startswith("tried"):
+        text = f"#!/bin/sh\n{text!s}"
+    project = holdfast_project({f"{FOLDER}/{file}": text})
+    project.trust()
+    checked = holdfast("handlers", "check", root=project.root, code=1)
+    assert expected in checked.out
 
 
 def test_a_program_that_declares_no_event_is_no_handler(holdfast_project: Make) -> None:

@@ -2,107 +2,72 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import clock, paths
-from holdfast.sessions import compactions, conversations
+from holdfast import paths
+from holdfast.checks import deliveries
+from holdfast.sessions import compactions
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import healthy, obey, only
-from tests.handmade import ME, OTHER, workflow
+from tests.handmade import ME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 
-class Past:
-    """What happened in a project, an hour apart each, the last three hours ago."""
-
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.project = Workspace.open(root)
-        self.workflow = workflow(root)
-        self._clock = monkeypatch
-        self._now = clock.now() - timedelta(hours=48)
-
-    def pass_time(self, **much: float) -> None:
-        self._now += timedelta(**(much or {"hours": 1}))
-        self._clock.setenv("HOLDFAST_NOW", clock.stamp(self._now))
-
-    def compaction(self, session: str = ME, *, why: str = "auto", restored: bool = True, goes_on: bool = True) -> None:
-        self.pass_time()
-        conversations.note_event(self.project, session)
-        if why == "none":
-            compactions.note_unannounced(self.project, session, self.workflow)
-        else:
-            compactions.announce(self.project, session, why, [compactions.of(self.workflow)])
-        if restored:
-            compactions.claim(self.project, session, known=True)
-        if goes_on:
-            self.pass_time(minutes=30)
-            conversations.note_event(self.project, session)
-
-
 @pytest.fixture
-def past(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Past]:
-    """A project without a past."""
-    made = Past(root, monkeypatch)
-    made.pass_time()
-    yield made
-    made.project.close()
+def past(root: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Set how the last compactions ended, the newest first; a `-` before an ending means that none was announced."""
+    project = Workspace.open(root)
+    assert project.ledger.problem is None
+    project.close()
+
+    def report(ending: str) -> Any:
+        row, at = SimpleNamespace(conversation=ME), "2026-01-01T00:00:00Z"
+        announced = None if ending.startswith("-") else at
+        return SimpleNamespace(row=row, at=at, announced_at=announced, workflows="w", ending=ending.removeprefix("-"))
+
+    def end(*endings: str) -> None:
+        monkeypatch.setattr(deliveries.compactions, "recent", lambda project: list(map(report, endings)))
+
+    return end
 
 
-def test_guidance_that_did_not_follow(root: Path, past: Past) -> None:
-    """Once it may have been a compaction that was broken off; twice in a row SessionStart does not reach us."""
-    past.compaction()
-    past.compaction(restored=False)
+def test_guidance_that_did_not_follow(root: Path, past: Callable[..., None]) -> None:
+    """Once it may be an accident; twice in a row SessionStart does not reach us."""
+    past("lost", "confirmed")
     found = only("deliveries", root, "notice")
     assert "nothing was restored after 1 of the last 2 compactions" in found.text
     assert f"in session {ME[:8]}" in found.text
     assert found.remedy == "holdfast doctor --fire"
-
-    past.compaction(OTHER, restored=False)
-    found = only("deliveries", root, "problem")
-    assert "2 of the last 3" in found.text
-    assert f"in session {OTHER[:8]}" in found.text
-
-    past.compaction(OTHER, restored=False)
-    past.compaction()
-    found = only("deliveries", root, "notice")  # the newest was restored
-    assert "2 of the last 5" in found.text
+    past("lost", "lost", "given")
+    assert "2 of the last 3" in only("deliveries", root, "problem").text
+    past("open", "given", "lost", "lost", "given")
+    assert "2 of the last 4" in only("deliveries", root, "notice").text
 
 
-def test_a_compaction_that_may_still_run_is_not_judged(root: Path, past: Past) -> None:
-    """Minutes after PreCompact, whatever other events come."""
-    past.compaction(restored=False, goes_on=False)
-    past.pass_time(minutes=2)
-    conversations.note_event(past.project, ME)
-    healthy("deliveries", root)
-    past.pass_time(minutes=20)
-    only("deliveries", root, "notice")
-
-
-def test_a_precompact_that_never_fires(root: Path, past: Past) -> None:
+def test_a_precompact_that_never_fires(root: Path, past: Callable[..., None]) -> None:
     """What was restored was not saved before: once may be, twice in a row is a problem."""
-    past.compaction()
-    past.compaction(why="none")
-    found = only("deliveries", root, "notice")
-    assert "no PreCompact came before the last restore," in found.text
-    past.compaction(why="none")
-    assert "before the last 2 restores" in only("deliveries", root, "problem").text
-    past.compaction()
-    healthy("deliveries", root)
+    past("-given", "given")
+    assert "no PreCompact came before the one at " in only("deliveries", root, "notice").text
+    past("-given", "-given")
+    only("deliveries", root, "problem")
+    past("given", "-given", "-given")
+    assert healthy("deliveries", root) == "the workflow was sent after each of the last 3 compactions"
 
 
 @pytest.mark.usefixtures("anybody")
-def test_what_opens_the_ledger_is_the_remedy(root: Path, past: Past) -> None:
+def test_what_opens_the_ledger_is_the_remedy(root: Path) -> None:
     """Also where the ledger cannot be reached, and `--fix` would mend nothing."""
-    past.compaction()
-    past.project.close()
+    project = Workspace.open(root)
+    compactions.recent(project)
+    project.close()
     state = paths.state_dir()
-    for folder in (past.project.ledger_file.parent, state.parent):
+    for folder in (project.ledger_file.parent, state.parent):
         folder.chmod(0o000)
         found = only("deliveries", root, "notice")
         assert "compactions can't be checked" in found.text

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths
 from holdfast.clients.claude import scopes
 from holdfast.files import status_file
 from holdfast.install import install
 from holdfast.install.install import Options
-from tests.doctoring import healthy, mend, obey, only
+from tests.doctoring import healthy, obey, only
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,8 +42,7 @@ def test_one_of_your_own_that_may_show_ours_is_well(root: Path) -> None:
     assert "program of your own" in healthy("status_line", root)
 
 
-@pytest.mark.parametrize("repair", ["fix", "command"])
-def test_a_missing_folder_is_made_again(root: Path, repair: str) -> None:
+def test_a_missing_folder_is_made_again(root: Path) -> None:
     """Without it no event writes what the line shows."""
     put(root)
     shutil.rmtree(status_file.folder())
@@ -52,21 +50,6 @@ def test_a_missing_folder_is_made_again(root: Path, repair: str) -> None:
     found = only("status_line", root, "problem")
 
     assert str(status_file.folder()) in found.text
-    if repair == "fix":
-        mend("status_line", root)
-    else:
-        obey(found, root)
-    healthy("status_line", root)
-
-
-def test_a_missing_launcher_is_named(root: Path) -> None:
-    """The line is silent without it."""
-    put(root)
-    paths.launcher().unlink()
-
-    found = only("status_line", root, "problem")
-
-    assert "is missing" in found.text
     obey(found, root)
     healthy("status_line", root)
 

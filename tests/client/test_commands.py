@@ -89,5 +89,5 @@ def test_a_workflow_is_started_from_inside_and_survives(bare: World, answer: str
     session.prompt("/compact")
     session.prompt("Go on.")
     assert "WORKFLOW RESTORED AFTER COMPACTION" in bare.model.of("main")[-1].text
-    assert bare.holdfast("status").startswith('Safe: "Login"')
+    assert bare.holdfast("status").startswith("Safe: Login 1/2 Design, ")
     assert not bare.complaints

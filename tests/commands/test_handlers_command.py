@@ -21,7 +21,7 @@ from tests.commandline import holdfast
 if TYPE_CHECKING:
     from pathlib import Path
 
-HOOKS = paths.shipped("hooks")
+REAL = {kind: paths.shipped(kind) for kind in ("hooks", "skills")}
 GOOD = "from holdfast import *\n\n\n@hookimpl\ndef on_stop(event):\n    return None\n"
 GUARD = "from holdfast import *\n\n\n@hookimpl(strict=True)\ndef on_pre_tool_use(event):\n    return None\n"
 
@@ -304,7 +304,7 @@ def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypa
     )
 
     shipped = root.parent / "shipped"
-    monkeypatch.setattr(paths, "shipped", lambda kind: HOOKS if kind == "hooks" else shipped / kind)
+    monkeypatch.setattr(paths, "shipped", lambda kind: REAL.get(kind, shipped / kind))
     holdfast("handlers", "trust", "--yes", root=root)
     install.install(scopes.target("user", root))
     monkeypatch.chdir(root)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from holdfast.commands import timefmt
+from holdfast import clock
 from tests.tables import each_row
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -30,7 +30,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 )
 def test_lengths_of_time(seconds: float, said: str) -> None:
     """Two units at most."""
-    assert timefmt.duration(seconds) == said
+    assert clock.duration(seconds) == said
 
 
 @each_row(
@@ -50,4 +50,4 @@ def test_lengths_of_time(seconds: float, said: str) -> None:
 )
 def test_moments(stamp: str, said: str) -> None:
     """As people say them, with the time itself in UTC."""
-    assert timefmt.when(stamp, NOON) == said
+    assert clock.when(stamp, NOON) == said

@@ -17,6 +17,7 @@ from holdfast.testing import HoldfastProject
 from holdfast.workflow import guidance, registry
 from tests.commandline import holdfast
 from tests.formats.known import KNOWN
+from tests.signals import Agent
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -31,16 +32,16 @@ VIEW = ".claude/workflow_state_system.md"
 
 @dataclass(frozen=True)
 class Kept:
-    """A state file kept by hand and what can be read in it.
+    """A state file kept by hand and what can be read in it; without a position, it is in its second phase of all.
 
     `warned` are the names that its warnings must say, all of them and no others; `said` is what must be shown.
     """
 
     name: str
     text: str
-    title: str
-    position: str
-    phase: str
+    title: str = "Kept"
+    position: str = ""
+    phase: str = "Build"
     warned: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
 
@@ -83,170 +84,108 @@ BY_PERSON = """{
 """
 
 COMPACTIONS = [
-    Kept(
-        "by a person", BY_PERSON, "Feature Implementation (User Auth)", "2/5", "Build", (), ("user-auth", "Run tests")
-    ),
-    Kept("bytes of windows", "\ufeff" + state().replace("\n", "\r\n").replace("  ", "\t"), "Kept", "2/5", "Build"),
-    Kept("one line", json.dumps(json.loads(state())), "Kept", "2/5", "Build"),
-    Kept("packed", json.dumps(json.loads(state()), separators=(",", ":")), "Kept", "2/5", "Build"),
+    Kept("by a person", BY_PERSON, title="Feature Implementation (User Auth)", said=("user-auth", "Run tests")),
+    Kept("bytes of windows", "\ufeff" + state().replace("\n", "\r\n").replace("  ", "\t")),
+    Kept("one line", json.dumps(json.loads(state()))),
+    Kept("packed", json.dumps(json.loads(state()), separators=(",", ":"))),
     Kept(
         "barely filled",
         '{"workflow": "Kept", "phase": {"current": 2, "total": 5}}',
-        "Kept",
-        "2/5",
-        "",
-        ("workflow_type", "phase.name", "phase.status", "required_reading", "created_at"),
+        phase="",
+        warned=("workflow_type", "phase.name", "phase.status", "required_reading", "created_at"),
     ),
-    Kept("name missing", state(workflow=...), "kept", "2/5", "Build", ("workflow",)),
-    Kept("name null", state(workflow=None), "kept", "2/5", "Build", ("workflow",)),
-    Kept("name empty", state(workflow="  "), "kept", "2/5", "Build", ("workflow",)),
-    Kept("name a number", state(workflow=42), "42", "2/5", "Build", ("workflow",)),
-    Kept("name of several lines", state(workflow="Kept\nby\thand"), "Kept\nby\thand", "2/5", "Build"),
-    Kept(
-        "numbers as texts",
-        state(phase=phase(current="2", total=" 5 ")),
-        "Kept",
-        "2/5",
-        "Build",
-        ("phase.current", "phase.total"),
-    ),
-    Kept("numbers with a point", state(phase=phase(current=2.0)), "Kept", "2/5", "Build", ("phase.current",)),
-    Kept("number between two", state(phase=phase(current=2.5)), "Kept", "2/5", "Build", ("phase.current",)),
-    Kept(
-        "number as in the memory file",
-        state(phase=phase(current="2/5", total=...)),
-        "Kept",
-        "2/5",
-        "Build",
-        ("phase.current",),
-    ),
+    Kept("name missing", state(workflow=...), title="kept", warned=("workflow",)),
+    Kept("name null", state(workflow=None), title="kept", warned=("workflow",)),
+    Kept("name empty", state(workflow="  "), title="kept", warned=("workflow",)),
+    Kept("name a number", state(workflow=42), title="42", warned=("workflow",)),
+    Kept("name of several lines", state(workflow="Kept\nby\thand"), title="Kept\nby\thand"),
+    Kept("numbers as texts", state(phase=phase(current="2", total=" 5 ")), warned=("phase.current", "phase.total")),
+    Kept("numbers with a point", state(phase=phase(current=2.0)), warned=("phase.current",)),
+    Kept("number between two", state(phase=phase(current=2.5)), warned=("phase.current",)),
+    Kept("number as in the memory file", state(phase=phase(current="2/5", total=...)), warned=("phase.current",)),
     Kept(
         "number and name in one",
         state(phase={"current": "2/5 - Build", "status": "blocked"}),
-        "Kept",
-        "2/5",
-        "Build",
-        ("phase.current",),
-        ("blocked",),
+        warned=("phase.current",),
+        said=("blocked",),
     ),
-    Kept("phase a text", state(phase="2/5 - Build"), "Kept", "2/5", "Build", ("phase", "phase.status")),
-    Kept("phase a number", state(phase=2), "Kept", "2/2", "", ("phase", "phase.name", "phase.status")),
+    Kept("phase a text", state(phase="2/5 - Build"), warned=("phase", "phase.status")),
+    Kept("phase a number", state(phase=2), position="2/2", phase="", warned=("phase", "phase.name", "phase.status")),
     Kept(
         "phase a list",
         state(phase=["Design", "Build"]),
-        "Kept",
-        "1/1",
-        '["Design", "Build"]',
-        ("phase", "phase.status"),
+        position="1/1",
+        phase='["Design", "Build"]',
+        warned=("phase", "phase.status"),
     ),
-    Kept("phase null", state(phase=None), "Kept", "1/1", "", ("phase", "phase.name", "phase.status")),
-    Kept("phase missing", state(phase=...), "Kept", "1/1", "", ("phase", "phase.name", "phase.status")),
-    Kept("phase beyond the total", state(phase=phase(current=12, total=10)), "Kept", "10/10", "Build", ("phase",)),
-    Kept("phase zero", state(phase=phase(current=0)), "Kept", "1/5", "Build", ("phase",)),
-    Kept("phase negative", state(phase=phase(current=-3)), "Kept", "1/5", "Build", ("phase",)),
-    Kept("total missing", state(phase=phase(total=...)), "Kept", "2/2", "Build", ("phase.total",)),
-    Kept("total a list", state(phase=phase(total=["a", "b"])), "Kept", "2/2", "Build", ("phase.total",)),
-    Kept("total zero", state(phase=phase(total=0)), "Kept", "1/1", "Build", ("phase",)),
-    Kept("number a truth value", state(phase=phase(current=True)), "Kept", "1/5", "Build", ("phase.current",)),
-    Kept("number a name", state(phase=phase(current="Build", name=...)), "Kept", "1/5", "Build", ("phase.current",)),
-    Kept(
-        "type unknown",
-        state(workflow_type="eslint-skill"),
-        "Kept",
-        "2/5",
-        "Build",
-        ("workflow_type",),
-        ("eslint-skill",),
-    ),
-    Kept("type of another count", state(workflow_type="planning"), "Kept", "2/5", "Build", ("planning",)),
-    Kept("type a list", state(workflow_type=["custom"]), "Kept", "2/5", "Build", ("workflow_type",)),
-    Kept("status in words", state(phase=phase(status="In Progress")), "Kept", "2/5", "Build"),
-    Kept("status with a sign", state(phase=phase(status="🔄 In Progress")), "Kept", "2/5", "Build"),
+    Kept("phase null", state(phase=None), position="1/1", phase="", warned=("phase", "phase.name", "phase.status")),
+    Kept("phase missing", state(phase=...), position="1/1", phase="", warned=("phase", "phase.name", "phase.status")),
+    Kept("phase beyond the total", state(phase=phase(current=12, total=10)), position="10/10", warned=("phase",)),
+    Kept("phase zero", state(phase=phase(current=0)), position="1/5", warned=("phase",)),
+    Kept("phase negative", state(phase=phase(current=-3)), position="1/5", warned=("phase",)),
+    Kept("total missing", state(phase=phase(total=...)), position="2/2", warned=("phase.total",)),
+    Kept("total a list", state(phase=phase(total=["a", "b"])), position="2/2", warned=("phase.total",)),
+    Kept("total zero", state(phase=phase(total=0)), position="1/1", warned=("phase",)),
+    Kept("number a truth value", state(phase=phase(current=True)), position="1/5", warned=("phase.current",)),
+    Kept("number a name", state(phase=phase(current="Build", name=...)), position="1/5", warned=("phase.current",)),
+    Kept("type unknown", state(workflow_type="eslint-skill"), warned=("workflow_type",), said=("eslint-skill",)),
+    Kept("type of another count", state(workflow_type="planning"), warned=("planning",)),
+    Kept("type a list", state(workflow_type=["custom"]), warned=("workflow_type",)),
+    Kept("status in words", state(phase=phase(status="In Progress"))),
+    Kept("status with a sign", state(phase=phase(status="🔄 In Progress"))),
     Kept(
         "status of one's own",
         state(phase=phase(status="awaiting review")),
-        "Kept",
-        "2/5",
-        "Build",
-        ("phase.status",),
-        ("awaiting review",),
+        warned=("phase.status",),
+        said=("awaiting review",),
     ),
-    Kept("status an object", state(phase=phase(status={"now": "blocked"})), "Kept", "2/5", "Build", ("phase.status",)),
-    Kept(
-        "reading without at", state(required_reading=["docs/rules.md"]), "Kept", "2/5", "Build", (), ("@docs/rules.md",)
-    ),
+    Kept("status an object", state(phase=phase(status={"now": "blocked"})), warned=("phase.status",)),
+    Kept("reading without at", state(required_reading=["docs/rules.md"]), said=("@docs/rules.md",)),
     Kept(
         "reading a text",
         state(required_reading="docs/rules.md\n@docs/more.md"),
-        "Kept",
-        "2/5",
-        "Build",
-        ("required_reading",),
-        ("@docs/rules.md", "@docs/more.md"),
+        warned=("required_reading",),
+        said=("@docs/rules.md", "@docs/more.md"),
     ),
     Kept(
         "reading of objects",
         state(required_reading=[{"path": "docs/rules.md", "why": "style"}, 7]),
-        "Kept",
-        "2/5",
-        "Build",
-        ("required_reading",),
-        ("@docs/rules.md",),
+        warned=("required_reading",),
+        said=("@docs/rules.md",),
     ),
     Kept(
         "reading an object",
         state(required_reading={"docs/rules.md": "style"}),
-        "Kept",
-        "2/5",
-        "Build",
-        ("required_reading",),
-        ("@docs/rules.md",),
+        warned=("required_reading",),
+        said=("@docs/rules.md",),
     ),
-    Kept("reading missing", state(required_reading=...), "Kept", "2/5", "Build", ("required_reading",)),
-    Kept("reading null", state(required_reading=None), "Kept", "2/5", "Build", ("required_reading",)),
-    Kept(
-        "reminders a text",
-        state(key_reminders="Run the tests"),
-        "Kept",
-        "2/5",
-        "Build",
-        ("key_reminders",),
-        ("Run the tests",),
-    ),
+    Kept("reading missing", state(required_reading=...), warned=("required_reading",)),
+    Kept("reading null", state(required_reading=None), warned=("required_reading",)),
+    Kept("reminders a text", state(key_reminders="Run the tests"), warned=("key_reminders",), said=("Run the tests",)),
     Kept(
         "reminders of all kinds",
         state(key_reminders=["Run", 3, ["x"], None, {"k": "v"}]),
-        "Kept",
-        "2/5",
-        "Build",
-        ("key_reminders",),
-        ("Run", '["x"]', '{"k": "v"}'),
+        warned=("key_reminders",),
+        said=("Run", '["x"]', '{"k": "v"}'),
     ),
     Kept(
         "reminders an object",
         state(key_reminders={"tests": "before each commit"}),
-        "Kept",
-        "2/5",
-        "Build",
-        ("key_reminders",),
-        ("tests: before each commit",),
+        warned=("key_reminders",),
+        said=("tests: before each commit",),
     ),
-    Kept("context a list", state(context=["page=7"]), "Kept", "2/5", "Build", ("context",), ("page=7",)),
-    Kept("context a text", state(context="page 7"), "Kept", "2/5", "Build", ("context",), ("page 7",)),
-    Kept("context null", state(context=None), "Kept", "2/5", "Build"),
+    Kept("context a list", state(context=["page=7"]), warned=("context",), said=("page=7",)),
+    Kept("context a text", state(context="page 7"), warned=("context",), said=("page 7",)),
+    Kept("context null", state(context=None)),
     Kept(
         "our own context keys for something else",
         state(context={"phases": {"a": 1}, "phase_notes": ["n"]}),
-        "Kept",
-        "2/5",
-        "Build",
-        (),
-        ('"a": 1', '"n"'),
+        said=('"a": 1', '"n"'),
     ),
-    Kept("created a local time", state(created_at="2025-12-09 14:30"), "Kept", "2/5", "Build"),
-    Kept("created a number", state(created_at=1765290652), "Kept", "2/5", "Build", ("created_at",)),
-    Kept("created in words", state(created_at="yesterday"), "Kept", "2/5", "Build", ("created_at",)),
-    Kept("created missing", state(created_at=...), "Kept", "2/5", "Build", ("created_at",)),
+    Kept("created a local time", state(created_at="2025-12-09 14:30")),
+    Kept("created a number", state(created_at=1765290652), warned=("created_at",)),
+    Kept("created in words", state(created_at="yesterday"), warned=("created_at",)),
+    Kept("created missing", state(created_at=...), warned=("created_at",)),
 ]
 
 
@@ -303,135 +242,88 @@ HYBRIDS = [
     Kept(
         "by a model",
         BY_MODEL,
-        'Create "calculator.py" — with tests',
-        "2/3",
-        "Build",
-        (),
-        ("@docs/rules.md", "Run the tests", "Use a stack", "design.md"),
+        title='Create "calculator.py" — with tests',
+        said=("@docs/rules.md", "Run the tests", "Use a stack", "design.md"),
     ),
-    Kept("bytes of windows", "\ufeff" + work().replace("\n", "\r\n").replace("  ", "\t"), "Kept", "2/3", "Build"),
-    Kept("one line", json.dumps(json.loads(work())), "Kept", "2/3", "Build"),
+    Kept("bytes of windows", "\ufeff" + work().replace("\n", "\r\n").replace("  ", "\t")),
+    Kept("one line", json.dumps(json.loads(work()))),
     Kept(
         "mere titles",
         work(phases=["Design", "Build", "Test"], current_phase=None, status="pending"),
-        "Kept",
-        "0/3",
-        "",
-        ("phases[0]", "phases[1]", "phases[2]"),
+        position="0/3",
+        phase="",
+        warned=("phases[0]", "phases[1]", "phases[2]"),
     ),
-    Kept(
-        "titles and phases mixed",
-        work(phases=["Design", step(1), "Test"]),
-        "Kept",
-        "2/3",
-        "Build",
-        ("phases[0]", "phases[2]"),
-    ),
+    Kept("titles and phases mixed", work(phases=["Design", step(1), "Test"]), warned=("phases[0]", "phases[2]")),
     Kept(
         "only what is known",
         work(phases=[{"title": "Design", "status": "done"}, {"title": "Build", "status": "active"}, {"title": "Test"}]),
-        "Kept",
-        "2/3",
-        "Build",
     ),
-    Kept("ids missing", work(phases=[step(0, id=...), step(1, id=...), step(2, id=...)]), "Kept", "2/3", "Build"),
-    Kept("ids null", work(phases=[step(0, id=None), step(1, id=None), step(2, id="")]), "Kept", "2/3", "Build"),
+    Kept("ids missing", work(phases=[step(0, id=...), step(1, id=...), step(2, id=...)])),
+    Kept("ids null", work(phases=[step(0, id=None), step(1, id=None), step(2, id="")])),
     Kept(
         "ids from one",
         work(phases=[step(0, id=1), step(1, id=2), step(2, id=3)], current_phase=2),
-        "Kept",
-        "2/3",
-        "Build",
-        ("phases[0].id", "phases[1].id", "phases[2].id"),
+        warned=("phases[0].id", "phases[1].id", "phases[2].id"),
     ),
     Kept(
         "ids of one's own",
         work(phases=[step(0, id="design"), step(1, id="build"), step(2, id="test")], current_phase="build"),
-        "Kept",
-        "2/3",
-        "Build",
     ),
-    Kept(
-        "an id twice", work(phases=[step(0, id="phase_1"), step(1), step(2)]), "Kept", "2/3", "Build", ("phases[1].id",)
-    ),
-    Kept("current a number", work(current_phase=1), "Kept", "2/3", "Build"),
-    Kept("current beyond", work(current_phase="phase_9"), "Kept", "2/3", "Build", ("current_phase",)),
-    Kept("current missing", work(current_phase=...), "Kept", "2/3", "Build"),
-    Kept("current a list", work(current_phase=["phase_1"]), "Kept", "2/3", "Build", ("current_phase",)),
-    Kept("status missing", work(status=...), "Kept", "2/3", "Build", ("status",), ("active",)),
-    Kept("status of one's own", work(status="planning"), "Kept", "2/3", "Build", ("status",), ("active",)),
-    Kept("status in words", work(status="In Progress", phases=steps(status="🔄 in-progress")), "Kept", "2/3", "Build"),
+    Kept("an id twice", work(phases=[step(0, id="phase_1"), step(1), step(2)]), warned=("phases[1].id",)),
+    Kept("current a number", work(current_phase=1)),
+    Kept("current beyond", work(current_phase="phase_9"), warned=("current_phase",)),
+    Kept("current missing", work(current_phase=...)),
+    Kept("current a list", work(current_phase=["phase_1"]), warned=("current_phase",)),
+    Kept("status missing", work(status=...), warned=("status",), said=("active",)),
+    Kept("status of one's own", work(status="planning"), warned=("status",), said=("active",)),
+    Kept("status in words", work(status="In Progress", phases=steps(status="🔄 in-progress"))),
     Kept(
         "phase status of one's own",
         work(phases=[step(0), step(1), step(2, status="skipped")]),
-        "Kept",
-        "2/3",
-        "Build",
-        ("phases[2].status",),
-        ("skipped",),
+        warned=("phases[2].status",),
+        said=("skipped",),
     ),
-    Kept(
-        "phase status null",
-        work(phases=[step(0), step(1), step(2, status=None)]),
-        "Kept",
-        "2/3",
-        "Build",
-        ("phases[2].status",),
-    ),
+    Kept("phase status null", work(phases=[step(0), step(1), step(2, status=None)]), warned=("phases[2].status",)),
     Kept(
         "deliverables a text",
         work(phases=steps(deliverables="half.md")),
-        "Kept",
-        "2/3",
-        "Build",
-        ("phases[1].deliverables",),
-        ("half.md",),
+        warned=("phases[1].deliverables",),
+        said=("half.md",),
     ),
     Kept(
         "deliverables an object",
         work(phases=steps(deliverables={"half.md": True, "size": 3})),
-        "Kept",
-        "2/3",
-        "Build",
-        ("phases[1].deliverables",),
-        ("half.md", "size: 3"),
+        warned=("phases[1].deliverables",),
+        said=("half.md", "size: 3"),
     ),
-    Kept("deliverables null", work(phases=steps(deliverables=None)), "Kept", "2/3", "Build"),
+    Kept("deliverables null", work(phases=steps(deliverables=None))),
     Kept(
         "deliverables of objects",
         work(phases=steps(deliverables=[{"file": "half.md"}])),
-        "Kept",
-        "2/3",
-        "Build",
-        ("phases[1].deliverables",),
-        ("half.md",),
+        warned=("phases[1].deliverables",),
+        said=("half.md",),
     ),
     Kept(
         "hand-over an object",
         work(phases=[step(0, context_for_next={"use": "a stack"}), step(1), step(2)]),
-        "Kept",
-        "2/3",
-        "Build",
-        ("phases[0].context_for_next",),
-        ("a stack",),
+        warned=("phases[0].context_for_next",),
+        said=("a stack",),
     ),
-    Kept("hand-over null", work(phases=steps(context_for_next=None)), "Kept", "2/3", "Build"),
-    Kept("title a number", work(phases=steps(title=7)), "Kept", "2/3", "7", ("phases[1].title",)),
-    Kept("title missing", work(phases=steps(title=...)), "Kept", "2/3", "Phase 1"),
-    Kept("agent a list", work(phases=steps(agent=["coder", "tester"])), "Kept", "2/3", "Build", ("phases[1].agent",)),
-    Kept("agent null", work(phases=steps(agent=None)), "Kept", "2/3", "Build"),
-    Kept("task of several lines", work(task="Kept\nby\thand"), "Kept\nby\thand", "2/3", "Build"),
-    Kept("task a number", work(task=7), "7", "2/3", "Build"),
+    Kept("hand-over null", work(phases=steps(context_for_next=None))),
+    Kept("title a number", work(phases=steps(title=7)), phase="7", warned=("phases[1].title",)),
+    Kept("title missing", work(phases=steps(title=...)), phase="Phase 1"),
+    Kept("agent a list", work(phases=steps(agent=["coder", "tester"])), warned=("phases[1].agent",)),
+    Kept("agent null", work(phases=steps(agent=None))),
+    Kept("task of several lines", work(task="Kept\nby\thand"), title="Kept\nby\thand"),
+    Kept("task a number", work(task=7), title="7"),
     Kept(
         "reading and more by hand",
         work(
             required_reading="docs/rules.md", key_reminders={"tests": "first"}, context=["x"], workflow_type="release"
         ),
-        "Kept",
-        "2/3",
-        "Build",
-        ("required_reading", "key_reminders", "context"),
-        ("@docs/rules.md", "tests: first"),
+        warned=("required_reading", "key_reminders", "context"),
+        said=("@docs/rules.md", "tests: first"),
     ),
 ]
 
@@ -482,18 +374,9 @@ class Desk:
 
     def agent(self, description: str, report: str) -> None:
         """Let an agent be launched for something, work and return."""
-        call = {"description": description, "prompt": "Do it.", "subagent_type": "general-purpose"}
-        response = {"status": "completed", "agentId": "a1", "agentType": "general-purpose"}
-        response |= {"content": [{"type": "text", "text": report}]}  # type: ignore[dict-item]
-        fired = [
-            self.project.fire("PreToolUse", "PreToolUse-Agent", tool_input=call, tool_use_id="t1"),
-            self.project.fire("SubagentStart", agent_id="a1", agent_type="general-purpose"),
-            self.project.fire("SubagentStop", "SubagentStop", agent_id="a1", last_assistant_message=report),
-            self.project.fire(
-                "PostToolUse", "PostToolUse-Agent", tool_input=call, tool_use_id="t1", tool_response=response
-            ),
-        ]
-        assert [each.faults for each in fired] == [[]] * 4
+        call = Agent(self.project, description, "general-purpose")
+        for fired in (call.about_to(), call.started(), call.stopped(report), call.returned(report)):
+            assert fired.faults == []
 
 
 @pytest.fixture
@@ -543,7 +426,8 @@ def test_what_can_be_read_is_read_and_what_cannot_is_said(tmp_path: Path, place:
     advice = desk.compaction()
 
     assert (shown["title"], shown["phase"]) == (kept.title, kept.phase)
-    assert desk.found().position == kept.position
+    position = kept.position or ("2/3" if place == HYBRID else "2/5")
+    assert desk.found().position == position
     assert unnamed(kept, shown["warnings"]) == []
     (listed,) = explained["state_files"]
     assert listed["warnings"] == shown["warnings"]
@@ -551,7 +435,7 @@ def test_what_can_be_read_is_read_and_what_cannot_is_said(tmp_path: Path, place:
     page = desk.run("status") + json.dumps(shown, ensure_ascii=False) + json.dumps(shown["context"])
     assert [said for said in kept.said if said not in page and json.dumps(said)[1:-1] not in page] == []
     assert " ".join(kept.title.split()) in desk.run("status").replace("\\n", " ").replace("\\t", " ") + advice
-    assert kept.position in advice or kept.position.startswith("0/")
+    assert position in advice or position.startswith("0/")
     assert guidance.line(desk.found())
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert not list(desk.root.rglob("*.corrupt-*"))

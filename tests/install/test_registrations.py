@@ -47,10 +47,10 @@ def test_an_entry_says_what_it_runs(target: Target, home: Path) -> None:
 
     first, by_hand, third = registrations.entries(target)
 
-    assert (first.event, first.matcher, first.seconds, first.ours) == ("Stop", None, 7.0, True)
+    assert (first.event, first.matcher, first.limit_s, first.ours) == ("Stop", None, 7.0, True)
     assert first.program == home / ".local/share/holdfast/run"
     assert (by_hand.ours, by_hand.program) == (False, None)
-    assert (third.matcher, third.seconds) == ("Bash", None)
+    assert (third.matcher, third.limit_s) == ("Bash", 600.0)
 
 
 @pytest.mark.parametrize("command", ["Holdfast Dispatch Stop", "cd /opt/holdfast &&\npython3 dispatch.py Stop"])

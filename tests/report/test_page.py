@@ -100,8 +100,8 @@ def test_page_states_numbers_compactions_and_agents(played: HoldfastProject) -> 
         "3 Mar 2026 08:10:00 11111111 manual Calculator 3/4 Test it Restored, not confirmed",
         "characters with SessionStart; never arrived Calculator :",
         "Claude's summary kept 2 of 6, Holdfast restored all 6",
-        "builder 11111111 Build it failed, 14 min API Error: 529 Overloaded.",
-        "unfinished when its session ended, 40 min",
+        "builder 11111111 Build it failed, 14m 00s API Error: 529 Overloaded.",
+        "unfinished when its session ended, 40m 00s",
         "active, phase 4/4, 75%",
         'phase failed: "Calculator", phase 2 "Build it"; API Error: 529 Overloaded.',
         "Made 3 Mar 2026 09:00:00 by Holdfast",
@@ -238,19 +238,19 @@ def test_every_moment_is_utc() -> None:
 @each_row(
     "end, expected",
     [
-        ("01T09:00:00", "0 s"),
-        ("01T09:00:59", "59 s"),
-        ("01T09:01:00", "1 min"),
-        ("01T09:01:01", "1 min 1 s"),
-        ("01T10:00:00", "1 h"),
-        ("01T10:01:01", "1 h 1 min"),
-        ("02T09:00:00", "1 d"),
-        ("04T13:00:59", "3 d 4 h"),
-        ("01T08:00:00", "0 s"),
+        ("01T09:00:00", "<1s"),
+        ("01T09:00:59", "59s"),
+        ("01T09:01:00", "1m 00s"),
+        ("01T09:01:01", "1m 01s"),
+        ("01T10:00:00", "1h 00m"),
+        ("01T10:01:01", "1h 01m"),
+        ("02T09:00:00", "1d 00h"),
+        ("04T13:00:59", "3d 04h"),
+        ("01T08:00:00", "<1s"),
     ],
 )
 def test_a_duration_is_said_in_its_two_largest_units(end: str, expected: str) -> None:
-    """Full hours are hours; what ends before it begins took no time."""
+    """What ends before it begins took no time."""
     assert duration("2026-03-01T09:00:00.000000Z", f"2026-03-{end}.000000Z") == expected
 
 

@@ -17,8 +17,8 @@ def test_a_session_says_how_long_it_was_and_what_happened_in_it() -> None:
     ended = session(runs=(run(), run()))
     live = session(id=OTHER, status="live", worktree="/elsewhere", compactions=1)
     assert page(report(sessions=(live, ended))).cells("sessions") == [
-        ["22222222", "live", "1 Mar 2026 09:00:00", "1 Mar 2026 09:20:00, 20 min", "1", "–", "/elsewhere"],
-        ["11111111", "ended", "1 Mar 2026 09:00:00", "1 Mar 2026 09:10:00, 10 min", "–", "2", "–"],
+        ["22222222", "live", "1 Mar 2026 09:00:00", "1 Mar 2026 09:20:00, 20m 00s", "1", "–", "/elsewhere"],
+        ["11111111", "ended", "1 Mar 2026 09:00:00", "1 Mar 2026 09:10:00, 10m 00s", "–", "2", "–"],
     ]
 
 
@@ -49,11 +49,11 @@ def test_a_compaction_says_where_it_went_on_and_what_came_back() -> None:
 @each_row(
     "used, outcome, expected",
     [
-        (True, "completed", "finished, 10 min"),
-        (False, "completed", "finished, 10 min; its result was not used"),
-        (False, "failed", "failed, 10 min; its result was not used"),
-        (False, "running", "running, 10 min"),
-        (False, "left", "unfinished when its session ended, 10 min"),
+        (True, "completed", "finished, 10m 00s"),
+        (False, "completed", "finished, 10m 00s; its result was not used"),
+        (False, "failed", "failed, 10m 00s; its result was not used"),
+        (False, "running", "running, 10m 00s"),
+        (False, "left", "unfinished when its session ended, 10m 00s"),
     ],
 )
 def test_an_agent_whose_result_was_not_used_is_told_so(used: bool, outcome: str, expected: str) -> None:
@@ -70,8 +70,8 @@ def test_agents_are_listed_with_their_phase_and_their_words_in_short() -> None:
     late = run("09:03", "09:04", result="", agent_type="", description="")
     listed = page(report(sessions=(session(runs=(early, late)),), workflows=(entry(workflow=built),))).cells("agents")
     assert [row[:5] for row in listed] == [
-        ["1 Mar 2026 09:03:00", "a1", "11111111", "–", "finished, 1 min"],
-        ["1 Mar 2026 09:00:00", "builder", "11111111", "Build the core", "finished, 2 min"],
+        ["1 Mar 2026 09:03:00", "a1", "11111111", "–", "finished, 1m 00s"],
+        ["1 Mar 2026 09:00:00", "builder", "11111111", "Build the core", "finished, 2m 00s"],
     ]
     assert [row[5] for row in listed] == ["–", f"{'x' * 300}…"]
 

@@ -1,11 +1,11 @@
-"""Holdfast's contestants: the registered command for each event of a session, cold and warm."""
+"""Holdfast's contestants: the registered command for each event of a session, cold and warm, and a whole session."""
 
 from __future__ import annotations
 
 import itertools
 import shutil
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.install import register
 from holdfast.testkit.client import encoded
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
     from tools.bench.place import Place
 
-UNMATCHED = "PreToolUse, no handler matches"
 MATCHED = "PreToolUse (Bash), the trivial job"
-NAMED = (UNMATCHED, MATCHED, "PreCompact", "SessionStart (compact)", "PostToolUse (Agent)")
-"""The events that are measured by name."""
+STATUS_LINE = "The client's status line"
+SECRET = {"command": "printenv SECRET", "description": "Show it"}
+"""The Bash command that the trivial job refuses."""
+_AGENT = "PostToolUse (Agent)"
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """One kind of firing.
 
     Attributes:
-        name: its name in the table.
         payload: the recorded payload's name.
         says: a text that its answer must contain; empty if it must be silent, None if that depends on earlier events.
         changes: payload fields to change.
+        times: how often a session of a hundred tool calls starts a process for it.
     """
 
-    name: str
     payload: str
     says: str | None = None
-    changes: tuple[tuple[str, Any], ...] = ()
+    changes: Mapping[str, Any] = {}
+    times: int = 0
 
     @property
     def event(self) -> str:
@@ -47,67 +47,78 @@ class Event:
         return self.payload.split("-")[0]
 
 
-_SECRET = {"command": "printenv SECRET", "description": "Show it"}
-AGENT = "PostToolUse (Agent)"
-STATUS_LINE = "The client's status line"
-EVENTS = (
-    Event(UNMATCHED, "PreToolUse-Read", "", changes=(("tool_name", "Glob"), ("tool_input", {"pattern": "*.md"}))),
-    Event(MATCHED, "PreToolUse-Bash", '"deny"', (("tool_input", _SECRET),)),
-    Event("PreCompact", "PreCompact-auto", "Bench"),
-    Event("SessionStart (compact)", "SessionStart-compact", "Bench"),
-    Event(AGENT, "PostToolUse-Agent", "look around"),
-    Event("SessionStart (startup)", "SessionStart-startup", "Bench"),
-    Event("UserPromptSubmit", "UserPromptSubmit"),
-    Event("PreToolUse (TodoWrite)", "PreToolUse-TodoWrite"),
-    Event("PreToolUse (Agent)", "PreToolUse-Agent"),
-    Event("PostToolUse (Read)", "PostToolUse-Read"),
-    Event("PostToolUse (Edit)", "PostToolUse-Edit"),
-    Event("SubagentStart", "SubagentStart"),
-    Event("SubagentStop", "SubagentStop"),
-    Event("PostCompact", "PostCompact-auto"),
-    Event("Stop", "Stop"),
-    Event("SessionEnd", "SessionEnd-other", changes=(("session_id", "0d3f0d5e-0000-4000-8000-0000000e0d0e"),)),
+SESSION = (
+    "100 tool calls (40 Bash, 30 Read, 20 Edit, 6 TodoWrite, 4 Agent), 3 prompts, 1 compaction, from start to end; "
+    "with the shipped handlers alone Bash starts no process"
 )
+"""What `times` adds up to."""
+BASH_TIMES = 40
+"""How often a session starts a process for `MATCHED` if a user's handler wants every Bash command."""
+_UNMATCHED = {"tool_name": "Glob", "tool_input": {"pattern": "*.md"}}
+EVENTS = {
+    "PreToolUse, no handler matches": Event("PreToolUse-Read", "", _UNMATCHED),
+    MATCHED: Event("PreToolUse-Bash", '"deny"', {"tool_input": SECRET}),
+    "PreCompact": Event("PreCompact-auto", "Bench", times=1),
+    "SessionStart (compact)": Event("SessionStart-compact", "Bench", times=1),
+    _AGENT: Event("PostToolUse-Agent", "look around", times=4),
+    "SessionStart (startup)": Event("SessionStart-startup", "Bench", times=1),
+    "UserPromptSubmit": Event("UserPromptSubmit", times=3),
+    "PreToolUse (TodoWrite)": Event("PreToolUse-TodoWrite", times=6),
+    "PreToolUse (Agent)": Event("PreToolUse-Agent", times=4),
+    "PostToolUse (Read)": Event("PostToolUse-Read", times=30),
+    "PostToolUse (Edit)": Event("PostToolUse-Edit", times=20),
+    "SubagentStart": Event("SubagentStart", times=4),
+    "SubagentStop": Event("SubagentStop", times=5),  # a compaction ends with one too
+    "PostCompact": Event("PostCompact-auto", times=1),
+    "Stop": Event("Stop", times=3),
+    "SessionEnd": Event("SessionEnd-other", changes={"session_id": "0d3f0d5e-0000-4000-8000-0000000e0d0e"}, times=1),
+}
+"""Every measured event by its name in the table."""
 
 
-def contestants(place: Place, top: Path, *, warm: bool) -> list[Contestant]:
-    """Return a cold contestant for each event, and also a warm one if a server answers.
+def contestants(place: Place) -> list[Contestant]:
+    """Return a cold and a warm contestant for each event of a session in a place, and one for the status line."""
+    again = _Again(place)
+    cold = [_cold(place, name, event, again) for name, event in EVENTS.items()]
+    warm = [replace(each, kind="warm", environ=_with_server(each.environ)) for each in cold]
+    return [*cold, *warm, _status_line(place)]
+
+
+def session_s(medians: Mapping[str, float], bash_times: int = 0) -> float:
+    """Return the seconds of hooks in a session of a hundred tool calls.
 
     Args:
-        place: the home and project of the events.
-        top: its folder, in which a second project is made where an agent completes the same phase again and again.
-        warm: whether a server answers.
+        medians: milliseconds by the event's name.
+        bash_times: how often it starts a process for Bash.
     """
-    again = _Again(place, top)
-    cold = [_contestant(place, event, again) for event in EVENTS]
-    return cold + [replace(each, kind="warm", asks=True, environ=_asking(each.environ)) for each in cold if warm]
+    events = sum(medians[name] * event.times for name, event in EVENTS.items())
+    return (events + medians[MATCHED] * bash_times) / 1000
 
 
-def status_line(place: Place) -> Contestant:
+def _with_server(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if name not in places.COLD}
+
+
+def _cold(place: Place, name: str, event: Event, again: _Again) -> Contestant:
+    command = places.command(event.event)
+    if name == _AGENT:
+        return Contestant(name, "cold", command, again.payload, event.says, environ=again.environ)
+    data = encoded(place.payload(event.payload, **event.changes))
+    return Contestant(name, "cold", command, data, event.says, environ=place.environ | places.COLD)
+
+
+def _status_line(place: Place) -> Contestant:
     """Return the status line of a session with a workflow, as the client starts it; events don't know the session."""
     session = "0d3f0d5e-0000-4000-8000-000000057a75"
     folder = place.home / ".local/state/holdfast/status"
 
-    def shown() -> bytes:
+    def payload() -> bytes:
         folder.mkdir(mode=0o700, exist_ok=True)
         (folder / session).write_text("holdfast status 1\n1\nBench · phase 1/2 look around\n", "utf-8")
         return encoded(place.payload("SessionStart-startup", session_id=session))
 
-    command = ("/bin/sh", "-c", register.STATUS_LINE)
-    return Contestant(STATUS_LINE, "status", command, shown, "phase 1/2 look around · saved")
-
-
-def _asking(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment with the server switched on."""
-    return {name: value for name, value in environ.items() if name not in places.COLD}
-
-
-def _contestant(place: Place, event: Event, again: _Again) -> Contestant:
-    command = places.command(event.event)
-    if event.name == AGENT:
-        return Contestant(event.name, "cold", command, again.payload, event.says, environ=again.environ)
-    data = encoded(place.payload(event.payload, **dict(event.changes)))
-    return Contestant(event.name, "cold", command, data, event.says, environ=places.COLD)
+    words = ("/bin/sh", "-c", register.STATUS_LINE)
+    return Contestant(STATUS_LINE, "status", words, payload, "phase 1/2 look around · saved", environ=place.environ)
 
 
 class _Again:
@@ -116,19 +127,20 @@ class _Again:
     Its launch comes before, as in a session: the phase is active when the result comes.
     """
 
-    def __init__(self, place: Place, top: Path) -> None:
-        self.place = places.made(replace(place, root=top / "again"))
-        self.environ = {"CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": str(self.place.root), **places.COLD}
-        self._kept = top / "kept"
-        shutil.copytree(self.place.root / ".claude", self._kept)
+    def __init__(self, place: Place) -> None:
+        self._place = replace(place, root=place.place.top / "again")
+        places.start(self._place)
+        self.environ = self._place.environ | places.COLD
+        self._original: Path = place.place.top / "again-as-it-was"
+        shutil.copytree(self._place.root / ".claude", self._original)
         self._numbers = itertools.count()
 
     def payload(self) -> bytes:
         """Reset the project, launch a new agent, and return its PostToolUse."""
-        shutil.copytree(self._kept, self.place.root / ".claude", dirs_exist_ok=True)
+        shutil.copytree(self._original, self._place.root / ".claude", dirs_exist_ok=True)
         number = next(self._numbers)
         call = f"toolu_{number:024}"
-        launch = encoded(self.place.payload("PreToolUse-Agent", tool_use_id=call))
-        race.once(places.command("PreToolUse"), launch, {**self.place.environ, **self.environ})
-        found = encoded(self.place.payload("PostToolUse-Agent", tool_use_id=call))
-        return found.replace(b"a23b8482eb527498b", b"a%016d" % number)
+        launch = encoded(self._place.payload("PreToolUse-Agent", tool_use_id=call))
+        race.once(places.command("PreToolUse"), launch, self.environ)
+        result = encoded(self._place.payload("PostToolUse-Agent", tool_use_id=call))
+        return result.replace(b"a23b8482eb527498b", b"a%016d" % number)

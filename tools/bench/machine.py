@@ -1,9 +1,8 @@
-"""Describe the machine, and the versions of everything that is measured."""
+"""Describe the machine, and the versions of what is measured."""
 
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import os
 import platform
 import shutil
@@ -24,36 +23,23 @@ def described() -> dict[str, str]:
     return {
         "Machine": f"{_processor()}, {os.cpu_count()} CPUs, {memory:.0f} GB, {platform.system()} {platform.release()}",
         "Python": f"{platform.python_version()} ({packages})",
-        "node": _said("node", "--version") or "not installed",
-        "bash": (_said("bash", "--version") or "not installed").split("\n")[0],
-        "Holdfast": f"{version.version()} at {revision()}",
+        "node": _output("node", "--version") or "not installed",
+        "Holdfast": f"{version.version()} at {_revision()}",
     }
 
 
-def revision() -> str:
-    """Return the measured commit, with a plus sign if files differ from it."""
-    root = str(paths.plugin_root())
-    found = _said("git", "-C", root, "rev-parse", "--short", "HEAD")
-    changed = _said("git", "-C", root, "status", "--porcelain", "--", "src", "hooks", "handlers")
-    return f"{found or 'no commit'}{'+' if changed else ''}"
-
-
-def now() -> dict[str, str]:
+def now() -> str:
     """Return the present time, the measured commit and the machine's load."""
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
-    return {"at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "revision": revision(), "load": load}
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {_revision()}, load {load}"
 
 
-def peers(fetched: Path) -> dict[str, str]:
-    """Return the version of each fetched framework, by its name in the registry."""
-    found = {}
-    for name in ("cchooks", "claude-hook-utils"):
-        for meta in (fetched / "venv" / "lib").glob(f"python*/site-packages/{name.replace('-', '_')}-*.dist-info"):
-            found[name] = meta.name.removesuffix(".dist-info").rpartition("-")[2]
-    for name in ("cc-hooks-ts", "@mizunashi_mana/claude-code-hook-sdk", "@goodfoot/claude-code-hooks"):
-        with suppress(OSError, ValueError):
-            found[name] = json.loads((fetched / "js" / "node_modules" / name / "package.json").read_text())["version"]
-    return found
+def _revision() -> str:
+    """Return the measured commit, with a plus sign if files differ from it."""
+    root = str(paths.plugin_root())
+    commit = _output("git", "-C", root, "rev-parse", "--short", "HEAD")
+    changed = _output("git", "-C", root, "status", "--porcelain", "--", "src", "hooks", "handlers")
+    return f"{commit or 'no commit'}{'+' if changed else ''}"
 
 
 def _processor() -> str:
@@ -64,7 +50,7 @@ def _processor() -> str:
     return platform.machine()
 
 
-def _said(program: str, *arguments: str) -> str:
+def _output(program: str, *arguments: str) -> str:
     path = shutil.which(program)
     if not path:
         return ""

@@ -4,60 +4,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tools.bench import firing, floors, mix
-from tools.bench.figures import Results, growth, medians
+from tools.bench import firing, peers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 _HEAD = """# Benchmarks
 
-Written by `make bench`; run it again and this page is written anew. Milliseconds are medians. What is compared was
-measured side by side in one run. All take turns, in an order drawn anew for each round and with 60 ms of rest between
-them. Noise meets them alike, so the ratios are what counts. Milliseconds of two runs or two machines say little about
-each other.
+`make bench` writes this page. Times are medians in milliseconds. Everything in a table was measured in turns, so load
+on the machine affects all of it alike: trust the ratios.
 
 [The warm server](guides/warm-server.md#what-makes-it-fast) says what makes it fast.
 """
-_RACE = """## Whole processes
+_PROCESSES = """## Whole processes
 
-From starting a process to its end, as the client would start it: payload on a pipe, a clean environment, `/bin/sh -c`
-around the registered command. *Cold* is `HOLDFAST_SERVER=off`, *warm* asks the server, which each event finds running.
-The trivial job refuses Bash commands that hold `printenv`; who does it is asked about one that does, and every answer
-is looked at. The cold floor is a program of the same environment that imports pydantic, pluggy, platformdirs, sqlite3,
-json and hashlib, defines one small model and validates one value. *One question* starts no process: it is what a server
-of that kind takes to answer, without the client around it.
+Each time runs from the start of the process to its end, as the client starts it. *Cold* is without the server, *warm*
+with it. The trivial job refuses Bash commands that contain `printenv`. The cold floor imports what Holdfast imports,
+and validates one value.
 """
 _CLIENT = """## On the real client
 
-One client per way, all in one home, driven against a scripted model on loopback in a network of their own. All take
-turns, one `Read` of a small file at a time, with a hook on PreToolUse(Read) and 60 ms of rest after each call, because
-a model thinks for longer between two. *A call* is from the client's line with the call to its line with the result.
-*Added* is the median of what a call took longer than the call without a hook of the same round; beside it stands the
-middle half of these differences. *As the model sees it* is the same from the model's reply to the client's next
-request. That each does the job is tried at the end, with a file to be refused.
+How much longer a `Read` takes with a hook on it than without one, from the model's call to the client's next request.
 """
-_KILLED = """A hook that refuses is lost where nobody answers in its server's place. A call that has
-to be refused, after the server was killed in the middle of a session:
-"""
-_LONG = """## Growth
+_GROWTH = """## Growth
 
-Each range from its smallest size to its largest, all sizes taking turns. *Growth* is the slowest size over the smallest
-in the same round, the median of all rounds. *cold* is the registered command as a whole process without a server,
-*warm* the same with one. The table has the event of each range that grows most; the picture has all. What is called
-`holdfast …` is a command that looks at every task, no event.
+Holdfast is built for the middle size of each range. *Growth* compares a size with the smallest one of the same round.
+The table has the event of each range that grows most.
 """
 
 
-def text(results: Results) -> str:
+def text(results: Mapping[str, Any]) -> str:
     """Return the whole page.
 
     Args:
-        results: the figures by part: `machine`, `race`, `server`, `client`, `growth`. Parts may be missing; a part that
+        results: the figures by part: `machine`, `processes`, `client`, `growth`. Parts may be missing; a part that
             couldn't be measured has the reason under `why`.
     """
-    parts = [_HEAD, _session(results), _server(results), _race(results), _client(results), _growth(results)]
-    return "\n".join([*parts, _machine(results)])
+    sections = [_HEAD]
+    for head, part, write in (
+        (_PROCESSES, "processes", _processes),
+        (_CLIENT, "client", _client),
+        (_GROWTH, "growth", _growth),
+    ):
+        found = results.get(part, {"why": "this part was not run"})
+        sections.append(f"{head}\n" + (f"Not measured: {found['why']}.\n" if "why" in found else write(found)))
+    machine = [f"- {name}: {words}" for name, words in results.get("machine", {}).items()]
+    return "\n".join([*sections, "## The machine", "", *machine, ""])
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -66,122 +58,54 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(each.replace('|', chr(92) + '|') for each in line)} |\n" for line in lines)
 
 
-def _session(results: Results) -> str:
-    race = results.get("race") or {}
-    rows = []
-    for name, each in (
-        ("the shipped handlers", mix.MIX),
-        ("and a handler on every Bash command", {**mix.MIX, **mix.BASH}),
-    ):
-        found = [mix.seconds(medians(race, kind), each) for kind in ("warm", "cold")]
-        rows.append((name, *("–" if one is None else f"{one:.1f} s" for one in found)))
-    return f"Hook time of a session: {mix.TOLD}.\n\n{table(('', 'warm', 'cold'), rows)}"
+def _processes(part: Mapping[str, Any]) -> str:
+    medians: dict[str, dict[str, float]] = {}
+    for row in part["rows"]:
+        medians.setdefault(row["kind"], {})[row["name"]] = row["ms"]
+    warm, cold, floor = medians["warm"], medians["cold"], medians["floor"]
 
+    def figures(ms: float) -> tuple[str, ...]:
+        return f"{ms:.1f}", f"{ms / floor[peers.BARE]:.2f}", f"{ms / floor[peers.COLD]:.2f}"
 
-def _server(results: Results) -> str:
-    server = results.get("server") or {}
-    if not server.get("processes"):
-        return f"The server's memory and CPU: {_absent(server)}\n"
-    memory = f"{server['pss_mb']:.1f} MB of memory (PSS of {server['processes']} processes)"
-    return (
-        f"The server takes {memory}. Idle for {server['seconds']:.0f} s, it took {server['idle_ticks']} clock ticks.\n"
+    whole = [
+        (name, *(f"{firing.session_s(each, times):.1f} s" for each in (warm, cold)))
+        for name, times in (("the shipped handlers", 0), ("and a handler on every Bash command", firing.BASH_TIMES))
+    ]
+    jobs = {f"Holdfast, {kind}": medians[kind][firing.MATCHED] for kind in ("warm", "cold")} | medians.get("peer", {})
+    head = ("ms", "× bare Python", "× cold floor")
+    floors = [(f"`{name}`", *figures(ms)) for name, ms in floor.items()]
+    events = [(name, f"{warm[name]:.1f}", f"{cold[name]:.1f}") for name in warm]
+    rivals = [(name, *figures(ms)) for name, ms in jobs.items()]
+    rivals += [(name, "not installed", "", "") for name in part["missing"]]
+    memory = f"The server and its children take {part['memory_mb']:.0f} MB of memory."
+    return "\n".join(
+        [
+            f"{part['rounds']} rounds, {part['when']}. {memory}\n",
+            table(("floor", *head), floors),
+            table(("Holdfast", "warm, ms", "cold, ms"), events),
+            table(("the trivial job", *head), rivals),
+            f"Hook time of a session: {firing.SESSION}.\n",
+            table(("", "warm", "cold"), whole),
+        ]
     )
 
 
-def _race(results: Results) -> str:
-    race = results.get("race") or {}
-    if "rows" not in race:
-        return f"{_RACE}\n{_absent(race)}\n"
-    floor = medians(race, "floor")
-    warm, cold = medians(race, "warm"), medians(race, "cold")
-
-    def ratios(ms: float) -> tuple[str, ...]:
-        return f"{ms:.1f}", f"{ms / floor[floors.BARE]:.2f}", f"{ms / floor[floors.COLD]:.2f}"
-
-    head = ("ms", "× bare Python", "× cold floor")
-    plain = table(("floor", *head), [(f"`{name}`", *ratios(ms)) for name, ms in floor.items()])
-    events = [
-        (
-            event.name,
-            *(ratios(warm[event.name])[:2] if event.name in warm else ("–", "–")),
-            *ratios(cold[event.name])[::2],
-        )
-        for event in firing.EVENTS
-        if event.name in cold
-    ]
-    ours = table(("Holdfast", "warm, ms", "× bare Python", "cold, ms", "× cold floor"), events)
-    others = [(firing.MATCHED + ", Holdfast warm", *ratios(warm[firing.MATCHED]))] if warm else []
-    others.append((firing.MATCHED + ", Holdfast cold", *ratios(cold[firing.MATCHED])))
-    others += [(_versioned(name, race), *ratios(ms)) for name, ms in medians(race, "peer").items()]
-    others += [(name, "not installed", "", "") for name in race.get("missing", ())]
-    peers = table(("the trivial job", *head), others)
-    why = "" if warm else "No server came up, so nothing was measured warm.\n\n"
-    told = f"{race['rounds']} rounds, {_when(race)}.{_counted(race)}"
-    unshipped = [(name, *ratios(ms)) for name, ms in medians(race, "way").items()]
-    ways = table(("the trivial job, by relay and in ways not shipped", *head), unshipped)
-    picture = "![Whole processes](benchmarks-processes.svg)\n\n"
-    return f"{_RACE}\n{told}\n\n{why}{picture}{plain}\n{ours}\n{peers}\n{ways}"
+def _client(part: Mapping[str, Any]) -> str:
+    rows = [(way, f"{added:.1f}", f"{low:.1f} … {high:.1f}") for way, (added, low, high) in part["ways"].items()]
+    lines = table(("hook", "added, ms", "middle half"), rows)
+    return f"Claude Code {part['version']}, {part['calls']} calls of each, {part['when']}.\n\n{lines}"
 
 
-def _client(results: Results) -> str:
-    client = results.get("client") or {}
-    if "ways" not in client:
-        return f"{_CLIENT}\n{_absent(client)}\n"
-    rows = []
-    for way in client["ways"]:
-        low, high = way["quartiles_ms"]
-        name = f"{way['name']} ({way['note']})" if way["note"] else way["name"]
-        figures = (f"{way['added_ms']:.1f}", f"{low:.1f} … {high:.1f}", f"{way['request_ms']:.1f}")
-        rows.append((name, f"{way['call_ms']:.1f}", *figures))
-    lines = table(("hook", "a call, ms", "added, ms", "middle half", "as the model sees it"), rows)
-    told = f"Claude Code {client['version']}, {client['calls']} calls of each way, {_when(client)}.{_counted(client)}"
-    killed = [(each["name"], *map(_guarded, each["refused"])) for each in client.get("killed", ())]
-    dead = table(("whose server was killed", "next call", "the one after", "the third"), killed)
-    return f"{_CLIENT}\n{told}\n\n![On the real client](benchmarks-client.svg)\n\n{lines}\n{_KILLED}\n{dead}"
-
-
-def _guarded(refused: bool) -> str:
-    return "refused" if refused else "**let through**"
-
-
-def _growth(results: Results) -> str:
-    part = results.get("growth") or {}
-    if not part.get("points"):
-        return f"{_LONG}\n{_absent(part)}\n"
-    sizes: dict[tuple[str, str, str], list[tuple[float, float, str]]] = {}
+def _growth(part: Mapping[str, Any]) -> str:
+    curves: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for point in part["points"]:
-        curve = sizes.setdefault((point["range"], point["event"], point["mode"]), [])
-        curve.append((point["size"], point["ms"], point["label"]))
-    worst: dict[tuple[str, str], tuple[str, ...]] = {}
-    for name, ratio in sorted(growth(part["points"]).items(), key=lambda item: item[1]):
-        (_, first, low), (_, last, high) = min(sizes[name]), max(sizes[name])
-        row = (*name, f"{low} … {high}", f"{first:.1f} → {last:.1f}", f"{ratio:.2f} ×")
-        worst[name[0], name[2]] = row  # the last one of a range and a mode grows most
-    rows = [worst[each] for each in sorted(worst)]
-    lines = table(("range", "event", "mode", "sizes", "ms", "growth"), rows)
-    later = "".join(f" The range {name}: {_when(told)}." for name, told in (part.get("later") or {}).items())
-    return f"{_LONG}\nMeasured {_when(part)}.{later}\n\n![Growth](benchmarks-growth.svg)\n\n{lines}"
-
-
-def _machine(results: Results) -> str:
-    lines = [f"- {name}: {told}" for name, told in results.get("machine", {}).items()]
-    return "\n".join(["## The machine", "", *lines, "- Command: `make bench`", ""])
-
-
-def _versioned(name: str, race: dict[str, Any]) -> str:
-    known = race.get("peers", {})
-    package = name.split(" ")[0]
-    return name.replace(package, f"{package} {known[package]}", 1) if package in known else name
-
-
-def _when(part: Results) -> str:
-    return f"{part.get('at', '')}, commit {part.get('revision', '')}, load {part.get('load', '')}"
-
-
-def _counted(part: Results) -> str:
-    """Return a sentence on how many of the events that should ask the server were answered by it; others went cold."""
-    return f" The server answered {part['answered']} of {part['asked']} that asked it." if part.get("asked") else ""
-
-
-def _absent(part: Results) -> str:
-    return f"Not measured: {part.get('why', 'this part was not run')}."
+        curves.setdefault((point["range"], point["event"], point["mode"]), []).append(point)
+    worst: dict[tuple[str, str], tuple[float, tuple[str, ...]]] = {}
+    for (range_name, event, mode), points in curves.items():
+        sizes = " … ".join(f"{point['size']:,}" for point in points)
+        times = " → ".join(f"{point['ms']:.1f}" for point in points)
+        growth = ", ".join(f"{point['ratio']:.2f} ×" for point in points[1:])
+        row = max(point["ratio"] for point in points), (range_name, event, mode, sizes, times, growth)
+        worst[range_name, mode] = max(row, worst.get((range_name, mode), row))
+    lines = table(("range", "event", "mode", "sizes", "ms", "growth"), [row for _, row in worst.values()])
+    return f"{part['when']}.\n\n{lines}"

@@ -1,6 +1,6 @@
 """Measure another tree and this one in turns, in one run, and print the ratios.
 
-    python -m tools.bench.pair OLD [--rounds N] [--calls N] [--client VERSION | --no-client]
+    python -m tools.bench.pair OLD [--rounds N] [--calls N] [--client VERSION]
 
 OLD is a checkout in which `make test` or `make demo` has made the virtual environment. Each tree gets a home of its
 own, with one user handler for Bash and a workflow.
@@ -14,21 +14,19 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.testkit.client import encoded
-from tools.bench import firing, floors, machine, mix, race, server
+from tests import warmth
+from tools.bench import CLIENT, client, firing, machine, peers, race
 from tools.bench import place as places
-from tools.bench.client import added, ways
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tools.bench.client.driven import Driven
     from tools.bench.place import Place
 
 TREES = ("old", "new")
@@ -38,67 +36,53 @@ AT_ONCE = 20
 
 def main() -> None:
     """Measure both trees, and print one line per figure: old, new, ratio."""
-    parser = argparse.ArgumentParser("python -m tools.bench.pair", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=Path, help="a checkout with a virtual environment in .venv")
     parser.add_argument("--rounds", type=int, default=30, help="how many times of each event count")
-    parser.add_argument("--calls", type=int, default=added.CALLS, help="how many tool calls of each client count")
-    parser.add_argument("--client", default="2.1.332", help="the real client's version, fetched by make clients")
-    parser.add_argument("--no-client", action="store_true", help="leave the real client out")
+    parser.add_argument("--calls", type=int, default=50, help="how many tool calls of each client count")
+    parser.add_argument("--client", default=CLIENT, help="the real client's version, fetched by make clients")
     options = parser.parse_args()
     pythons = (options.old.resolve() / ".venv" / "bin" / "python", Path(sys.executable))
-    described = ", ".join(machine.described().values())
-    print(f"{described}\n\n| | old | new | new / old |\n|---|---|---|---|")
-    with tempfile.TemporaryDirectory(prefix="hf-pair-", ignore_cleanup_errors=True) as folder, ExitStack() as stack:
-        homes: dict[str, Place] = {}
-        for tree, python in zip(TREES, pythons, strict=True):
-            top = Path(folder).resolve() / tree
-            top.mkdir()
-            homes[tree] = places.make(top, python)
-            stack.callback(server.stop, homes[tree])
-        events(homes, options.rounds)
-        at_once(homes)
-        used = {tree: server.measure(place) for tree, place in homes.items()}
-        row(
-            "memory of the server and its children, MB",
-            {tree: each.pss_mb if each else 0 for tree, each in used.items()},
-        )
-        if not options.no_client and (program := added.binary(options.client)):
-            client(homes, program, options.calls, stack)
+    print(f"{', '.join(machine.described().values())}\n\n| | old | new | new / old |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="hf-pair-", ignore_cleanup_errors=True) as folder:
+        tops = {tree: Path(folder).resolve() / tree for tree in TREES}
+        try:
+            homes = {tree: places.make(tops[tree], python) for tree, python in zip(TREES, pythons, strict=True)}
+            events(homes, options.rounds)
+            at_once(homes)
+            row("memory of the server and its children, MB", {tree: places.memory_mb(homes[tree]) for tree in TREES})
+            if program := client.binary(options.client):
+                on_client(homes, program, options.calls)
+        finally:
+            for top in tops.values():
+                warmth.end(top / "home")
 
 
 def events(homes: Mapping[str, Place], rounds: int) -> None:
     """Time the registered command for each event of a session, warm and cold."""
-    contestants = list(floors.contestants())
+    contestants = peers.floors()
     for tree, place in homes.items():
-        warm = places.warm_up(place)
-        made = firing.contestants(place, place.home.parent, warm=warm)
-        made.append(firing.status_line(place))
-        for each in made:
-            environ = {**place.environ, **each.environ}
-            contestants.append(replace(each, kind=f"{tree} {each.kind}", environ=environ))
         places.warm_up(place)
+        contestants += [replace(each, kind=f"{tree} {each.kind}") for each in firing.contestants(place)]
     medians = race.run(contestants, {}, rounds)
     for place in homes.values():
         places.still_warm(place)
     for kind in ("warm", "cold"):
-        found: dict[str, dict[str, float]] = {tree: {} for tree in TREES}
-        for (who, name), took in medians.items():
-            if who.endswith(f" {kind}"):
-                found[who.split()[0]][name] = took
-        for name in found["new"]:
-            row(f"{name}, {kind}, ms", {tree: found[tree][name] for tree in TREES})
-        for title, more in {"without a guard": {}, "with a guard on Bash": mix.BASH}.items():
-            whole = {tree: mix.seconds(found[tree], mix.MIX | more) or 0.0 for tree in TREES}
+        by_tree = {tree: {name: ms for (who, name), ms in medians.items() if who == f"{tree} {kind}"} for tree in TREES}
+        for name in firing.EVENTS:
+            row(f"{name}, {kind}, ms", {tree: by_tree[tree][name] for tree in TREES})
+        for title, times in {"without a guard": 0, "with a guard on Bash": firing.BASH_TIMES}.items():
+            whole = {tree: firing.session_s(by_tree[tree], times) for tree in TREES}
             row(f"a session of 100 calls {title}, {kind}, s", whole)
     row("the status line, ms", {tree: medians[f"{tree} status", firing.STATUS_LINE] for tree in TREES})
-    for (kind, name), took in medians.items():
+    for (kind, name), ms in medians.items():
         if kind == "floor":
-            print(f"| floor: {name}, ms | | {took:.2f} | |", flush=True)
+            print(f"| floor: {name}, ms | | {ms:.2f} | |", flush=True)
 
 
 def at_once(homes: Mapping[str, Place]) -> None:
     """Time the last answer of many events that come at once, in turns; the median of five."""
-    found: dict[str, list[float]] = {tree: [] for tree in TREES}
+    took_ms: dict[str, list[float]] = {tree: [] for tree in TREES}
     for _ in range(5):
         for tree, place in homes.items():
             data = encoded(place.payload("PreToolUse-Bash", tool_input={"command": "ls"}))
@@ -107,39 +91,25 @@ def at_once(homes: Mapping[str, Place]) -> None:
             with ThreadPoolExecutor(AT_ONCE) as pool:
                 for each in [pool.submit(fire) for _ in range(AT_ONCE)]:
                     each.result()
-            found[tree].append((time.perf_counter() - began) * 1000)
+            took_ms[tree].append((time.perf_counter() - began) * 1000)
             time.sleep(1)
-    medians = {tree: statistics.median(each) for tree, each in found.items()}
-    row(f"{AT_ONCE} at once, until the last answer, ms", medians)
+    row(
+        f"{AT_ONCE} at once, until the last answer, ms",
+        {tree: statistics.median(each) for tree, each in took_ms.items()},
+    )
 
 
-def client(homes: Mapping[str, Place], program: Path, calls: int, stack: ExitStack) -> None:
+def on_client(homes: Mapping[str, Place], program: Path, calls: int) -> None:
     """Time what a hook adds to a tool call of the real client."""
-    them: dict[tuple[str, str], Driven] = {}
-    for tree, place in homes.items():
-        (place.root / "a.txt").write_text("one\n")
-        places.warm_up(place)
-        here = [way for way in [*ways.floors(), *ways.warm(place)] if way.name in (ways.NONE, ways.TRUE, ways.WARM)]
-        them |= {(tree, way.name): added.drive(place, program, way, stack) for way in here}
-    steps: dict[tuple[str, str], list[float]] = {who: [] for who in them}
-    for number in range(added.FIRST + calls):
-        for (tree, name), driven in them.items():
-            step = driven.step(ways.TOOL, file_path=str(homes[tree].root / "a.txt"))
-            if number >= added.FIRST:
-                steps[tree, name].append(step.request_ms)
-            time.sleep(added.REST)
-    for name in (ways.TRUE, ways.WARM):
-        more = {
-            tree: statistics.median(a - b for a, b in zip(steps[tree, name], steps[tree, ways.NONE], strict=True))
-            for tree in TREES
-        }
-        row(f"client {program.parents[1].name}: {name} adds to a Read, ms", more)
+    added = client.measure(homes, program, calls)
+    for way in (client.TRUE, client.WARM, client.COLD):
+        row(f"client: {way} adds to a Read, ms", {tree: statistics.median(added[tree, way]) for tree in TREES})
 
 
-def row(name: str, found: Mapping[str, float]) -> None:
+def row(name: str, figures: Mapping[str, float]) -> None:
     """Print one line of the table."""
-    ratio = f"{found['new'] / found['old']:.2f}" if found["old"] else ""
-    print(f"| {name} | {found['old']:.2f} | {found['new']:.2f} | {ratio} |", flush=True)
+    ratio = f"{figures['new'] / figures['old']:.2f}" if figures["old"] else ""
+    print(f"| {name} | {figures['old']:.2f} | {figures['new']:.2f} | {ratio} |", flush=True)
 
 
 if __name__ == "__main__":

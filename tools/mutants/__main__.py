@@ -15,7 +15,6 @@ from pathlib import Path
 
 import click
 
-from tools import program
 from tools.mutants import bug, drawing, running
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,4 +60,4 @@ def command(
 
 
 if __name__ == "__main__":
-    program.run(command, "mutants", None)
+    command(prog_name="python -m tools.mutants")

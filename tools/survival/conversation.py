@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 
 LIMIT_UNITS = 10_000  # UTF-16 units of one string; the client replaces a longer one by a preview (client fact §1.9)
 PREVIEW_CHARS = 2_000  # what the model sees of a text over the client's limit
-_PROJECT = "HOLDFAST_PROJECT_DIR"
-UNTOLD = (
-    f"no handler gave the model's commands {_PROJECT} at SessionStart, so they cannot find the project: one that"
-    " replaces restore_workflow has to return environment(...) as that one does"
-)
 
 
 class Told(NamedTuple):
@@ -96,15 +91,8 @@ class Conversation(Client):
             self._late.append((heard.event, source, texts))
 
     def cli(self, *arguments: str) -> CompletedProgram:
-        """Run the command line as Claude's Bash tool does.
-
-        If no hook has told the Bash tool the project, record that failure once and set the project here, so that the
-        rest can be judged.
-        """
-        known = self.env_file.is_file() and _PROJECT in self.env_file.read_text("utf-8", "replace")
-        if not known and UNTOLD not in self.failed:
-            self.failed.append(UNTOLD)
-        return self.bash(*arguments, **({} if known else {_PROJECT: str(self.root)}))
+        """Run the command line as Claude's Bash tool does."""
+        return self.bash(*arguments)
 
     def starts(self, source: str = "startup") -> Heard:
         """Send SessionStart."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -119,7 +120,8 @@ class Findings:
         before, after = self._guidance(client.told)[-2:-1], self._guidance(client.told)[-1:]
         self.repeats.append(before == after and bool(after))
         if before != after:
-            self.faults.append(f"same state, other bytes: {_difference(before, after)}")
+            lines = difflib.unified_diff("".join(before).splitlines(), "".join(after).splitlines(), lineterm="", n=0)
+            self.faults.append("\n".join(["same state, other bytes:", *lines]))
 
     def note(self, wrong: bool, words: str) -> None:
         """Record a fault if `wrong`."""
@@ -135,15 +137,3 @@ class Findings:
 
     def _guidance(self, told: Iterable[Told]) -> list[str]:
         return [guidance(each.text, self.heading) for each in told if self.heading in each.text]
-
-
-def _is_mark(line: str) -> bool:
-    return "(mark " in line or line.startswith(("<workflow-data-", "</workflow-data-"))
-
-
-def _difference(before: list[str], after: list[str]) -> str:
-    if not before or not after:
-        return "there was none" if not after else "there was none before"
-    pairs = zip(before[0].splitlines(), after[0].splitlines(), strict=False)
-    changed = next(((old, new) for old, new in pairs if old != new and not _is_mark(old)), ("", "lines more or less"))
-    return f"{changed[0][:100]!r} became {changed[1][:100]!r}"

@@ -1,19 +1,20 @@
-"""The result of one row in one format: the sums of its readings, and whether it holds."""
+"""The result of one row in one format, and the table of all."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-from tools.survival.truth import KINDS, TRAIL_KINDS
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tools.survival.score import Reading
 
-SHOWN = 20  # how many complaints of each sort are kept
+COLUMNS = (
+    *("row", "format", "compactions", "inline", "recoverable", "false", "longest", "once", "same bytes", "holds"),
+)
+_NOT_ONCE = ("guidance of compaction", "guidance without")
+_SHOWN = 20  # complaints of a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +24,8 @@ class Result:
     Attributes:
         row: its name.
         format: the format that stored the main workflow.
-        compactions: how many were judged.
-        kinds: kind of fact → how many were planted, inline and in the sidecar, over all compactions.
-        short: how many compactions kept too few facts.
-        goal: how many facts of one compaction are enough; None for all.
-        lost: facts that were found nowhere.
-        false: what was said and isn't true.
-        over: how the budget was exceeded.
+        readings: the judgement of each compaction.
         faults: what else went wrong, such as guidance twice or without a compaction.
-        units: the length of the longest text in UTF-16 units.
         repeats: whether the same state gave the same bytes, for each time this was tried.
         skipped: why it wasn't played.
         log: the errors that Holdfast itself logged.
@@ -39,108 +33,93 @@ class Result:
 
     row: str
     format: str
-    compactions: int = 0
-    kinds: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    short: int = 0
-    goal: int | None = None
-    lost: tuple[str, ...] = ()
-    false: tuple[str, ...] = ()
-    over: tuple[str, ...] = ()
-    faults: tuple[str, ...] = ()
-    units: int = 0
-    repeats: tuple[bool, ...] = ()
+    readings: Sequence[Reading] = ()
+    faults: Sequence[str] = ()
+    repeats: Sequence[bool] = ()
     skipped: str = ""
-    log: tuple[str, ...] = ()
+    log: Sequence[str] = ()
 
     @property
     def planted(self) -> int:
         """How many facts were planted, over all compactions."""
-        return sum(planted for planted, _, _ in self.kinds.values())
+        return sum(each.planted for each in self.readings)
 
     @property
     def inline(self) -> int:
         """How many facts were in the text."""
-        return sum(inline for _, inline, _ in self.kinds.values())
+        return sum(each.inline for each in self.readings)
 
     @property
     def recoverable(self) -> int:
-        """How many facts were in the text or in the sidecar."""
-        return sum(inline + beside for _, inline, beside in self.kinds.values())
+        """How many facts were in the text or in its full version."""
+        return sum(each.inline + each.beside for each in self.readings)
+
+    @property
+    def false(self) -> list[str]:
+        """What was said and isn't true."""
+        return [f"compaction {n}: {text}" for n, each in enumerate(self.readings, 1) for text in each.false]
+
+    @property
+    def complaints(self) -> list[str]:
+        """Everything that keeps the row from holding."""
+        found = [f"false: {text}" for text in self.false]
+        for number, each in enumerate(self.readings, 1):
+            found += [f"lost: compaction {number}: {text}" for text in each.lost if each.short]
+            found += [f"budget: compaction {number}: {text}" for text in each.over]
+        found += self.faults
+        return found if self.readings or self.skipped or found else ["nothing was judged"]
 
     @property
     def holds(self) -> bool:
         """Whether enough was kept, nothing false was said, guidance came once, fit the budget and was reproducible."""
+        return not self.complaints
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the row of the table."""
         if self.skipped:
-            return True
-        wrong = self.short or self.false or self.over or self.faults or not all(self.repeats)
-        kept = self.goal is not None or self.recoverable == self.planted
-        return bool(self.compactions) and kept and not wrong
+            return (self.row, self.format, *["–"] * 7, f"skipped: {self.skipped}")
+        once = not any(fault.startswith(_NOT_ONCE) for fault in self.faults)
+        goal = self.readings[0].goal if self.readings else None
+        aim = f" (goal: {goal} of {self.readings[0].planted})" if goal else ""
+        return (
+            self.row,
+            self.format,
+            str(len(self.readings)),
+            share(self.inline, self.planted),
+            share(self.recoverable, self.planted),
+            str(len(self.false)),
+            f"{max((each.units for each in self.readings), default=0):,}",
+            "yes" if once else "no",
+            "–" if not self.repeats else "yes" if all(self.repeats) else "no",
+            ("✓" if self.holds else "✗") + aim,
+        )
 
-    @property
-    def aim(self) -> str:
-        """How many facts are enough, in words; empty if all are needed."""
-        return "" if self.goal is None else f"goal: {self.goal} of {self.planted // max(self.compactions, 1)}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        kinds = {
-            kind: {"planted": planted, "inline": inline, "sidecar": beside}
-            for kind, (planted, inline, beside) in self.kinds.items()
-        }
-        return {
-            "row": self.row,
-            "format": self.format,
-            "holds": self.holds,
-            "skipped": self.skipped or None,
-            "compactions": self.compactions,
-            "goal": self.goal,
-            "planted": self.planted,
-            "inline": self.inline,
-            "recoverable": self.recoverable,
-            "longest": self.units,
-            "same_bytes": all(self.repeats),
-            "kinds": kinds,
-            "lost": list(self.lost),
-            "false": list(self.false),
-            "over_budget": list(self.over),
-            "faults": list(self.faults),
-            "log": list(self.log),
-        }
+    def lines(self) -> list[str]:
+        """Return lines that say why it doesn't hold; none if it does."""
+        if self.holds:
+            return []
+        log = [f"log: {text}" for text in self.log]
+        return [f"{self.row} ({self.format})", *(f"  {text}" for text in [*self.complaints, *log][:_SHOWN])]
 
 
-def summed(
-    row: str,
-    format_name: str,
-    readings: Sequence[Reading],
-    faults: Sequence[str] = (),
-    repeats: Sequence[bool] = (),
-    *,
-    skipped: str = "",
-    log: Sequence[str] = (),
-) -> Result:
-    """Return a row's result from its readings."""
-    planted, inline, beside = Counter[str](), Counter[str](), Counter[str]()
-    for reading in readings:
-        planted, inline, beside = planted + reading.planted, inline + reading.inline, beside + reading.recoverable
-    missing = [f"compaction {n}: no guidance" for n, each in enumerate(readings, 1) if not each.given]
-    return Result(
-        row=row,
-        format=format_name,
-        compactions=len(readings),
-        kinds={kind: (planted[kind], inline[kind], beside[kind]) for kind in (*KINDS, *TRAIL_KINDS) if planted[kind]},
-        short=sum(each.short for each in readings),
-        goal=readings[0].goal if readings else None,
-        lost=_few([f"compaction {n}: {text}" for n, each in enumerate(readings, 1) for text in each.lost]),
-        false=_few([f"compaction {n}: {text}" for n, each in enumerate(readings, 1) for text in each.false]),
-        over=_few([f"compaction {n}: {text}" for n, each in enumerate(readings, 1) for text in each.over]),
-        faults=_few(list(faults) or missing),
-        units=max((each.units for each in readings), default=0),
-        repeats=tuple(repeats),
-        skipped=skipped,
-        log=_few(log),
-    )
+def share(part: int, whole: int) -> str:
+    """Return a part in percent of the whole; `100 %` only if it is all of it."""
+    if not whole:
+        return "–"
+    return "100 %" if part == whole else f"{min(100 * part / whole, 99.9):.1f} %"
 
 
-def _few(found: Sequence[str]) -> tuple[str, ...]:
-    more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
-    return (*found[:SHOWN], *more)
+def moral(results: Sequence[Result]) -> str:
+    """Return a sentence that sums up the results."""
+    bad = sum(not each.holds for each in results)
+    skipped = sum(bool(each.skipped) for each in results)
+    facts = share(sum(each.recoverable for each in results), sum(each.planted for each in results))
+    false = sum(len(each.false) for each in results)
+    text = f"{facts} of {sum(each.planted for each in results):,} facts kept, {false} false, in {len(results)} rows"
+    return text + (f"; {skipped} skipped" if skipped else "") + (f"; {bad} don't hold." if bad else ".")
+
+
+def markdown(results: Sequence[Result]) -> str:
+    """Return the table."""
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *(each.cells() for each in results)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

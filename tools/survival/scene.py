@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -9,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import formats
 from tools.survival import samples, truth, workflow_files
-from tools.survival.cast import Cast
+from tools.survival.conversation import Conversation
 from tools.survival.findings import Findings
 from tools.survival.transcript import summary_of
 from tools.survival.truth import Tokens, Truth
 
 if TYPE_CHECKING:
-    from tools.survival.conversation import Conversation
+    from pathlib import Path
+    from typing import Self
+
+    from holdfast.testkit.place import Place
     from tools.survival.score import Reading
 
 OLD = timedelta(days=90)
@@ -23,26 +28,81 @@ Change = Callable[[Truth, Tokens], object]
 
 
 @dataclass
-class Scene(Cast):
-    """A row in progress.
+class Scene:
+    """A row in progress, as a context manager that kills the processes of its clients at the end.
 
     Attributes:
+        place: the throw-away home and project.
+        seed: the seed of ids and planted words.
         format: the format that stores the main workflow.
         facts: how many facts are planted.
         cycles: how many compactions it has.
-        found: the findings so far.
         instants: at how many boundaries a process is killed; None for all.
+        found: the findings so far.
+        clients: all sessions, in the order of their creation.
         skipped: why the row can't be played here, or empty.
     """
 
-    format: str = ""
-    facts: int = 0
-    cycles: int = 0
+    place: Place
+    seed: int
+    format: str
+    facts: int
+    cycles: int
     instants: int | None = None
     found: Findings = field(default_factory=Findings)
+    clients: list[Conversation] = field(default_factory=list)
     skipped: str = ""
+    _sessions: int = 0
+    _spaces: int = 0
+    _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     _tokens: dict[int, Tokens] = field(default_factory=dict)
     _left: dict[int, int] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in [*self._processes]:
+            self.kill(process)
+
+    def tokens(self) -> Tokens:
+        """Return a source of words that occur nowhere else in this row."""
+        self._spaces += 1
+        return Tokens(self.seed, f"{self._spaces:02}")
+
+    def word(self, kind: str) -> str:
+        """Return a word that occurs nowhere else."""
+        return self.tokens()(kind)
+
+    def session(self) -> str:
+        """Return a new session id."""
+        self._sessions += 1
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.seed}:{self._sessions}"))
+
+    def process(self) -> str:
+        """Start a process and return its id; it runs until it is killed, the row is over or this process ends."""
+        process = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self._processes[str(process.pid)] = process
+        return str(process.pid)
+
+    def client(self, root: Path | None = None, *, process: str | None = None, **more: Any) -> Conversation:
+        """Return a session that has not started yet, with a running client process."""
+        named = self.process() if process is None else process
+        client = Conversation(self.place, root or self.place.root, self.session(), named, **more)
+        self.clients.append(client)
+        return client
+
+    def fork(self, client: Conversation) -> Conversation:
+        """Return a started session that is a fork of another, with its own client process."""
+        heir = self.client(client.root)
+        heir.transcript = client.transcript.forked(heir.transcript.path, heir.session)
+        heir.starts("fork")
+        return heir
+
+    def kill(self, process: str) -> None:
+        """Kill a process that `process` started."""
+        with self._processes[process] as running:
+            running.kill()
 
     def begin(self, *, change: Change | None = None, **more: Any) -> tuple[Conversation, Truth]:
         """Install Holdfast, plant decoys, start a session and plant a workflow in it, with a background agent."""
@@ -134,7 +194,7 @@ class Scene(Cast):
     def complete_phase(self, client: Conversation, planted: Truth, tokens: Tokens, *, by_agent: bool = False) -> None:
         """Complete the current phase, by an agent's report or on the command line."""
         handover = tokens("note")
-        delivers = samples.of(planted.format).DELIVERS
+        delivers = samples.of(planted.format).delivers
         if by_agent and not delivers:  # the agent's whole report becomes the summary, and several tasks may be ready
             client.delegates("general-purpose", planted.phases[planted.current - 1].title, handover)
             workflow_files.output(client.cli("next", planted.title))

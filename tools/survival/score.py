@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,9 +67,9 @@ class Reading:
     """The judgement of one compaction.
 
     Attributes:
-        planted: how many facts of each kind there were.
+        planted: how many facts there were.
         inline: how many of them were in the text.
-        recoverable: how many were only in the sidecar whose digest is in the text.
+        beside: how many were only in the full version whose digest is in the text.
         lost: the facts that were found nowhere.
         false: what was said and isn't true, each with the reason.
         over: how the budget was exceeded.
@@ -79,9 +78,9 @@ class Reading:
         goal: how many of the facts are enough; None for all.
     """
 
-    planted: Counter[str]
-    inline: Counter[str]
-    recoverable: Counter[str]
+    planted: int
+    inline: int
+    beside: int
     lost: tuple[str, ...]
     false: tuple[str, ...]
     over: tuple[str, ...]
@@ -92,8 +91,7 @@ class Reading:
     @property
     def short(self) -> bool:
         """Whether too few facts were found."""
-        found = self.inline.total() + self.recoverable.total()
-        return bool(self.lost) if self.goal is None else found < self.goal
+        return bool(self.lost) if self.goal is None else self.inline + self.beside < self.goal
 
 
 def judge(expected: Expected, told: Sequence[str], lengths: Sequence[int] = ()) -> Reading:
@@ -112,9 +110,9 @@ def judge(expected: Expected, told: Sequence[str], lengths: Sequence[int] = ()) 
     given = sum(HEADING in each for each in told)
     longest = max([*(lengths or map(units, told)), 0])
     return Reading(
-        planted=Counter(fact.kind for fact in expected.facts),
-        inline=Counter(fact.kind for fact in inline),
-        recoverable=Counter(fact.kind for fact in beside_only),
+        planted=len(expected.facts),
+        inline=len(inline),
+        beside=len(beside_only),
         lost=tuple(f"{fact.kind} {fact.needle[:80]}" for fact in lost),
         false=(*complaints, *_false(expected, text, beside), *_elsewhere(expected, told)),
         over=tuple(_over(expected.facts, beside_only, text, longest)) if given else (),
@@ -140,9 +138,9 @@ def judge_trail(planted: Ordinary, foreign: Iterable[str], told: Sequence[str], 
     false += [complaint for fact in planted.facts for complaint in _contradicted(fact, text)]
     false += [f"raw: {match[0]!r} at {match.start()}" for match in _DIRT.finditer(text)]
     return Reading(
-        planted=Counter(fact.kind for fact in planted.facts),
-        inline=Counter(fact.kind for fact in found),
-        recoverable=Counter(),
+        planted=len(planted.facts),
+        inline=len(found),
+        beside=0,
         lost=tuple(f"{fact.kind} {fact.needle[:80]}" for fact in planted.facts if fact not in found),
         false=tuple(false),
         over=tuple(

@@ -10,11 +10,6 @@ from holdfast.formats import RECORDS
 from tools.survival import samples
 
 Status = Literal["", "open", "current", "finished", "running", "ended"]
-KINDS = (
-    *("workflow", "phase", "number", "reading", "reminder", "context", "open to-do", "finished to-do"),
-    *("deliverable", "hand-over", "decision", "request"),
-)
-TRAIL_KINDS = ("file", "command", "plan", "branch")  # only for a session without a workflow
 _SIGNS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -36,7 +31,7 @@ class Fact:
     """One fact that the model must get.
 
     Attributes:
-        kind: one of `KINDS` or `TRAIL_KINDS`.
+        kind: what it is of, such as `reminder` or `open to-do`.
         needle: the text by which it is found.
         status: the status that the text must give it, if it gives any.
         long: whether it is the end of a value too long for a line, so that only the sidecar can contain it.
@@ -179,7 +174,7 @@ def make(format_name: str, tokens: Tokens, facts: int, *, finished: int = 2) -> 
         facts: how many facts it has.
         finished: how many phases are completed before the first compaction.
     """
-    delivers = samples.of(format_name).DELIVERS
+    delivers = samples.of(format_name).delivers
     delivered = min(finished, 1) if delivers else 0
     fixed = 3 + 2 * finished + delivered + 1  # workflow, phase, number; done, handed over; delivered; request
     spread = [(facts - fixed + place) // 5 for place in range(5)]

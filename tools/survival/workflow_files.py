@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-from holdfast import clock, formats
+from holdfast import clock, formats, paths
 from holdfast.formats import RECORDS
-from tools import belongings
 from tools.survival import samples
-from tools.survival.samples import Described, WritesSource, WritesState
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from holdfast.formats.described.description import Description
     from holdfast.process.run_program import CompletedProgram
     from holdfast.testkit.place import Place
     from tools.survival.conversation import Conversation
     from tools.survival.truth import Truth
 
-BY_HAND = tuple(name for name in samples.FORMATS if isinstance(samples.of(name), WritesState))
+BY_HAND = tuple(name for name in samples.FORMATS if samples.of(name).state)
 """The formats whose files people write by hand; workflows of the others are made by commands."""
 BESIDE = next(name for name in BY_HAND if RECORDS[name].SEVERAL)
 """The format of other workflows in the same project, such as decoys and those of other sessions."""
@@ -34,8 +33,10 @@ class Broken(Exception):
 
 def install(place: Place, format_name: str = "") -> None:
     """Install Holdfast as a user does, and describe a format without code there. Raises Broken if that fails."""
-    if format_name in formats.DESCRIBED and isinstance(known := samples.of(format_name), Described):
-        belongings.describe(known.described_in, place.home)
+    if format_name in formats.DESCRIBED:
+        folder = place.home / paths.config_dir().relative_to(Path.home()) / "formats"
+        folder.mkdir(parents=True, mode=0o700)
+        shutil.copy(cast("Description", formats.DESCRIBED[format_name].rules).source, folder)
     ended = place.install()
     if ended.exit_code != 0:
         raise Broken(f"holdfast install ended with {ended.exit_code}: {ended.stderr.strip()}")
@@ -56,7 +57,7 @@ def start(client: Conversation, planted: Truth) -> None:
     """
     for entry in planted.reading:
         client.place.write(entry, "What has to be known.\n", client.root)
-    words = ["--format", planted.format, "--type", samples.of(planted.format).KIND]
+    words = ["--format", planted.format, "--type", samples.of(planted.format).kind]
     for phase in planted.phases:
         words += ["--phase", f"{phase.title} @{phase.agent}" if phase.agent else phase.title]
     more = [("--read", entry) for entry in planted.reading] + [("--remind", text) for text in planted.reminders]
@@ -66,7 +67,7 @@ def start(client: Conversation, planted: Truth) -> None:
     while rest:
         part, rest = _portion(rest, _COMMAND_LIMIT_CHARS)
         output(client.cli("update", planted.title, *part))
-    if not samples.of(planted.format).BEGINS:
+    if not samples.of(planted.format).begins:
         output(client.cli("next", planted.title))
 
 
@@ -87,10 +88,9 @@ def _portion(pairs: list[tuple[str, str]], room: int) -> tuple[list[str], list[t
 
 def write_state(place: Place, planted: Truth, *, finished: bool = False, age: timedelta = timedelta()) -> Path:
     """Write a state file as people do."""
-    known = samples.of(planted.format)
-    assert isinstance(known, WritesState)
-    name, text = known.state(planted, finished=finished)
-    file = place.write(name, text)
+    state = samples.of(planted.format).state
+    assert state
+    file = place.write(*state(planted, finished))
     moment = ((place.now or clock.now()) - age).timestamp()
     os.utime(file, (moment, moment))
     return file
@@ -98,5 +98,5 @@ def write_state(place: Place, planted: Truth, *, finished: bool = False, age: ti
 
 def write_source(place: Place, planted: Truth) -> Path | None:
     """Write the file that describes a workflow, such as a memory file; None if its format reads no such file."""
-    known = samples.of(planted.format)
-    return place.write(*known.source(planted)) if isinstance(known, WritesSource) else None
+    source = samples.of(planted.format).source
+    return place.write(*source(planted)) if source else None

@@ -12,8 +12,6 @@ from holdfast import formats, paths
 from holdfast.errors import HoldfastError
 from holdfast.files import access
 from holdfast.files.redact import redact
-from holdfast.formats import RECORDS
-from holdfast.workflow import registry
 from holdfast.workflow.findings import Finding, notice, ok, problem
 
 if TYPE_CHECKING:
@@ -23,13 +21,12 @@ if TYPE_CHECKING:
 
 FIRE = "fire"
 """The check that runs every registered command; it runs only with `--fire`."""
-_OF_FORMATS = {record.CHECK: name for name, record in RECORDS.items() if record.CHECK not in ("", formats.STATES_CHECK)}
 _FIRST = (
-    *("programs", "plugin", "registration", "installs", "switches", "server", "handlers", "folders", "ledger"),
+    *("programs", "plugin", "registration", "switches", "server", "handlers", "folders", "ledger"),
     *("deliveries", "states"),
 )
-CHECKS = (*_FIRST, *_OF_FORMATS, *(name for name in paths.modules("checks") if name not in (*_FIRST, FIRE)))
-"""The checks in their order: the ones named above, the formats' own, then every other module of this folder."""
+CHECKS = (*_FIRST, *(name for name in paths.modules("checks") if name not in (*_FIRST, FIRE)))
+"""The checks in their order: the ones named above, then every other module of this folder."""
 __all__ = ["CHECKS", "FIRE", "UNMENDED", "Finding", "mend", "notice", "ok", "problem", "run"]
 
 UNMENDED = "couldn't be repaired: "
@@ -41,9 +38,7 @@ def names() -> tuple[str, ...]:
 
 
 def _findings(project: Workspace, name: str) -> Iterable[Finding]:
-    """Return what a check finds: a module of this folder, or a format."""
-    if name in _OF_FORMATS:
-        return registry.get(_OF_FORMATS[name]).findings(project)
+    """Return what a check finds: a module of this folder, or `states` in the files of a format."""
     is_format = name in formats.NAMES
     module = import_module("holdfast.checks.states" if is_format else f"holdfast.checks.{name}")
     findings: Iterable[Finding] = module.findings(project, name) if is_format else module.findings(project)

@@ -21,9 +21,9 @@ def findings(project: Workspace) -> Iterator[Finding]:
     loaded = config.load(project.root, trusted=trust.config_trusted(project.root))
     blocked = [each for each in (paths.user_config(), file) if folders.blocked(each)]
     problems = [each for each in loaded.problems if not each.startswith(tuple(f"{path}: " for path in blocked))]
-    for said in problems:
-        place = paths.user_config() if said.startswith(f"{paths.user_config()}: ") else file
-        yield problem(said, access.remedy(place) or f"correct {place}")
+    for text in problems:
+        place = paths.user_config() if text.startswith(f"{paths.user_config()}: ") else file
+        yield problem(text, access.remedy(place) or f"correct {place}")
     if loaded.ignored:
         keys = ", ".join(f'"{key}"' for key in loaded.ignored)
         text = f"{file} isn't trusted in its current content, so it doesn't set {keys}"

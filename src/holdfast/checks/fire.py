@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import notice, ok, problem
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from holdfast.checks import Finding
-    from holdfast.clients.claude.scopes import Target
-    from holdfast.install.plugin import Copy
     from holdfast.install.registrations import Entry
     from holdfast.process.run_program import CompletedProgram
     from holdfast.sessions.workspace import Workspace
@@ -47,39 +45,6 @@ def on_{name}(event, context):
 _ANSWERS = {"WorktreeCreate": "    return worktree(context.root)\n"}  # without it the client takes the event for failed
 
 
-@dataclass(frozen=True, slots=True)
-class _Command:
-    """A registered command to run.
-
-    Attributes:
-        event: the event it is registered for.
-        matcher: its matcher; None for every value.
-        hook: the command's JSON object.
-        file: the settings file that registers it.
-        redo: the command that registers it again.
-        whose: an addition to messages; empty for commands of settings files.
-    """
-
-    event: str
-    matcher: str | None
-    hook: Mapping[str, Any]
-    file: Path
-    redo: str
-    whose: str = ""
-
-    @property
-    def name(self) -> str:
-        """The name of its event (`register.Wish`)."""
-        return background.name(self.event, str(self.hook["command"]))
-
-    @property
-    def limit(self) -> float:
-        """The timeout (seconds) that the client gives it."""
-        limit = self.hook.get("timeout")
-        given = float(limit) if isinstance(limit, (int, float)) and limit > 0 else 0.0
-        return given or events.EVENTS[self.event].timeout_s
-
-
 def findings(project: Workspace) -> Iterator[Finding]:
     """Run each registered command for each of its events in a temporary home and project.
 
@@ -87,71 +52,54 @@ def findings(project: Workspace) -> Iterator[Finding]:
     records that it was called. The plugin's hooks run in another throw-away home than the settings', so none of them
     leaves its event to the settings.
     """
-    commands, copies = _registered(project), plugin.copies(project.root)
+    commands, copies = _of_settings(project), plugin.copies(project.root)
     if not commands and not any(copy.commands() for copy in copies):
         yield notice("no command is registered, so there is nothing to run", "holdfast install")
     yield from _run(commands, {})
     for copy in copies:
         if copy.ready:
-            yield from _run(_of_plugin(copy), copy.environ)
+            yield from _run(_ordered(registrations.of_plugin(copy)), copy.environ, f" of {copy}")
         else:  # running it would start the build
             text = f"the hooks of {copy} weren't run, because its Python environment isn't ready"
             yield notice(text, "holdfast doctor")
 
 
-def canary(target: Target) -> Finding | None:
-    """Run the first command that a settings file registers, as `findings` does; return None if it registers none.
-
-    Raises StateError if the file can't be read.
-    """
-    found = list(_run(_ordered(_of_settings(registrations.entries(target)))[:1], {}))
-    return found[0] if found else None
+def canary(commands: Iterable[Entry], environ: Mapping[str, str] = MappingProxyType({})) -> Finding | None:
+    """Run the first of some commands as `findings` does, with more variables; return None without any."""
+    return next(_run(_ordered(commands)[:1], environ), None)
 
 
-def _run(commands: Sequence[_Command], environ: Mapping[str, str]) -> Iterator[Finding]:
+def _run(commands: Sequence[Entry], environ: Mapping[str, str], whose: str = "") -> Iterator[Finding]:
+    """Run commands in one throw-away home; `whose` is added to what is said of them."""
     if commands:
         with place.opened() as made:
             made.variables.update(environ)
             _prepare(made, commands)
             client = Client(made, made.root)
             for command in commands:
-                yield _fire(client, command)
+                yield _fire(client, command, whose)
 
 
-def _registered(project: Workspace) -> list[_Command]:
+def _of_settings(project: Workspace) -> list[Entry]:
     """Return the commands that settings files register, each once per event, in the order in which to run them."""
-    found: dict[tuple[str, str], _Command] = {}
-    for *_, entries in registrations.readable(project, everywhere=True):
-        for command in _of_settings(entries):
-            found.setdefault((command.event, str(command.hook["command"])), command)
+    found: dict[tuple[str, str], Entry] = {}
+    for entry in registrations.of_settings(project, everywhere=True):
+        if entry.ours:
+            found.setdefault((entry.event, entry.command), entry)
     return _ordered(found.values())
 
 
-def _of_settings(entries: Sequence[Entry]) -> list[_Command]:
-    return [
-        _Command(entry.event, entry.matcher, entry.hook, entry.target.settings, entry.target.redo)
-        for entry in entries
-        if entry.ours
-    ]
-
-
-def _of_plugin(copy: Copy) -> list[_Command]:
-    file = copy.root / "hooks" / "hooks.json"
-    redo, whose = f"claude plugin update {copy.name}".strip(), f" of {copy}"
-    return _ordered(_Command(event, matcher, hook, file, redo, whose) for event, matcher, hook in copy.commands())
-
-
-def _ordered(commands: Iterable[_Command]) -> list[_Command]:
+def _ordered(commands: Iterable[Entry]) -> list[Entry]:
     order = [*_FIRST, *(event for event in events.EVENTS if event not in _FIRST)]
     return sorted(commands, key=lambda each: order.index(each.event) if each.event in order else len(order))
 
 
-def _prepare(made: Place, commands: Sequence[_Command]) -> None:
+def _prepare(made: Place, commands: Sequence[Entry]) -> None:
     """Put the launcher, a workflow and the recording handler ("witness") where the commands look for them."""
     for program in launcher.present():
-        beside = made.home / program.relative_to(Path.home())
-        beside.parent.mkdir(parents=True, exist_ok=True)
-        beside.symlink_to(program)
+        link = made.home / program.relative_to(Path.home())
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(program)
     made.write("CLAUDE.local.md", _MEMORY)
     texts = {"witness": _HEAD, "witness_background": _HEAD}
     for name in dict.fromkeys(command.name for command in commands if command.event in events.EVENTS):
@@ -165,36 +113,36 @@ def _prepare(made: Place, commands: Sequence[_Command]) -> None:
             (handlers / f"{stem}.py").write_text(text, "utf-8")
 
 
-def _options(name: str, commands: Sequence[_Command]) -> str:
+def _options(name: str, commands: Sequence[Entry]) -> str:
     """Return the witness's options. It wants only what is registered; otherwise sessions would be told to install."""
-    event, given = background.event(name), {command.matcher for command in commands if command.name == name}
-    matcher = given.pop() if len(given) == 1 else None
+    event, found = background.event(name), {command.matcher for command in commands if command.name == name}
+    matcher = found.pop() if len(found) == 1 else None
     listed = f", match={matcher!r}" if matcher and matchers.alternatives(matcher, event) else ""
     return f"tryfirst=True{listed}{', background=True' if background.is_entry(name) else ''}"
 
 
-def _fire(client: Client, command: _Command) -> Finding:
+def _fire(client: Client, command: Entry, whose: str) -> Finding:
     event = command.event
     if event not in events.EVENTS:
-        return problem(f"{command.file} registers {event}, which isn't an event of Claude Code", command.redo)
+        return problem(
+            f"{command.source.settings} registers {event}, which isn't an event of Claude Code", command.source.redo
+        )
     name, payload = _payload(client, command)
-    limit = command.limit
+    limit = command.limit_s
     waited = min(limit, client.place.limit_s)
     before, logged = _noted(client.root, command.name), len(_errors(client.place))
-    ended = client.run(str(command.hook["command"]), payload, waited)
+    ended = client.run(command.command, payload, waited)
     faults = [*_faults(event, ended, waited), *_errors(client.place)[logged:]]
     if not faults and _noted(client.root, command.name) == before:
         faults = ["it ended with 0, but reached no handler"]
     reply = f"{len(ended.stdout)} characters" if ended.stdout else "silence"
     if faults:
-        text = f"{command.name} ({name}), registered in {command.file}: {'; '.join(faults)}"
+        text = f"{command.name} ({name}), registered in {command.source.settings}: {'; '.join(faults)}"
         return problem(text, "holdfast doctor" if faults[0].startswith("it ended") else "holdfast status")
-    return ok(
-        f"{command.name} ({name}){command.whose}: answered with {reply} in {ended.seconds:.2f} of {limit:g} seconds"
-    )
+    return ok(f"{command.name} ({name}){whose}: answered with {reply} in {ended.seconds:.2f} of {limit:g} seconds")
 
 
-def _payload(client: Client, command: _Command) -> tuple[str, dict[str, Any]]:
+def _payload(client: Client, command: Entry) -> tuple[str, dict[str, Any]]:
     """Return the name and content of a recorded payload that the command's matcher selects, for the throw-away project.
 
     If nothing that the matcher selects was recorded, a recorded payload is adapted.
@@ -206,7 +154,7 @@ def _payload(client: Client, command: _Command) -> tuple[str, dict[str, Any]]:
     field = events.EVENTS[event].matcher or ""
     payloads = {name: client.payload(name) for name in known}
     chosen = [name for name in known if matchers.matches(command.matcher, payloads[name].get(field), event)]
-    name = _PAYLOADS[event] if _PAYLOADS.get(event) in chosen else next(iter(chosen), known[0])
+    name = _PAYLOADS.get(event) or next(iter(chosen), known[0])
     listed = matchers.alternatives(command.matcher or "", event)
     if not chosen and listed:  # use the matcher's first name
         return f"{name} as {listed[0]}", payloads[name] | {field: listed[0]}

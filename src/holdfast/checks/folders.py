@@ -75,15 +75,12 @@ def _linked(project: Workspace) -> Iterator[Finding]:
 
 
 def _unwritable(folders: list[Path]) -> Iterator[Finding]:
-    told = set()
+    named = set()
     for folder in folders:
         place = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
-        if place in told or (os.access(place, os.W_OK | os.X_OK) and place.is_dir()):
-            continue
-        told.add(place)
-        verb = "reached" if place.is_dir() and not os.access(place, os.X_OK) else "created"
-        what = f"{folder} can't be {verb}: {place}" if place != folder else str(place)
-        yield _unusable(place, what, mendable=place == folder)
+        if place not in named and not (os.access(place, os.W_OK | os.X_OK) and place.is_dir()):
+            named.add(place)
+            yield _unusable(place, str(place) if place == folder else f"{folder} can't be created or reached: {place}")
 
 
 def _foreign(folder: Path) -> Iterator[Finding]:
@@ -93,25 +90,14 @@ def _foreign(folder: Path) -> Iterator[Finding]:
         yield problem(f"{text}. If it isn't yours, set XDG_STATE_HOME to a folder that is", access.opening(folder))
 
 
-def _unusable(place: Path, what: str, *, mendable: bool) -> Finding:
+def _unusable(place: Path, what: str) -> Finding:
     name = shlex.quote(str(place))
     if not place.exists():
         return problem(f"{what} is a symbolic link to nothing", f"rm {name}")
     if not place.is_dir():
         return problem(f"{what} is a file, but must be a folder", f"mv {name} {name}.aside")
-    info = place.stat()
-    if info.st_uid != os.geteuid():
-        return problem(f"{what} belongs to another user", f'sudo chown -R "$(id -un)" {name}')
-    if stat.S_IMODE(info.st_mode) & 0o300 == 0o300:
-        return problem(f"{what} is on a read-only disk", f"df {name}")
-    fix = partial(_open, place) if mendable else None
-    how = "is write-protected" if info.st_mode & 0o100 else "can't be entered"
-    return problem(f"{what} {how}", f"chmod u+rwx {name}", fix)
-
-
-def _open(folder: Path) -> str:
-    folder.chmod(stat.S_IMODE(folder.stat().st_mode) | 0o700)
-    return f"made {folder} writable for you"
+    fix = access.opener(place) if what == str(place) else None  # a folder above isn't Holdfast's to change unasked
+    return problem(f"{what} isn't writable for you", access.opening(place), fix)
 
 
 def _modes(top: Path, forbidden: int, danger: str) -> Iterator[Finding]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from datetime import timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from holdfast import clock, config, paths
+from holdfast import paths
 from holdfast.checks import notice, ok, problem
 from holdfast.clients.claude import claude
 from holdfast.errors import command_line
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 _CORRECT = "correct {}, then: holdfast handlers check"
 _ASKS_FOR_COMMANDS = re.compile(rb"\.(?:commands|paths)\b|^(?:when|unless)\b.*\b(?:command|path)\s*=", re.MULTILINE)
-LATELY = timedelta(days=1)
-"""A fault within this time is a problem; an older one, which may never happen again, is a notice."""
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
@@ -43,8 +40,8 @@ def findings(project: Workspace) -> Iterator[Finding]:
         yield problem(f"{file.path} can't be read, so it doesn't run", access.remedy(file.path))
     read = [file for file in files if file not in closed]
     complaints = inspection.complaints(project, [file for file in read if not _lost(file)])
-    for file, said in complaints:
-        yield _complaint(file, said)
+    for file, text in complaints:
+        yield _complaint(file, text)
     for file in read:
         yield from _inactive(file, project)
     yield from _unused(read, project)
@@ -65,16 +62,13 @@ def _reading_shell(files: Sequence[HandlerFile]) -> Iterator[Finding]:
                 yield notice(text, f"install tree-sitter and tree-sitter-bash into {sys.prefix}")
 
 
-def _complaint(file: HandlerFile, said: str) -> Finding:
+def _complaint(file: HandlerFile, text: str) -> Finding:
     if not file.active:
-        return notice(f"{file.path}, which doesn't run: {said}", _CORRECT.format(file.path))
-    latest, at = activity.latest_fault(file)
-    if said != latest:
-        return problem(f"{file.path}: {said}", _CORRECT.format(file.path))
-    moment = clock.parse(at)
-    level = problem if moment is not None and clock.now() - moment <= LATELY else notice
+        return notice(f"{file.path}, which doesn't run: {text}", _CORRECT.format(file.path))
+    if text != activity.latest_fault(file)[0]:
+        return problem(f"{file.path}: {text}", _CORRECT.format(file.path))
     remedy = "holdfast status" if file.place == "shipped" else _CORRECT.format(file.path)
-    return level(f"{file.path} failed when it ran: {said}", remedy)
+    return problem(f"{file.path} failed when it ran: {text}", remedy)
 
 
 def _memory() -> Iterator[Finding]:
@@ -95,28 +89,23 @@ def _inactive(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
             verb[0] = "trust"
         text = f"{file.path} is strict and can't run, so what it guards is refused: {file.routes[-1].broken}"
         yield problem(text, command_line("handlers", *verb))
-    elif file.place == "shipped" and file.off and file.name in project.config.handlers.off:
-        text = f'{file.path} is switched off by "handlers.off", so Holdfast works without it'
-        yield notice(text, _switch_on(file.name, project))
-    elif file.place == "shipped" and file.replaced_by is not None:
-        yield notice(f"{file.path} doesn't run, because {file.replaced_by} replaces it", f"rename {file.replaced_by}")
     if file.notice:
         off = command_line("handlers", "off", file.name)
         yield notice(f"{file.path}: {file.notice}", off if file.strict else f"rename {file.path}")
-    for said in file.doubts:
-        yield notice(f"{file.path}: {said}", _CORRECT.format(file.path))
+    for text in file.doubts:
+        yield notice(f"{file.path}: {text}", _CORRECT.format(file.path))
 
 
 def _unused(files: Sequence[HandlerFile], project: Workspace) -> Iterator[Finding]:
-    """Yield what lies in your handlers folder and the project's and isn't used, but for helpers and what is told."""
+    """Yield what isn't used, but for helpers, what is reported already and shipped handlers that are off by default."""
     known = {file.path: file for file in files}
     for path, why in inspection.unused(project, files):
         file = known.get(path)
-        if why == inspection.HELPER or (file and (file.place == "shipped" or file.faults or _lost(file))):
+        if why == inspection.HELPER or (file and (file.faults or _lost(file))):
             continue
-        listed_off = file is not None and file.off and file.name in project.config.handlers.off
-        remedy = _switch_on(path.stem, project) if listed_off else why.remedy
-        yield notice(f"{path} isn't used: {why.why}", remedy)
+        usual = file and file.place == "shipped" and file.off and file.name not in project.config.handlers.off
+        if not usual:
+            yield notice(f"{path} isn't used: {why.why}", why.remedy or f"remove or rename {path}")
 
 
 def _lost(file: HandlerFile) -> bool:
@@ -124,26 +113,11 @@ def _lost(file: HandlerFile) -> bool:
     return file.active and file.refuses and not (file.trusted and file.path.exists())
 
 
-def _switch_on(name: str, project: Workspace) -> str:
-    """Return the remedy for a handler that is switched off: a command, which changes the user's configuration alone."""
-    if name in config.load(None, trusted=False).config.handlers.off:
-        return command_line("handlers", "on", name)
-    return f'take "{name}" out of it in {paths.project_config(project.root)}'
-
-
 def _unknown(project: Workspace, files: Sequence[HandlerFile]) -> Iterator[Finding]:
     """Yield a notice for each name in the configuration that no handler has."""
-    names = {file.name for file in files}
-    for name in project.config.options:
-        if name not in names:
-            text = f"[options.{name}] is in the configuration, but no handler has that name"
-            yield notice(text, "holdfast handlers list")
-    for key in ("off", "on"):
-        for name in getattr(project.config.handlers, key):
+    names, listed = {file.name for file in files}, project.config.handlers
+    places = f"{paths.user_config()} or {paths.project_config(project.root)}"
+    for key, used in (("options", project.config.options), ("handlers.off", listed.off), ("handlers.on", listed.on)):
+        for name in used:
             if name not in names:
-                text = f'"handlers.{key}" names {name!r}, but no handler has that name'
-                mine = name in getattr(config.load(None, trusted=False).config.handlers, key)
-                where = paths.user_config() if mine else paths.project_config(project.root)
-                by_hand = f'take "{name}" out of it in {where}'
-                can_run = mine and key == "off"
-                yield notice(text, command_line("handlers", "on", name) if can_run else by_hand)
+                yield notice(f'"{key}" names {name!r}, but no handler has that name', f"take it out of {places}")

@@ -9,11 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.checks import notice, ok, problem
-from holdfast.errors import StateError
 from holdfast.files import access, document
 from holdfast.files.lock import locked
 from holdfast.memory import connection
-from holdfast.memory.schema import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,11 +26,15 @@ _BESIDE = ("-wal", "-shm")  # suffixes of the files that SQLite's write-ahead lo
 def findings(project: Workspace) -> Iterator[Finding]:
     """Read the ledger without changing it."""
     file = project.ledger_file
-    if above := _unreachable(file):
-        yield problem(f"{above} can't be entered, so Holdfast can't remember anything in {file}", access.opening(above))
+    parts = [file.parent, file, *(file.with_name(file.name + suffix) for suffix in _BESIDE)]
+    if shut := dict.fromkeys(place for each in parts if (place := access.closed(each, write=True))):
+        for place in shut:
+            text = f"{place} can't be read and written, so Holdfast can't remember anything in {file}"
+            fix = access.opener(place) if place.is_file() else None  # the folders check repairs a folder
+            yield problem(text, access.opening(place), fix)
         return
     yield from _left_over(file)
-    if former := project.former_ledger:
+    for former in project.former_ledgers:
         text = f"{former} is the ledger of an earlier Holdfast; nothing reads it, and `holdfast forget` deletes it too"
         yield notice(text, f"rm {shlex.quote(str(former))}*")
     if not os.path.lexists(file):
@@ -41,42 +43,13 @@ def findings(project: Workspace) -> Iterator[Finding]:
     name = shlex.quote(str(file))
     if not file.is_file():
         yield problem(f"{file} isn't a regular file, so Holdfast can't remember anything", f"mv {name} {name}.aside")
-    elif shut := [each for each in _parts(file) if not os.access(each, os.R_OK | os.W_OK)]:
-        yield _closed(shut)
-    elif not os.access(file.parent, os.W_OK):
-        # The folders check repairs this. Even reading needs it, because SQLite writes files beside the ledger.
-        text = f"{file.parent} can't be written, so Holdfast can't remember anything in {file}"
-        yield problem(text, access.opening(file.parent))
     else:
         yield from _content(file)
-
-
-def _unreachable(file: Path) -> Path | None:
-    """Return the folder above a ledger that can't be entered, if any."""
-    place = access.closed(file)
-    return place if place is not None and not os.access(place, os.X_OK) and place.is_dir() else None
-
-
-def _parts(file: Path) -> list[Path]:
-    """Return a ledger's existing files; while it is in use, and after a crash, it has more than one."""
-    beside = [file.with_name(file.name + suffix) for suffix in _BESIDE]
-    return [file, *(each for each in beside if each.exists())]
-
-
-def _closed(shut: list[Path]) -> Finding:
-    names = " and ".join(map(str, shut))
-    verb = "written" if all(os.access(each, os.R_OK) for each in shut) else "read"
-    commands = list(dict.fromkeys(access.opening(each) for each in shut))
-    fix = partial(_open, shut) if all(map(access.opener, shut)) else None
-    return problem(f"{names} can't be {verb}, so Holdfast can't remember anything", " && ".join(commands), fix)
 
 
 def _content(file: Path) -> Iterator[Finding]:
     try:
         damage = connection.examine(file)
-    except RefusedError as error:  # Holdfast never writes to such a file
-        name = shlex.quote(str(file))
-        yield problem(str(error), f"mv {name} {name}.aside")
     except sqlite3.Error as error:
         fault = connection.fault(error)
         if fault == "damaged":
@@ -103,19 +76,10 @@ def _set_aside(file: Path) -> str:
             return ""  # repaired in the meantime
         aside = document.set_aside(file)
         for suffix in _BESIDE:
-            beside = file.with_name(file.name + suffix)
-            if beside.exists():
-                beside.rename(aside.with_name(aside.name + suffix))
+            part = file.with_name(file.name + suffix)
+            if part.exists():
+                part.rename(aside.with_name(aside.name + suffix))
     return f"set {file} aside as {aside.name}; the next event creates a new ledger"
-
-
-def _open(shut: list[Path]) -> str:
-    for each in shut:
-        try:
-            each.chmod(0o600)
-        except OSError as error:
-            raise StateError(each, f"cannot be opened for you: {error.strerror}") from error
-    return f"made {' and '.join(map(str, shut))} readable and writable for you"
 
 
 def _left_over(file: Path) -> Iterator[Finding]:

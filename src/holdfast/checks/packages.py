@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from holdfast import formats, paths
+from holdfast import formats
 from holdfast.checks import notice, ok, problem
 from holdfast.formats.described import catalog
 from holdfast.formats.record import listed
@@ -23,64 +22,44 @@ _ANEW = "holdfast doctor --fix"
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Load each of these formats, and compare the index that events read with what is installed."""
-    yield from _described(project)
-    yield from _machines(project)
+    yield from _definitions(project)
     for text in handler_packages.unusable():
         yield notice(text, "tell the package's author")
     found = format_index.find()
     known = {each.NAME for each in listed(formats.index())}
     usable = [each for each in found if not each.fault]
-    if not found and not known and not formats.index_fault():
-        yield ok("no installed package adds a format")
     for each in found:
         if each.fault:
             remedy = f"upgrade or uninstall {each.package.partition(' ')[0]}"
             yield problem(f"the format {each.name!r} of {each.package} can't be used: {each.fault}", remedy)
         elif each.name in known:
             yield ok(f"format {each.name}: {each.package}")
-    for name in sorted(known - {each.name for each in found}):
-        text = f"the package that brings the format {name!r} is gone, so its workflows can't be read"
-        yield problem(f"{text}; install the package again, or forget the format", _ANEW, _refresh(name))
-    if fault := formats.index_fault():
-        yield problem(fault, _ANEW, _refresh(""))
-    elif format_index.render(usable) != formats.index() and known <= {each.name for each in found}:
-        new = [each.name for each in usable if each.name not in known]
-        text = "the index of formats from installed packages is out of date"
-        if new:
-            text = f"an installed package adds the format {', '.join(map(repr, new))}, but events don't use it yet"
-        yield notice(text, _ANEW, _refresh(""))
+    if gone := sorted(known - {each.name for each in found}):
+        text = f"the package that brings the format {', '.join(gone)} is gone, so its workflows can't be read"
+        yield problem(f"{text}; install the package again, or forget the format", _ANEW, _refresh)
+    elif format_index.render(usable) != formats.index():
+        names = ", ".join(each.name for each in usable) or "none"
+        text = f"the index that events read is out of date: the installed packages bring these formats: {names}"
+        yield notice(text, _ANEW, _refresh)
+    elif not found:
+        yield ok("no installed package adds a format")
 
 
-def _described(project: Workspace) -> Iterator[Finding]:
-    """Yield what becomes of each format that a TOML file describes."""
-    for each in catalog.listed(project.root):
-        if each.value is not None:
-            yield ok(f"format {each.name}: {each.path}")
-        elif not each.trusted:
-            said = f"{each.path} describes a format, but is not trusted, so its workflows aren't read"
-            yield notice(said, f"read it, then run: {definitions.trusting(catalog.KIND, each.name)}")
-        else:
-            said = f"the format {each.name!r} of {each.path} can't be used: {each.reason}"
-            yield problem(said, f"correct {each.path}")
-
-
-def _machines(project: Workspace) -> Iterator[Finding]:
-    """Yield which of people's machines, or other definitions that workflows follow, can't be used."""
-    for library in registry.libraries():
-        for each in library.of_people(project.root):
+def _definitions(project: Workspace) -> Iterator[Finding]:
+    """Yield what becomes of the formats that TOML files describe, and which machines and the like can't be used."""
+    kinds = [(catalog.KIND, catalog.listed(project.root))]
+    kinds += [(library.kind, library.of_people(project.root)) for library in registry.libraries()]
+    for kind, listed_files in kinds:
+        for each in listed_files:
             if not each.trusted:
-                said = f"{each.path} is not trusted, so it isn't used"
-                yield notice(said, f"read it, then run: {definitions.trusting(library.kind, each.name)}")
+                remedy = f"read it, then run: {definitions.trusting(kind, each.name)}"
+                yield notice(f"{each.path} is not trusted, so it isn't used", remedy)
             elif each.value is None:
-                reason = definitions.why_unused(library.kind, each)
-                yield problem(f"{library.kind}/{each.name} can't be used: {reason}", f"correct {each.path}")
+                reason = definitions.why_unused(kind, each)
+                yield problem(f"{kind}/{each.name} can't be used: {reason}", f"correct {each.path}")
+            elif kind == catalog.KIND:
+                yield ok(f"format {each.name}: {each.path}")
 
 
-def _refresh(name: str) -> partial[str]:
-    return partial(_index, name)
-
-
-def _index(name: str) -> str:
-    broken = formats.index_fault()
-    done = "; ".join(format_index.refresh())
-    return done or (f"forgot the format {name!r}" if name else f"removed {paths.format_index()}" if broken else "")
+def _refresh() -> str:
+    return "; ".join(format_index.refresh())

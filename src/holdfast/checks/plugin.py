@@ -5,12 +5,13 @@ from __future__ import annotations
 import fcntl
 import os
 import shlex
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from holdfast.checks import notice, ok, problem, programs
+from holdfast.checks import fire, notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.files import access, document
-from holdfast.install import plugin
+from holdfast.install import plugin, registrations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,60 +23,36 @@ if TYPE_CHECKING:
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
-    """Look at the data folder of each copy that a session in the project runs, and of copies run with --plugin-dir."""
+    """Look at the data folder of each copy that a session in the project runs."""
     copies = plugin.copies(project.root)
-    for copy in copies:
-        yield _copy(copy)
-    known = {copy.data for copy in copies}
-    others = [said for folder in plugin.data_folders() if folder not in known for said in _other(folder)]
-    yield from others
-    if not (copies or others):
+    yield from map(_copy, copies)
+    if not copies:
         yield ok("the Holdfast plugin isn't enabled here")
 
 
 def _copy(copy: Copy) -> Finding:
     if not (copy.root / "plugin" / "run.sh").is_file():
-        return problem(f"{copy} is enabled, but isn't in {copy.root}", _again(copy))
+        return problem(f"{copy} is enabled, but isn't in {copy.root}", copy.redo)
     environment = copy.environment
     if copy.ready:
-        fault = programs.unreached(["/bin/sh", str(copy.root / "plugin" / "run.sh")], copy.environ)
-        if not fault:
+        answer = fire.canary(registrations.of_plugin(copy), copy.environ)
+        if answer is None or answer.level == "ok":
             cold = "each event cold: a session's start puts a relay in place if the plugin brings one that runs"
             relay = "through the native relay" if plugin.has_relay(copy) else cold
             return ok(f"{copy} answers from its environment {environment}, {relay}")
-        text = f"{copy} has its environment {environment}, but doesn't answer: {fault}"
+        text = f"{copy} has its environment {environment}, but doesn't answer: {answer.text}"
         return problem(text, f"rm -r {shlex.quote(str(environment))} && {copy.build}")
-    if closed := _closed(copy.data):
-        what, remedy = closed
-        return problem(
-            f"{copy} does nothing, because its environment can't be built: {what}", f"{remedy} && {copy.build}"
-        )
+    place = next(each for each in (copy.data, *copy.data.parents) if os.path.lexists(each))
+    if shut := access.closed(place, write=True):
+        text = f"{copy} does nothing, because its environment can't be built: {shut} can't be written"
+        return problem(text, f"{access.opening(shut)} && {copy.build}")
     if _building(copy.data):
         text = f"the environment of {copy} is being built in {copy.data}; the plugin does nothing until it is ready"
         return notice(text, "holdfast doctor, in a minute")
-    if said := _failed(copy.data, environment.name.removeprefix("env-")):
-        return problem(f"{copy.data}: {said}", copy.build)
-    if (environment / "ready").is_file():
-        text = f"{copy} does nothing, because the Python of its environment is gone: {environment / 'bin' / 'python'}"
-        return problem(f"{text}; the next session builds another", copy.build)
-    how = "isn't finished" if environment.is_dir() else "isn't built yet"
-    return notice(f"the environment of {copy} {how}; the next session of Claude Code builds it", copy.build)
-
-
-def _again(copy: Copy) -> str:
-    """Return how to get its files again."""
-    return f"claude plugin update {shlex.quote(copy.name)}" if copy.name else copy.undo
-
-
-def _other(data: Path) -> Iterator[Finding]:
-    """Yield a finding about Holdfast's files in a data folder that belongs to no enabled copy."""
-    ready = sorted(data.glob("env-*/ready"))
-    if _building(data):
-        yield notice(f"an environment for --plugin-dir is being built in {data}", "holdfast doctor, in a minute")
-    elif said := _failed(data):
-        yield notice(f"{data}: {said}", f"start Claude Code with --plugin-dir, or rm -r {shlex.quote(str(data))}")
-    elif ready:
-        yield ok(f"{ready[0].parent} is ready for sessions with --plugin-dir")
+    if reason := _failed(copy.data, environment.name.removeprefix("env-")):
+        return problem(f"{copy.data}: {reason}", copy.build)
+    text = f"the environment of {copy} isn't built; the next session of Claude Code builds it"
+    return notice(text, copy.build)
 
 
 def _building(data: Path) -> bool:
@@ -95,31 +72,13 @@ def _building(data: Path) -> bool:
     return False
 
 
-def _failed(data: Path, digest: str = "") -> str:
-    """Return the recorded text of the last failed build, of one environment or of any; empty if there is none."""
-    try:
+def _failed(data: Path, digest: str) -> str:
+    """Return why the last build of an environment failed, or that there is no Python; else nothing."""
+    with suppress(StateError):
         failed: dict[str, Any] = document.load(data / "failed").data
-    except StateError:
-        failed = {}
-    if (digest and failed.get("digest") != digest) or not isinstance(failed.get("text"), str):
-        failed = {}
-    try:
-        raw, since = document.read(data / "no-python")
-    except StateError:
-        return str(failed.get("text", ""))
-    if failed and (data / "failed").stat().st_mtime > since:  # the build failed later, so a Python was found
-        return str(failed["text"])
-    return raw.decode("utf-8", "replace").strip() or "the plugin found no Python 3.11 or newer on PATH"
-
-
-def _closed(data: Path) -> tuple[str, str] | None:
-    """Return what prevents a build from writing to the data folder, and the command that repairs it; else None."""
-    lock = data / "lock"
-    place = next(each for each in (data, *data.parents) if os.path.lexists(each))
-    for each, is_right, kind in ((place, place.is_dir(), "folder"), (lock, lock.is_file(), "file")):
-        name = shlex.quote(str(each))
-        if os.path.lexists(each) and not is_right:
-            return f"{each} isn't a {kind}", f"mv {name} {name}.aside"
-        if shut := access.closed(each, write=True):
-            return f"{shut} can't be written", access.opening(shut)
-    return None
+        if failed.get("digest") == digest:
+            return str(failed.get("text"))
+    with suppress(StateError):
+        text = document.read(data / "no-python")[0].decode("utf-8", "replace").strip()
+        return text or "the plugin found no Python 3.11 or newer on PATH"
+    return ""

@@ -3,48 +3,53 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.checks import notice, ok, problem
+from holdfast.checks import Finding, fire, notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
 from holdfast.install import launcher, native, registrations
-from holdfast.process.run_program import CompletedProgram, run_program
+from holdfast.process.run_program import run_program
 from holdfast.testkit import place
 from holdfast.testkit.client import Client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from holdfast.checks import Finding
     from holdfast.install.launcher import Started
+    from holdfast.install.registrations import Entry
     from holdfast.sessions.workspace import Workspace
 
 TIMEOUT_S = 20.0  # the client waits ten minutes, but a person doesn't
-_ANSWERED = "stdin is empty"  # what the engine logs when it is started without input
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Start the launchers that settings name and the model's command, and look at the fallback."""
-    listed = [each for *_, entries in registrations.readable(project, everywhere=True) for each in entries]
     usual, command, fallback = launcher.programs()
-    named = {entry.program: entry for entry in reversed(listed) if entry.ours and entry.program}
+    named: dict[Path, list[Entry]] = {}
+    for entry in registrations.of_settings(project, everywhere=True):
+        if entry.ours and entry.program:
+            named.setdefault(entry.program, []).append(entry)
     if not named and not usual.exists():
         yield ok("no settings file registers Holdfast")
         return
-    for program, entry in named.items():
-        where = f"{entry.target.settings} registers it for {entry.event}"
-        yield from _program(program, where, entry.target.redo, mendable=program == usual)
+    found = list[Finding]()
+    for program, entries in named.items():
+        where = f"{entries[0].source.settings} registers it for {entries[0].event}"
+        found += _program(program, where, entries[0].source.redo, entries)
     if usual in named:
-        remedy = named[usual].target.redo
-        yield from _relay(remedy)
-        yield from _program(command, "Claude's Bash tool runs it", remedy, mendable=True)
-        yield from _fallback(fallback, remedy)
+        remedy = named[usual][0].source.redo
+        found += [*_relay(remedy), *_program(command, "Claude's Bash tool runs it", remedy)]
+        if not fallback.is_file() and not access.closed(fallback):
+            text = f"{fallback} is missing; without it, a failing launcher bypasses every strict handler"
+            found.append(problem(text, remedy, _write))
+        if not any(each.level == "problem" for each in found):
+            found += _written(remedy)
+    yield from found
 
 
 def _relay(remedy: str) -> Iterator[Finding]:
@@ -58,24 +63,22 @@ def _relay(remedy: str) -> Iterator[Finding]:
         yield ok(f"no relay is installed, so each event starts cold: {why}")
 
 
-def _fallback(script: Path, remedy: str) -> Iterator[Finding]:
-    """Compare the launcher's fallback `refuse.sh` with what an install writes."""
-    try:
-        text = document.read(script)[0].decode("utf-8", "replace")
-    except StateError as error:
-        if access.closed(script.parent):
-            return  # reported for the launcher, which is in the same folder
-        yield problem(f"{error}; without it, a failing launcher bypasses every strict handler", remedy, _write)
-        return
-    if re.sub("^set --.*$", "", text, flags=re.MULTILINE) != launcher.fallback():
-        yield problem(f"{script} was written by another version of Holdfast, or by hand", remedy, _write)
-    else:
-        yield ok(f"{script} refuses for strict handlers if the launcher fails")
+def _written(remedy: str) -> Iterator[Finding]:
+    """Compare the files of an install with what an install of this Python and package writes."""
+    started = launcher.installed()
+    if started is None or not _is_mine(started):
+        return  # the launcher's own finding names the other one
+    texts = launcher.texts(started.interpreter)
+    if not native.is_native(paths.launcher()):
+        texts[paths.launcher()] = texts[paths.entrypoint()]
+    for path, text in texts.items():
+        if path.is_file() and path.read_bytes() != text.encode():
+            yield problem(f"{path} was written by another version of Holdfast, or by hand", remedy, _write)
 
 
-def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Iterator[Finding]:
+def _program(program: Path, where: str, remedy: str, entries: Sequence[Entry] = ()) -> Iterator[Finding]:
     """Start a program and yield what is wrong with it; one in another home can't be repaired from here."""
-    fix = _write if mendable else None
+    fix = _write if program in launcher.programs() else None
     source = paths.entrypoint() if program == paths.launcher() else program
     script = source if native.is_native(program) else program  # what the relay starts
     try:
@@ -102,7 +105,8 @@ def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Itera
     if not os.access(started.interpreter, os.X_OK):
         yield problem(f"{program} starts {started.interpreter}, which is missing, but {where}", remedy, fix)
         return
-    fault = unreached([str(program)], {}) if program.name == "run" else _called(program)
+    answer = fire.canary(entries)
+    fault = (answer.text if answer.level == "problem" else "") if answer else _called(program)
     if fault:
         yield problem(f"{program} doesn't answer: {fault}", remedy, fix)
     elif not _is_mine(started):
@@ -111,8 +115,6 @@ def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Itera
             f"{sys.executable} with Holdfast in {paths.package_root()}",
             f"{remedy}, with the Holdfast you want",
         )
-    elif launcher.texts(started.interpreter).get(source, text) != text:
-        yield problem(f"{script} was written by another version of Holdfast, or by hand", remedy, fix)
     else:
         yield ok(f"{program} starts {started.interpreter} and answers")
 
@@ -128,23 +130,6 @@ def _write() -> str:
     return "".join(f"wrote {' and '.join(map(str, written))}" for written in [launcher.write()] if written)
 
 
-def unreached(command: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Run a hook's command for Stop with empty stdin, in a temporary home. Return why Holdfast wasn't reached, or "".
-
-    Args:
-        command: the command and its arguments, without the event.
-        environ: variables to add to the environment.
-    """
-    with place.opened() as made:
-        given = {**Client(made, made.root).environ, **environ}
-        try:
-            ended = run_program([*command, "Stop"], b"", given, made.root, TIMEOUT_S)
-        except OSError as error:
-            return f"it can't be started ({error.strerror or error})"
-        log = made.log()
-    return _unclean(ended) or ("" if _ANSWERED in "".join(log) else _reason(log))
-
-
 def _called(program: Path) -> str:
     """Call the model's command with --version and return what went wrong, or an empty string."""
     with place.opened() as made:
@@ -153,20 +138,6 @@ def _called(program: Path) -> str:
         except OSError as error:
             return f"it can't be started ({error.strerror or error})"
     if ended.exit_code or not ended.stdout:
-        said = ended.stderr.strip().splitlines()
-        return f"{shlex.join([program.name, '--version'])} ends with {ended.exit_code}: {said[-1] if said else ''}"
+        lines = ended.stderr.strip().splitlines()
+        return f"{shlex.join([program.name, '--version'])} ends with {ended.exit_code}: {lines[-1] if lines else ''}"
     return ""
-
-
-def _unclean(ended: CompletedProgram) -> str:
-    if ended.exit_code is None:
-        return f"it didn't end within {TIMEOUT_S:g} seconds"
-    if ended.exit_code or ended.stdout or ended.stderr:
-        said = (ended.stderr or ended.stdout).strip().splitlines()
-        return f"with nothing on stdin it ends with {ended.exit_code}" + (f" and says {said[-1]}" if said else "")
-    return ""
-
-
-def _reason(log: list[str]) -> str:
-    """Return why Holdfast wasn't loaded, from the entrypoint's line in the log."""
-    return log[-1].partition(" error ")[2] if log else "it starts, but doesn't reach Holdfast"

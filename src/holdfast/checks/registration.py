@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.clients.claude import claude, settings_schema
-from holdfast.errors import MissingError, StateError
-from holdfast.files import access, document
+from holdfast.errors import StateError
+from holdfast.files import access
 from holdfast.install import install, installs, plugin, register, registrations, settings, skill
 from holdfast.plugins import discovery
 from holdfast.workflow.wording import count
@@ -60,7 +59,6 @@ def findings(project: Workspace) -> Iterator[Finding]:
             yield from _allowed(target)
         if record is not None:
             yield from _skill(target, record)
-    yield from _twice(ours)
     for copy in plugin.copies(project.root):
         for target, listed in entries.items():
             yield from _beside(copy, target, {entry.name: entry.matcher for entry in listed if entry.ours})
@@ -120,29 +118,6 @@ def _by_hand(target: Target, listed: Sequence[Entry], events: set[str]) -> Itera
             yield level(text, f'remove that entry from "hooks.{entry.event}" in {target.settings}')
 
 
-def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
-    """Yield a problem if several files register an event differently; only identical commands run once.
-
-    See client fact §4.4.
-    """
-    by_event: dict[str, dict[tuple[Any, ...], Entry]] = {}
-    for entry in ours:
-        key = (entry.command, *(str(entry.hook.get(name)) for name in ("args", "shell", "if")))
-        by_event.setdefault(entry.name, {}).setdefault(key, entry)
-    double = {event: list(forms.values()) for event, forms in by_event.items() if len(forms) > 1}
-    files = dict.fromkeys(entry.target for forms in double.values() for entry in forms)
-    if len(files) > 1:
-        stale = {
-            entry.target.redo: None
-            for forms in double.values()
-            for entry in forms
-            if entry.command != register.command(entry.name)
-        }
-        names = " and ".join(str(target.settings) for target in files)
-        text = f"{names} register {', '.join(double)} with different commands, so Holdfast runs twice"
-        yield problem(text, " && ".join(stale) or next(iter(files)).redo)
-
-
 def _beside(copy: Copy, target: Target, own: Mapping[str, str | None]) -> Iterator[Finding]:
     """Yield a notice if a settings file and the plugin register the same events, with how to keep only one of them."""
     theirs = copy.registered()
@@ -179,32 +154,14 @@ def _skill(target: Target, record: Install) -> Iterator[Finding]:
     if record.skill is None:
         return
     remedy = f"{target.redo} --yes" if record.allowed else target.redo
-    try:
-        present = settings.sha256(document.read(record.skill)[0])
-    except MissingError:
-        yield notice(f"{record.skill}, the copy of the skill, is gone", remedy)
-        return
-    except StateError as error:
-        yield notice(f"the copy of the skill can't be read: {error}", remedy)
-        return
-    shipped = skill.shipped()
-    if present == settings.sha256(shipped):
+    present = skill.digest(record.skill)
+    if present == settings.sha256(skill.shipped()):
         yield ok(f"{record.skill} is up to date")
+    elif present is None:
+        yield notice(f"{record.skill}, the copy of the skill, is gone", remedy)
     elif present == record.skill_digest:
-        fix = partial(_copy_skill, target) if record.scope in _OURS_TO_DECIDE else None
-        yield notice(f"{record.skill} is from another version of Holdfast", remedy, fix)
+        yield notice(f"{record.skill} is from another version of Holdfast", remedy)
     else:
         name = shlex.quote(str(record.skill))
         text = f"{record.skill} was edited after it was copied, so `holdfast install` doesn't update it"
         yield notice(text, f"mv {name} {name}.mine && {remedy}")
-
-
-def _copy_skill(target: Target) -> str:
-    with installs.held():
-        record = installs.get(target.real)
-        if record is None or record.skill is None:
-            return ""
-        copied = skill.copy(skill.shipped(), record.skill, record.skill_digest)
-        if copied.ours:
-            installs.keep(dataclasses.replace(record, skill_digest=copied.digest))
-        return copied.line

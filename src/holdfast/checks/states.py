@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,11 +18,12 @@ from holdfast.workflow.findings import aside
 from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from holdfast.checks import Finding
     from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.format import Format
     from holdfast.workflow.model import Foreign, Found, Problem, Workflow
 
 
@@ -32,18 +32,21 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
     tops = [project.root / record.TOP for record in RECORDS.values()]
     if any(access.closed(each) not in (None, each) for each in tops):
         return  # the folders check reports a folder that can't be entered
+    names = (only,) if only else formats.NAMES
+    usable = {form.name: form for form in registry.usable(names)}
     found = registry.get(only).find(project) if only else registry.all_found(project)
     theirs = {each.path for each in registry.foreign(project)}
+    reporting = [project.root / RECORDS[name].TOP for name, form in usable.items() if form.reports_all]
     wrong = [
         _unread(project, each)
         for each in found.problems
         if each.path not in theirs
-        and not _checks_itself(project, each.path)
+        and not any(each.path.is_relative_to(top) for top in reporting)
         and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
         and not (each.path in tops and access.is_link(each.path))  # the folders check reports that, too
     ]
-    for name in (only,) if only else formats.NAMES:
-        wrong += of_format(project, name, [each for each in found.workflows if each.format == name])
+    for name, form in usable.items():
+        wrong += of_format(project, form, [each for each in found.workflows if each.format == name])
     wrong += _stale(project, found)
     if not only:
         wrong += _left_over(project)
@@ -52,19 +55,14 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
         yield ok(f"{count(len(found.workflows), 'workflow')}, with consistent files")
 
 
-def of_format(project: Workspace, name: str, workflows: Iterable[Workflow]) -> Iterator[Finding]:
+def of_format(project: Workspace, form: Format, workflows: Iterable[Workflow]) -> Iterator[Finding]:
     """Yield what is wrong with the files of one format."""
-    if RECORDS[name].CHECK not in ("", formats.STATES_CHECK):
-        return
-    yield from (misplaced(project, each) for each in in_the_way(project, registry.foreign(project, name)))
-    try:
-        form = registry.get(name)
-    except HoldfastError:
-        if name in formats.OURS:
-            raise
-        return  # another package's format that can't be used: it is reported where its files are read
     if not form.reports_all:
-        yield from unsound(workflows, problem if form.deviations == "problem" else notice)
+        yield from (misplaced(each) for each in in_the_way(project, registry.foreign(project, form.name)))
+        level = problem if form.deviations == "problem" else notice
+        for workflow in workflows:
+            for warning in (*workflow.warnings, *workflow.remarks):
+                yield level(f"{workflow.path}: {warning}", f"correct {workflow.path}")
     yield from form.findings(project)
 
 
@@ -75,7 +73,7 @@ def in_the_way(project: Workspace, foreign: Iterable[Foreign]) -> Iterator[Forei
             yield each
 
 
-def misplaced(project: Workspace, each: Foreign) -> Finding:
+def misplaced(each: Foreign) -> Finding:
     """Return the finding about a file in a format's place that isn't the format's."""
     if closed := access.remedy(each.path):
         return notice(f"{each.path}: {each.meaning.partition(';')[0]}", closed)
@@ -83,21 +81,6 @@ def misplaced(project: Workspace, each: Foreign) -> Finding:
         remedy = f'correct "{each.field}" in {each.path}'
         return problem(f"{each.path}: {each.meaning}", remedy, path=each.path, field=each.field)
     return notice(f"{each.path}: {each.meaning}", each.remedy or aside(each.path), path=each.path)
-
-
-def unsound(workflows: Iterable[Workflow], level: Callable[[str, str], Finding]) -> Iterator[Finding]:
-    """Yield a finding of the given level for each warning about a state file's content."""
-    for workflow in workflows:
-        for warning in (*workflow.warnings, *workflow.remarks):
-            yield level(f"{workflow.path}: {warning}", f"correct {workflow.path}")
-
-
-def _checks_itself(project: Workspace, path: Path) -> bool:
-    """Return whether a file belongs to a format that has its own check."""
-    return any(
-        record.CHECK not in ("", formats.STATES_CHECK) and path.is_relative_to(project.root / record.TOP)
-        for record in RECORDS.values()
-    )
 
 
 def _unread(project: Workspace, trouble: Problem) -> Finding:
@@ -123,8 +106,8 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
             f"{path}: {trouble.fault}",
             putting_back(project, path, replace=True) or aside(path),
         )
-    said = "; ".join(filter(None, (trouble.fault, trouble.fallback)))
-    return problem(f"{path}: {said}", "holdfast doctor --fix", partial(_mend, project, path))
+    text = "; ".join(filter(None, (trouble.fault, trouble.fallback)))
+    return problem(f"{path}: {text}", "holdfast doctor --fix", partial(_mend, project, path))
 
 
 def putting_back(project: Workspace, path: Path, *, replace: bool = False) -> str:
@@ -158,11 +141,9 @@ def _mend(project: Workspace, path: Path) -> str:
 
 def _lock(project: Workspace, path: Path) -> Path:
     """Return the folder to lock for writing a state file: the format's, or the file's own if workflows are spread."""
-    keepers = places.keepers(project.root, path)
-    for name, record in RECORDS.items():
-        below = path.is_relative_to(top := project.root / record.TOP) and (top != project.root or name in keepers)
-        if below and not record.SPREAD:
-            return top
+    for name in places.keepers(project.root, path):
+        if not RECORDS[name].SPREAD:
+            return project.root / RECORDS[name].TOP
     return path.parent
 
 
@@ -188,24 +169,12 @@ def _left_over(project: Workspace) -> Iterator[Finding]:
         if access.is_link(folder):
             continue
         for path in sorted(each for pattern in places.ASIDE for each in folder.glob(pattern)):
-            remedy = f"look at {path}, and remove it if nobody needs it"  # it may be another program's
-            if _is_ours(project, path):
-                remedy = f"rm {shlex.quote(str(path))}"
-            yield notice(f"{path} was set aside earlier; nothing reads it", remedy)
+            yield notice(
+                f"{path} was set aside earlier; nothing reads it", f"look at {path}, and remove it if nobody needs it"
+            )
         for path in atomic.abandoned(folder):
-            said = f"{path} was left by a process that was killed; nothing reads it"
-            yield notice(said, "holdfast doctor --fix", partial(_removed, path))
-
-
-def _is_ours(project: Workspace, path: Path) -> bool:
-    """Return whether what was set aside is a workflow's state, of the file beside which it lies."""
-    name, mark, _ = path.name.rpartition(".kept-")
-    if not mark:
-        name = path.name.rpartition(".corrupt-")[0]
-    try:
-        return rewind.is_state(project, path.with_name(name), document.read(path, search.LIMIT_BYTES)[0])
-    except HoldfastError:
-        return False
+            text = f"{path} was left by a process that was killed; nothing reads it"
+            yield notice(text, "holdfast doctor --fix", partial(_removed, path))
 
 
 def _removed(path: Path) -> str:

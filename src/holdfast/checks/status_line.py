@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import paths
 from holdfast.checks import notice, ok, problem
-from holdfast.errors import StateError
 from holdfast.files import status_file
 from holdfast.install import installs, register, registrations
 
@@ -22,20 +20,17 @@ _REDO = "holdfast install --statusline"
 
 def findings(project: Workspace) -> Iterator[Finding]:
     """Look for a status line in the settings that a session here reads, and for the folder of what ours shows."""
-    lines = [(target, settings.get("statusLine")) for target, settings, _ in registrations.readable(project)]
+    lines = [(target, settings.get("statusLine")) for target, settings in registrations.readable(project)]
     found = [(target, line.get("command")) for target, line in lines if isinstance(line, dict)]
     found.sort(key=lambda each: _STRENGTH.index(each[0].scope))
     ours = [target for target, command in found if command == register.STATUS_LINE]
-    asked = bool(ours) or any(each.status_line for each in installs.load().values())
-    if not asked:
+    wanted = bool(ours) or any(each.status_line for each in installs.load().values())
+    if not wanted:
         yield ok(f"no settings file has Holdfast's status line; {_REDO} adds it")
         return
-    remedy = f"{ours[-1].redo} --statusline" if ours else _REDO
     if not status_file.folder().is_dir():
         text = f"{status_file.folder()} is missing, so Claude Code's status line shows nothing of Holdfast"
-        yield problem(text, remedy, _make)
-    elif ours and not paths.launcher().exists():
-        yield problem(f"{ours[-1].settings} has Holdfast's status line, but {paths.launcher()} is missing", remedy)
+        yield problem(text, f"{ours[-1].redo} --statusline" if ours else _REDO)
     elif not ours:
         yield ok("the status line is a program of your own; it can show Holdfast's, too")
     elif found[-1][1] != register.STATUS_LINE:
@@ -43,10 +38,3 @@ def findings(project: Workspace) -> Iterator[Finding]:
         yield notice(text, f'remove "statusLine" there, or from {ours[-1].settings}')
     else:
         yield ok(f"{ours[-1].settings} has Holdfast's status line")
-
-
-def _make() -> str:
-    try:
-        return f"made {paths.ensure_private(status_file.folder())}"
-    except OSError as error:
-        raise StateError(status_file.folder(), f"cannot be created: {error.strerror or error}") from error

@@ -54,13 +54,13 @@ def _settings(project: Workspace) -> Iterator[Finding]:
     """Yield what the settings switch off. A file overrides the keys of the files before it."""
     disabling: Path | None = None
     variables: dict[str, Path] = {}
-    for target, settings, _ in registrations.readable(project):
+    for target, settings in registrations.readable(project):
         if "disableAllHooks" in settings:
             disabling = target.settings if settings["disableAllHooks"] is True else None
         env = settings.get("env")
-        given = env if isinstance(env, dict) else {}
-        variables = {name: file for name, file in variables.items() if name not in given}
-        variables |= dict.fromkeys(_set(given), target.settings)
+        own = env if isinstance(env, dict) else {}
+        variables = {name: file for name, file in variables.items() if name not in own}
+        variables |= dict.fromkeys(_set(own), target.settings)
     if disabling:
         text = f'{disabling}: "disableAllHooks" is true, so Claude Code runs no hook'
         yield problem(text, f'remove "disableAllHooks" from {disabling}')

@@ -30,7 +30,7 @@ def command(
     """
     workflow = workflow_commands.find(project, workflow_id)
     after = verbs.cancel(project, workflow, reason)
-    news = f"Cancelled {quoted(after.title)} at {after.progress_text}.{workflow_commands.kept(after)}"
+    news = f"Cancelled {quoted(after.title)} at {after.progress_text}.{workflow_commands.put_away(after)}"
     if after.paused:
         resume = command_line("claim", after.id)
         news = f"Paused {quoted(after.title)} at {after.progress_text}. `{resume}` continues it."

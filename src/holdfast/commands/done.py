@@ -66,7 +66,7 @@ def _insist_on_one(workflow: Workflow, phase: Phase | None, title: str | None) -
 def _news(before: Workflow, due: Phase | None, after: Workflow) -> str:
     if after.finished:
         signal = registry.get(after.format).signal(after)
-        return "\n".join(filter(None, [f"{_end(before, after)}{workflow_commands.kept(after)}", signal]))
+        return "\n".join(filter(None, [f"{_end(before, after)}{workflow_commands.put_away(after)}", signal]))
     if due is None:
         return ""
     if next((each.status for each in after.phases if each.id == due.id), "completed") == "active":
@@ -79,8 +79,8 @@ def _end(before: Workflow, after: Workflow) -> str:
     open_ = {each.id for each in before.phases if each.status != "completed"}
     if after.completed == after.total:
         last = [quoted(each.title) for each in after.phases if each.id in open_]
-        said = f"Completed {plural(len(last), after.unit)} {', '.join(last)}. " if last else ""
-        return f"{said}The workflow is complete."
+        completed = f"Completed {plural(len(last), after.unit)} {', '.join(last)}. " if last else ""
+        return f"{completed}The workflow is complete."
     phases = (verbs.numbered(after, number) for number in range(1, after.total + 1))
     left = [each for each in phases if each is not None and each.status != "completed"]
     named = ", ".join(

@@ -33,8 +33,8 @@ def command(
     """
     options.insist_on_ledger(project)
     whole = export.document(project, verbatim=verbatim)
-    for said in whole["unread"]:
-        click.echo(paths.shown(said), err=True)
+    for reason in whole["unread"]:
+        click.echo(paths.shown(reason), err=True)
     if output is None or output == Path("-"):
         options.print_json(whole)
         return

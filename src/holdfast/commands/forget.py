@@ -10,14 +10,13 @@ import click
 from holdfast.commands import options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError
-from holdfast.sessions import agent_list, conversations, selection
-from holdfast.sessions.forget import erasure
-from holdfast.sessions.forget.ledger_rows import Scope, of_session
+from holdfast.sessions import agent_list, conversations, erasure, selection
+from holdfast.sessions.erasure import Scope, of_session
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
-    from holdfast.sessions.forget.erasure import Forgotten
+    from holdfast.sessions.erasure import Forgotten
 
 _FILES = 10  # how many files are named
 _ID_CHARS = 32  # the shortest session id
@@ -124,14 +123,18 @@ def _session(project: Workspace, beginning: str) -> Scope:
         return scope
 
 
-def _lines(told: Forgotten, heading: str) -> list[str]:
-    counted = [(sum(told.rows.values()), "ledger row"), (told.recorded, "recorded event"), (told.logged, "log line")]
+def _lines(forgotten: Forgotten, heading: str) -> list[str]:
+    counted = [
+        (sum(forgotten.rows.values()), "ledger row"),
+        (forgotten.recorded, "recorded event"),
+        (forgotten.logged, "log line"),
+    ]
     known = ", ".join(count(number, one) for number, one in counted if number)
     lines = [f"{heading}:"]
     lines += [f"  {known}"] if known else []
-    files = list(dict.fromkeys([*told.files, *told.reports]))
+    files = list(dict.fromkeys([*forgotten.files, *forgotten.reports]))
     lines += [f"  file: {each}" for each in files[:_FILES]]
     lines += [f"  and {count(len(files) - _FILES, 'more file')}"] if len(files) > _FILES else []
-    if told.stays:
-        lines += ["These are your own and stay:", *(f"  {each}" for each in told.stays)]
+    if forgotten.stays:
+        lines += ["These are your own and stay:", *(f"  {each}" for each in forgotten.stays)]
     return lines

@@ -45,15 +45,15 @@ def check(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) -
         chosen = _chosen(found, files) if files else found
         complaints = inspection.complaints(project, chosen)
         if as_json:
-            shown = [{"file": str(file.path), "place": file.place, "fault": said} for file, said in complaints]
+            shown = [{"file": str(file.path), "place": file.place, "fault": fault} for file, fault in complaints]
             options.print_json(shown)
             sys.exit(1 if complaints else 0)
-        for file, said in complaints:
-            options.say_short(f"{_name(file, found)}: {said}\n  {file.path}")
+        for file, fault in complaints:
+            options.say_short(f"{_name(file, found)}: {fault}\n  {file.path}")
         used = [file for file in chosen if file in found]
         doubts = [(file, each) for file in chosen if file not in used for each in file.doubts]
-        for file, said in (*inspection.remarks(project, used), *doubts):
-            options.say_short(f"{_name(file, found)}: note: {said}")
+        for file, remark in (*inspection.remarks(project, used), *doubts):
+            options.say_short(f"{_name(file, found)}: note: {remark}")
         named = {file.path for file in used}
         for path, why in inspection.unused(project, found):
             if path in named if files else path.parent != paths.shipped("handlers"):

@@ -135,8 +135,8 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
         for line in lost if before is None else diff(before, content, "as trusted", "as it is now"):
             click.echo(f"  {printable(line)}")  # click would remove control characters; here you must see them
     if path.parent.name != "handlers":
-        said = ", ".join(content.decode(errors="replace").strip().split("\n"))[:300]
-        click.echo(f"  configuration: {said}")
+        text = ", ".join(content.decode(errors="replace").strip().split("\n"))[:300]
+        click.echo(f"  configuration: {text}")
         if project.untrusted_ledger:
             known = wording.quoted(project.untrusted_id)
             click.echo(f"  joins the ledger of project.id {known}: {project.untrusted_ledger}")
@@ -148,8 +148,8 @@ def _describe(project: Workspace, path: Path, content: bytes) -> None:
         marks = f" ({route.match})" * bool(route.match) + " strict" * route.strict
         click.echo(f"  answers {route.event}{marks}")
         for text, answer in route.examples.items():
-            said = answer if isinstance(answer, str) and answer else json.dumps(answer) if answer else "nothing"
-            click.echo(printable(f"    example: {text} → {said}"))
+            expected = answer if isinstance(answer, str) and answer else json.dumps(answer) if answer else "nothing"
+            click.echo(printable(f"    example: {text} → {expected}"))
     if executables.is_script(content):
         click.echo(f"  {executables.NOT_COVERED}")
     for other in discovery.find(claude, project):

@@ -247,10 +247,10 @@ def _show(trial: _Trial, fired: Fired, without: Sequence[str]) -> None:
         rows.append((f"  {number}.", answer.label, f"{_ms(answer)} ms", shown))
     if rows:
         terminal.put_wrapped(console, terminal.table(rows))
-    said = [f"  -  {each}" for each in without]
-    said += [f"Dropped: {each['handler']}: {each['outcome']}: {each['dropped']}" for each in fired.dropped]
-    said += [f"Note: {each.label} {each.text}{f': {each.detail}' * bool(each.detail)}" for each in fired.remarks]
-    for line in said:
+    lines = [f"  -  {each}" for each in without]
+    lines += [f"Dropped: {each['handler']}: {each['outcome']}: {each['dropped']}" for each in fired.dropped]
+    lines += [f"Note: {each.label} {each.text}{f': {each.detail}' * bool(each.detail)}" for each in fired.remarks]
+    for line in lines:
         options.say(line)
     for who, text in fired.audiences().items():
         terminal.put_wrapped(console, terminal.row(Text(f"{_AUDIENCES[who]}: ", "bold"), wording.clean(text)))
@@ -264,7 +264,7 @@ def _ms(answer: Answer) -> float:
 def _not_run(files: Sequence[HandlerFile], fired: Fired) -> list[str]:
     """Return a line for each file that would have been asked about the event if it ran, with the reason why not."""
     event, value = fired.event.hook_event_name, CLIENT.matcher_value(fired.event)
-    resting = [f"{call.label} is {said}" for call in fired.plan if (said := notices.left_out(call))]
+    resting = [f"{call.label} is {reason}" for call in fired.plan if (reason := notices.left_out(call))]
     return resting + [
         f"{file.place}/{file.path.name}: {inspection.idle(file)}"
         for file in files

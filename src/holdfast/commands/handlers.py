@@ -10,7 +10,7 @@ import click
 
 from holdfast import clock, paths
 from holdfast.clients.claude import claude
-from holdfast.commands import handler_files, handler_tests, handler_trust, handler_try, options, terminal, timefmt
+from holdfast.commands import handler_files, handler_tests, handler_trust, handler_try, options, terminal
 from holdfast.commands.verb import Json, ListGroup, verb
 from holdfast.dispatch import notices
 from holdfast.errors import command_line
@@ -116,7 +116,7 @@ def _marks(row: dict[str, Any]) -> str:
         shown = (name if value is None else f"{name}={value}" for name, value in row["options"].items())
         marks.append(f"options: {', '.join(shown)}")
     for what, at in (("ran", row["last_run"]), (row["last_decision"], row["last_decision_at"])):
-        marks += [f"{what} {timefmt.ago(at, clock.now())}"] if at else []
+        marks += [f"{what} {clock.ago(at, clock.now())}"] if at else []
     marks += ["trusted"] if row["place"] == "project" and row["trusted"] else []
     marks += [f"BROKEN: {row['broken']}"] if row["broken"] else []
     marks += [f"doesn't run: {row['inactive_reason']}"] if row["inactive_reason"] else []

@@ -127,7 +127,7 @@ def _test(target: Target) -> str:
 
     Raises HoldfastError if there is none, with the reason and the way to repair it.
     """
-    found = fire.canary(target)
+    found = fire.canary(entry for entry in registrations.entries(target) if entry.ours)
     if found is not None and found.level == "ok":
         return f"Tested: {found.text}. A server makes later events faster."
     if found is None or not any(entry.ours for entry in registrations.entries(target)):  # or uninstalled meanwhile

@@ -94,7 +94,7 @@ def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
     root = paths.find_root(project_dir, os.environ, here)
     if not names_project(project_dir):
         root = nearest(here.resolve(), root)
-    patience = Patience(COMMAND_WAIT_S, note) if tell else Patience(say=lambda said: None)
+    patience = Patience(COMMAND_WAIT_S, note) if tell else Patience(say=lambda text: None)
     project = _open(root, patience)
     if tell and status_line.wanted():
         _keep_status_line(project)
@@ -118,7 +118,7 @@ def _keep_status_line(project: Workspace) -> None:
     before = status_line.sessions_shown(project) | ({own} if own else set())
 
     def update() -> None:
-        trusted, patience = trust.config_trusted(project.root), Patience(say=lambda said: None)
+        trusted, patience = trust.config_trusted(project.root), Patience(say=lambda text: None)
         again = Workspace.open(project.root, trusted=trusted, tell=False, client=claude, patience=patience)
         status_line.update_all(again, before)
         again.close()
@@ -141,9 +141,9 @@ def insist_on_ledger(project: Workspace) -> None:
         raise click.exceptions.Exit(1)
 
 
-def note(said: str) -> None:
+def note(text: str) -> None:
     """Print a note for people on stderr, so that stdout holds only the answer."""
-    click.echo(f"holdfast: {wording.clean(said)}", err=True)
+    click.echo(f"holdfast: {wording.clean(text)}", err=True)
 
 
 def target(scope: str, settings: Path | None, project_dir: str | None) -> Target:
@@ -194,8 +194,8 @@ def tell_reading(project: Workspace, reading: Iterable[str]) -> None:
         if (found := state(entry)) == outside_reading.OUTSIDE:
             click.echo(f"warning: {name} is outside the project, so no session is asked to read it", err=True)
         elif found:
-            told = f"warning: {name} doesn't exist; create it, or Claude is told that it is missing"
-            click.echo(told, err=True)
+            warning = f"warning: {name} doesn't exist; create it, or Claude is told that it is missing"
+            click.echo(warning, err=True)
 
 
 def seen_by_git(project: Workspace, format_name: str) -> str:
@@ -218,9 +218,9 @@ def as_context(assignments: Iterable[str]) -> dict[str, Any]:
         raise click.BadParameter(str(error), param_hint="--set") from error
 
 
-def at_most_one(given: Mapping[str, bool]) -> None:
-    """Raise UsageError if more than one of these options was given."""
-    if len(names := [name for name, is_given in given.items() if is_given]) > 1:
+def at_most_one(chosen: Mapping[str, bool]) -> None:
+    """Raise UsageError if more than one of these options was chosen."""
+    if len(names := [name for name, is_chosen in chosen.items() if is_chosen]) > 1:
         raise click.UsageError(f"{' and '.join(names)} can't be used together; choose one")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import checks
-from holdfast.commands.timefmt import ago
+from holdfast.clock import ago
 from holdfast.install import inspection
 from holdfast.sessions import compactions, explain, offers, rewind
 from holdfast.workflow.wording import count, one_line
@@ -36,7 +36,7 @@ _NAMED = 3  # workflows that the sentence names
 
 
 def judge(
-    project: Workspace, seen: Overview | None, explanation: Mapping[str, Any], now: datetime, *, asked: bool = False
+    project: Workspace, seen: Overview | None, explanation: Mapping[str, Any], now: datetime, *, named: bool = False
 ) -> Safety:
     """Return whether a workflow would survive a compaction now.
 
@@ -45,10 +45,10 @@ def judge(
         seen: the workflow; None if there is none, or several.
         explanation: what decides about restoring (`sessions.explain`).
         now: the present time.
-        asked: whether somebody asked for this very workflow; else an unfinished one counts more than one that is over.
+        named: whether somebody asked for this very workflow; else an unfinished one counts more than one that is over.
     """
     unfinished = {each["ref"]: each for each in explanation["prospects"]}
-    if seen and asked and not seen.workflow.finished and seen.archived:
+    if seen and named and not seen.workflow.finished and seen.archived:
         return Safety(
             None, f"Nothing to save: {explain.named(seen.workflow)} is in the archive, and in no file any more."
         )
@@ -57,7 +57,7 @@ def judge(
         gone = rewind.gone(project)
         rest = f" {gone}." if gone else f" {offers.enclosing(project) or '`holdfast start TITLE` starts one.'}"
         return Safety(None, f"Nothing to save here: no workflow is in progress{last}.{rest}")
-    if seen and asked and seen.workflow.finished:
+    if seen and named and seen.workflow.finished:
         return Safety(None, f"Nothing to save: {explain.named(seen.workflow)} is {seen.workflow.word}.")
     if wrong := _obstacle(project):
         return Safety(False, f"Not safe: {wrong}")
@@ -86,8 +86,8 @@ def _of(project: Workspace, seen: Overview, prospect: Mapping[str, str] | None, 
         return Safety(False, f"{text}. To test the hooks: holdfast doctor --fire")
     saved = f"saved {ago(seen.last_save.at, now)}" if seen.last_save else "saved at the next compaction"
     ending = _ENDINGS[last.ending] if last else "no compaction yet"
-    beside = "" if prospect["restored"] == "full" else f", restored {one_line(prospect['reason'], 300)}"
-    return Safety(True, f"Safe: {name}, {saved}, {ending}{beside}.")
+    extent = "" if prospect["restored"] == "full" else f", restored {one_line(prospect['reason'], 300)}"
+    return Safety(True, f"Safe: {name}, {saved}, {ending}{extent}.")
 
 
 def _obstacle(project: Workspace) -> str:

@@ -107,15 +107,15 @@ def command(
     project = options.open_project(project_dir)
     named = _format(project.root, format_name) if format_name else None
     template = templates.EMPTY if pattern is None else templates.get(project, pattern)
-    given = tuple(map(templates.phase, phases)) or template.phases
+    chosen = tuple(map(templates.phase, phases)) or template.phases
     usual = template.format or project.config.format
-    if usual not in formats.WITH_AGENTS and any(agent for _, agent in given):
+    if usual not in formats.WITH_AGENTS and any(agent for _, agent in chosen):
         usual = formats.WITH_AGENTS[0]
     session = options.conversation(project)
     start = Start(
         title=title,
         kind=kind or template.kind,
-        phases=given,
+        phases=chosen,
         total=total or (None if phases else template.total),
         reading=options.as_reading((*template.reading, *reading)),
         reminders=(*template.reminders, *reminders),
@@ -137,7 +137,7 @@ def command(
     ]
     workflow_commands.tell(workflow, as_json, "\n".join(filter(None, news)))
     options.tell_reading(project, start.reading)
-    agents = [*(agent for _, agent in given), *(each.agent for each in workflow.phases)]  # a format may choose some
+    agents = [*(agent for _, agent in chosen), *(each.agent for each in workflow.phases)]  # a format may choose some
     workflow_commands.warn_of_unknown(project, filter(None, agents))
     if os.geteuid() == 0 and (owner := project.root.stat().st_uid):
         click.echo(

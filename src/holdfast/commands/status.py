@@ -21,6 +21,7 @@ from holdfast.files.redact import redact, redact_value
 from holdfast.install import inspection, skill
 from holdfast.plugins import discovery
 from holdfast.sessions import (
+    agent_list,
     agents,
     archive,
     compactions,
@@ -29,8 +30,8 @@ from holdfast.sessions import (
     explain,
     overview,
     owners,
-    phase_report,
     phases,
+    progress,
     saving,
     selection,
     timeline,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-    from holdfast.memory.rows import Conversation, Delivery
+    from holdfast.memory.rows import Agent, Conversation, Delivery
     from holdfast.sessions.archive import Archived
     from holdfast.sessions.compactions import CompactionReport
     from holdfast.sessions.overview import Overview
@@ -127,7 +128,7 @@ def _print_todos(project: Workspace, name: str | None, *, as_json: bool) -> None
         for each in todos.todo_list(workflow):
             options.say(f"{views.MARKS[_MARKED[each['status']]]} {one_line(each['content'])}")
     else:  # not `options.say`, which would break the tags around the data
-        click.echo(todos.request(workflow, phase_report.task_ids(project, session) if session else {}))
+        click.echo(todos.request(workflow, progress.task_ids(project, session) if session else {}))
 
 
 def _watch(project_dir: str | None, name: str | None) -> None:
@@ -199,8 +200,8 @@ def _page(
     if name is None and not live:
         yield from _sections(project, found, seen, verbose=verbose)
     if everything:
-        kept = archive.entries(project)
-        lines = [_archived(project, each) for each in kept]
+        archived = archive.entries(project)
+        lines = [_archived(project, each) for each in archived]
         yield from _section("Archive", lines or ["No workflow of this project has been completed yet."])
 
 
@@ -214,7 +215,7 @@ def _look(project: Workspace, name: str | None) -> tuple[Found, Overview | None,
     workflow = _chosen(project, name, session, found)
     seen = overview.gather(project, workflow, found) if workflow else None
     explanation = explain.explain(project, session)
-    return found, seen, safety.judge(project, seen, explanation, clock.now(), asked=name is not None), explanation
+    return found, seen, safety.judge(project, seen, explanation, clock.now(), named=name is not None), explanation
 
 
 def _chosen(project: Workspace, name: str | None, session: str | None, found: Found) -> Workflow | None:
@@ -244,9 +245,10 @@ def _json(project: Workspace, name: str | None, *, everything: bool) -> dict[str
         return judged | current
     rows: dict[str, Any] = judged | {"current": current or None} | redact_value(_status(project, found))
     if everything:
-        kept = archive.entries(project)
+        archived = archive.entries(project)
         rows["archive"] = [
-            views.row(each.workflow) | {"completed_at": each.completed_at, "worktree": each.worktree} for each in kept
+            views.row(each.workflow) | {"completed_at": each.completed_at, "worktree": each.worktree}
+            for each in archived
         ]
     return rows
 
@@ -268,16 +270,16 @@ def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbos
     """Yield what the project has besides the workflow that is shown."""
     status = redact_value(_status(project, found))
     shown = seen.workflow.key if seen else ""
-    elsewhere = [each for each in status["agents"] if verbose or each["workflow"] != shown]
-    yield from _section("Agents", [_agent(each) for each in elsewhere])
+    elsewhere = [each for each in _waiting(project) if verbose or each.workflow != shown]
+    yield from _section("Agents", [redact(agent_list.line(each)) for each in agent_list.describe(project, elsewhere)])
     if verbose:
         shared = " (folders with the same identity share the ledger)"
         identity = [f"Identity {status['identity']}{shared}"] if status["identity"] != status["root"] else []
         yield from _section("Project", [status["root"], *identity, f"Ledger {status['ledger']}"])
         yield from _section("Last compactions", [_compaction(each) for each in status["compactions"]])
         events, names = timeline.happened(project, limit=2 * _LISTED), timeline.phase_names(project)
-        said = [f"{_time(e.at)}, session {e.session[:8] or '-'}: {timeline.sentence(e, names)}" for e in events]
-        yield from _section("Last events", said)
+        lines = [f"{_time(e.at)}, session {e.session[:8] or '-'}: {timeline.sentence(e, names)}" for e in events]
+        yield from _section("Last events", lines)
     unread = status["problems"] if not seen else []  # the workflow's page names them
     yield from _section("Unreadable files", [f"{each['path']}: {each['reason']}" for each in unread])
     yield from _section("Failing handlers", [f"{each['file']}: {each['fault']}" for each in status["faults"]])
@@ -302,10 +304,10 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
         "workflows": [_row(project, each) for each in found.workflows],
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": [_session(each) for each in conversations.every(project)],
-        "agents": _agents(project),
+        "agents": [agents.as_json(each, *_AGENT) for each in _waiting(project)],
         "compactions": [_report(each) for each in compactions.recent(project, _LISTED)],
         "deliveries": [_delivered(each) for each in deliveries.recent(project, _LISTED)],
-        "faults": [{"file": str(f.path), "fault": said} for f, said in inspection.complaints(project, files)],
+        "faults": [{"file": str(f.path), "fault": fault} for f, fault in inspection.complaints(project, files)],
         "log": _troubles(project),
     }
     for row in [row for part in ("agents", "compactions", "deliveries") for row in status[part]]:
@@ -322,8 +324,8 @@ def _troubles(project: Workspace) -> list[str]:
 
 def _trouble(line: str) -> str:
     """Return a line of the log for people, without the project, which stands above."""
-    stamp, _, said = log.without_project(line).partition(" ")
-    return f"{_time(stamp)} {said}"
+    stamp, _, message = log.without_project(line).partition(" ")
+    return f"{_time(stamp)} {message}"
 
 
 def _row(project: Workspace, workflow: Workflow) -> dict[str, Any]:
@@ -362,19 +364,11 @@ def _delivered(delivery: Delivery) -> dict[str, Any]:
     return {name: values[name] for name in _DELIVERY}
 
 
-def _agents(project: Workspace) -> list[dict[str, Any]]:
+def _waiting(project: Workspace) -> list[Agent]:
     """Return the agents that run, or whose results nobody used, of all sessions that can still continue."""
     gone = conversations.ended_ids(project)
     listed = [each for each in conversations.every(project) if each.id not in gone]
-    return [agents.as_json(agent, *_AGENT) for each in listed for agent in agents.waiting(project, each.id)]
-
-
-def _agent(row: dict[str, Any]) -> str:
-    who = f"{one_line(row['agent_type'])} ({one_line(row['agent_id'])}), session {row['session'][:8]}"
-    if row["status"] == "running":
-        return f"{who}: running since {_time(row['since'])}"
-    place = f": {one_line(row['output'] or row['transcript'])}" if row["output"] or row["transcript"] else ""
-    return f"{who}: {row['status']} {_time(row['ended_at'])}, its result was not used{place}"
+    return [agent for each in listed for agent in agents.waiting(project, each.id)]
 
 
 def _compaction(row: dict[str, Any]) -> str:
@@ -383,8 +377,10 @@ def _compaction(row: dict[str, Any]) -> str:
     saved = f"saved {_time(row['saved_at'])}" if row["saved_at"] else "PreCompact never fired"
     why = row["not_restored"] or "no compaction has followed"
     restored = f"restored {_time(row['restored_at'])}" if row["restored_at"] else f"not restored ({why})"
-    kept = f"; Claude's summary kept {row['facts_kept']} of {row['facts']} facts" if row["facts"] else ""
-    return f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}{kept}"
+    summary = f"; Claude's summary kept {row['facts_kept']} of {row['facts']} facts" if row["facts"] else ""
+    return (
+        f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}{summary}"
+    )
 
 
 def _time(stamp: str) -> str:

@@ -102,9 +102,9 @@ def _news(before: Workflow, after: Workflow, named: str | None) -> str:
     for new in after.phases:
         old = verbs.numbered(before, new.number)
         if old is not None and old.title != new.title:
-            said = f"Renamed {after.named(new)} {quoted(old.title)} to {quoted(new.title)}."
+            renamed = f"Renamed {after.named(new)} {quoted(old.title)} to {quoted(new.title)}."
             undo = command_line(
                 "update", "--phase", str(new.number), "--rename", old.title, *([named] if named else [])
             )
-            return f"{said} To undo this: {undo}" if one_line(old.title) == old.title else said
+            return f"{renamed} To undo this: {undo}" if one_line(old.title) == old.title else renamed
     return "Updated."

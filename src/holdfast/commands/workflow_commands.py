@@ -108,7 +108,7 @@ def named_phase(workflow: Workflow, name: str) -> Phase:
     raise HoldfastError(missing(f"{workflow.unit} {quoted(name)}", known, where=where) + meant)
 
 
-def kept(workflow: Workflow) -> str:
+def put_away(workflow: Workflow) -> str:
     """Return how to see a workflow that just ended, if its file isn't where it was."""
     showing = command_line("status", workflow.id)
     return "" if workflow.path.exists() else f" Its file was put away: `{showing}` shows it."
@@ -145,8 +145,8 @@ def _how(workflow: Workflow, step: Step) -> list[str]:
     if workflow.format not in formats.WITH_AGENTS:
         phase = verbs.due(workflow)
         done = verbs.completing(workflow, phase) if phase else "holdfast done"
-        said = [f"No agent moves this workflow: run `{done}` when that is done."] if step.agent else []
-        return [*said, *(["", "Prompt:", step.prompt] if step.prompt != step.title else [])]
+        manual = [f"No agent moves this workflow: run `{done}` when that is done."] if step.agent else []
+        return [*manual, *(["", "Prompt:", step.prompt] if step.prompt != step.title else [])]
     return ["", views.call(step), step.prompt] if step.agent or step.prompt != step.title else []
 
 

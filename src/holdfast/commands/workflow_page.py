@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from holdfast import clock
+from holdfast.clock import duration, when
 from holdfast.commands.terminal import row
-from holdfast.commands.timefmt import duration, when
 from holdfast.files.redact import redact, redact_value
 from holdfast.workflow import views
 from holdfast.workflow.outside_reading import OUTSIDE

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 INDEX_LIMIT_BYTES = 1024 * 1024
 DESCRIPTIONS = "formats"
 """The folder of the descriptions of formats without code, in `.claude/` and in the user's config folder."""
-STATES_CHECK = "states"
-"""A record's CHECK if the format has no doctor check of its own, but adds to that of the state files."""
 
 
 class _Records(dict[str, "Record"]):
@@ -112,17 +110,6 @@ def parts(part: str, names: Iterable[str]) -> dict[str, ModuleType]:
             if name in OURS:
                 raise
     return found
-
-
-def index_fault() -> str:
-    """Return what is wrong with the index, so that formats of other packages are missing; empty if it is sound."""
-    if not os.path.lexists(paths.format_index()):
-        return ""
-    raw = index()
-    named = packages(raw)
-    if named and named.keys() <= {each.NAME for each in listed(raw)}:
-        return ""
-    return f"{paths.format_index()} is damaged, so workflows in the formats of other packages can't be read"
 
 
 def off_stdout() -> redirect_stdout[TextIO]:

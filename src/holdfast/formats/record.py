@@ -70,14 +70,9 @@ class Record:
     `holdfast formats trust` trusts a project's (`workflow.definitions`).
     """
     COMMANDS: str = ""
-    """The line of help for `holdfast NAME`, the `command` of `formats/NAME/commands`; empty without one."""
+    """The line of help for `holdfast NAME`, the commands in its module `verbs`; empty without one."""
     FORMER: tuple[str, ...] = ()
     """What replaces its commands that are gone: `"wfs pause = `holdfast cancel` pauses a session"`."""
-    CHECK: str = ""
-    """The name of its `holdfast doctor` check, the function `findings` in `formats/NAME/checks`; empty without one.
-
-    The name `states` adds it to the check that all formats share.
-    """
 
 
 REQUIRED = ("NAME", "MODULE", "TOP", "PRESENCE", "STATES")

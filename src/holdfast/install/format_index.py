@@ -64,18 +64,18 @@ def refresh() -> list[str]:
     Raises:
         StateError: the index can't be written.
     """
-    found = find()
-    kept = [each for each in found if not each.fault]
-    raw = render(kept)
-    if raw == formats.index() and not formats.index_fault():
+    usable = [each for each in find() if not each.fault]
+    raw = render(usable)
+    if raw == formats.index():
         return []
     before = {each.NAME for each in listed(formats.index())}
-    if kept:
+    if usable:
         atomic.write(paths.ensure_private(paths.state_dir()) / paths.format_index().name, raw, mode=0o600)
     else:
         paths.format_index().unlink(missing_ok=True)
-    gone = sorted(before - {each.name for each in kept})
-    return [*(f"Format {each.name}: {each.package}" for each in kept), *(f"Format {name}: removed" for name in gone)]
+    gone = sorted(before - {each.name for each in usable})
+    lines = [f"Format {each.name}: {each.package}" for each in usable]
+    return [*lines, *(f"Format {name}: removed" for name in gone)] or [f"Removed {paths.format_index()}"]
 
 
 def render(found: list[Brought]) -> bytes:

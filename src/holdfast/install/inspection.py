@@ -14,7 +14,7 @@ from holdfast.clients.claude import claude, events, settings_schema
 from holdfast.dispatch import background, notices
 from holdfast.dispatch.run import Run
 from holdfast.errors import command_line
-from holdfast.install import plugin, register, registrations
+from holdfast.install import register, registrations
 from holdfast.plugins import activity, executables, kinds, loader, packages, rules, statics
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
@@ -42,9 +42,9 @@ def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple
     """
     found: list[tuple[HandlerFile, str]] = []
     for file in files:
-        told = [*file.faults, *statics.faults(file.source, file.routes, claude), *_never_holds(file)]
-        told += _load(project, file) if file.active else []
-        found += [(file, each) for each in dict.fromkeys(told)]
+        sentences = [*file.faults, *statics.faults(file.source, file.routes, claude), *_never_holds(file)]
+        sentences += _load(project, file) if file.active else []
+        found += [(file, each) for each in dict.fromkeys(sentences)]
         fault, _ = activity.latest_fault(file)
         if fault and not file.refuses:
             found.append((file, fault))  # one that refuses says already why it can't be called
@@ -65,10 +65,11 @@ def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, regist
         Event -> the reason and the command that registers it. An event that a settings file does register is left
         out. Empty if nothing of Holdfast's is registered.
     """
-    wanted = register.entries(register.wishes_of(files), events.EVENTS.keys() - events.OLDEST_CLIENT_EVENTS)
-    present = registered_events(project) if wanted else {}
-    names = {background.event(name) for name in wanted.keys() - present.keys()} if present else ()
-    return {event: register.why_left_out(event) for event in names}
+    routes = [route for file in files if file.active for route in file.routes]
+    newer = [route for route in routes if route.event not in events.OLDEST_CLIENT_EVENTS]
+    known = registered_events(project) if newer else {}
+    missing = [route.event for route in newer if known and register.name(route) not in known]
+    return {event: register.why_left_out(event) for event in missing}
 
 
 def remarks(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
@@ -86,41 +87,24 @@ def remarks(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Handle
 
 def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str, str]]:
     """Return how the registration or the event affects active handlers, and what changes that."""
-    silent, limits = withheld(project, files), _client_limits(project)
+    silent, limits = withheld(project, files), dict[str, float]()
+    for entry in registrations.registered(project):
+        if entry.ours and entry.event in events.EVENTS:
+            limits[entry.name] = min(entry.limit_s, limits.get(entry.name, entry.limit_s))
     found = []
     for file in files:
         routes = {route.event: route.function for route in file.routes} if file.active else {}
-        found += [
-            (
-                file,
-                f"{name} doesn't run: {event} is not registered: {silent[event].why}",
-                f"To register it: {silent[event].command}",
-            )
-            for event, name in routes.items()
-            if event in silent and claude.HOOK_NAMES.get(name) == event  # `holdfast doctor` tells what a guard misses
-        ]
-        for event, entry in register.entries(register.wishes_of([file]), events.EVENTS).items():
-            if entry.timeout_s and entry.timeout_s > limits.get(event, entry.timeout_s):
-                function = routes[background.event(event)]
-                text = f"{function} {_CUT_OFF.format(event, limits[event])}"
-                found.append((file, text, f"To register {entry.timeout_s} s: holdfast install"))
+        for event, name in routes.items():
+            if event in silent and claude.HOOK_NAMES.get(name) == event:  # `holdfast doctor` tells what a guard misses
+                text = f"{name} doesn't run: {event} is not registered: {silent[event].why}"
+                found.append((file, text, f"To register it: {silent[event].command}"))
+        for event, wanted in register.entries(register.wishes_of([file]), events.EVENTS).items():
+            if wanted.timeout_s and wanted.timeout_s > limits.get(event, wanted.timeout_s):
+                text = f"{routes[background.event(event)]} {_CUT_OFF.format(event, limits[event])}"
+                found.append((file, text, f"To register {wanted.timeout_s} s: holdfast install"))
         if "WorktreeCreate" in routes:
             remedy = f"If you don't want that: {command_line('handlers', 'off', file.name)}"
             found.append((file, f"{routes['WorktreeCreate']} {_REPLACES_GIT}", remedy))
-    return found
-
-
-def _client_limits(project: Project) -> dict[str, float]:
-    """Return event -> the shortest time in seconds that the client waits for one of Holdfast's registered commands."""
-    hooks = [(event, hook) for copy in plugin.copies(project.root) for event, _, hook in copy.commands()]
-    for *_, entries in registrations.readable(project):
-        hooks += [(entry.name, entry.hook) for entry in entries if entry.ours]
-    found: dict[str, float] = {}
-    for event, hook in hooks:
-        if (plain := background.event(event)) in events.EVENTS:
-            limit = hook.get("timeout")
-            given = limit if isinstance(limit, (int, float)) and limit > 0 else events.EVENTS[plain].timeout_s
-            found[event] = min(given, found.get(event, given))
     return found
 
 
@@ -172,8 +156,8 @@ class Idle(NamedTuple):
 def idle(file: HandlerFile) -> Idle:
     """Return why a file doesn't run, and what changes that."""
     if file.off and file.runs_when:
-        asked = [f"{key} = {' or '.join(map(repr, values))}" for key, values in file.runs_when]
-        runs = f"it runs if the configuration has {', '.join(asked)} and handlers.off doesn't name it"
+        conditions = [f"{key} = {' or '.join(map(repr, values))}" for key, values in file.runs_when]
+        runs = f"it runs if the configuration has {', '.join(conditions)} and handlers.off doesn't name it"
         return Idle("switched off", runs)
     if file.off:
         return Idle("switched off", command_line("handlers", "on", file.name))
@@ -234,21 +218,21 @@ def _unregistered(file: HandlerFile, known: Mapping[str, Sequence[str | None]]) 
         file: the handler file.
         known: what `registered_events` returned; if empty, events are not compared.
     """
-    said = []
+    sentences = []
     for route in file.routes if known else ():
         name = register.name(route)
         matchers = known.get(name, [])
         if not matchers and route.event not in events.OLDEST_CLIENT_EVENTS:
             continue  # `unexpected` says why
         if not matchers:
-            said.append(f"{route.function} doesn't run: {name} isn't registered. Run holdfast install")
+            sentences.append(f"{route.function} doesn't run: {name} isn't registered. Run holdfast install")
         elif not any(register.covers(route.event, matcher, route.match) for matcher in matchers):
-            asked = f"all of {route.match}" if route.match else "every value"
-            said.append(
-                f"{route.function} doesn't run for {asked}: {name} is registered only for "
+            values = f"all of {route.match}" if route.match else "every value"
+            sentences.append(
+                f"{route.function} doesn't run for {values}: {name} is registered only for "
                 f"{', '.join(map(str, matchers))}. Run holdfast install"
             )
-    return said
+    return sentences
 
 
 def registered_events(project: Project) -> dict[str, list[str | None]]:
@@ -257,13 +241,8 @@ def registered_events(project: Project) -> dict[str, list[str | None]]:
     Events have the names of `register.Wish`. Settings files that can't be read are left out.
     """
     known: dict[str, list[str | None]] = {}
-    pairs: list[tuple[str, str | None]] = []
-    for *_, entries in registrations.readable(project):
-        pairs += [(entry.name, entry.matcher) for entry in entries]
-    for copy in plugin.copies(project.root):
-        pairs += copy.registered().items()
-    for event, matcher in pairs:
-        known.setdefault(event, []).append(matcher)
+    for entry in registrations.registered(project):
+        known.setdefault(entry.name, []).append(entry.matcher)
     return known
 
 

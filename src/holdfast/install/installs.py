@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping  # noqa: TC003 - pydantic reads the annotations of `Install`
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
+from pathlib import Path  # noqa: TC003 - likewise
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from holdfast import paths
+from holdfast.clients.claude.scopes import Scope  # noqa: TC001 - likewise
 from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.files.lock import locked
-from holdfast.install.register import Wish
+from holdfast.install.register import Wish  # noqa: TC001 - likewise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
-
-    from holdfast.clients.claude.scopes import Scope
-
-_SCOPES: dict[str, Scope] = {"user": "user", "project": "project", "local": "local"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +72,13 @@ def held() -> AbstractContextManager[None]:
 
 
 def load() -> dict[str, Install]:
-    """Return every install by the settings file's real path, without those that can't be read (`lost`)."""
-    return _read()[0]
-
-
-def lost() -> str:
-    """Return why the record, or a part of it, can't be read; empty if it can."""
-    return str(_read()[1] or "")
+    """Return every install by the settings file's real path; none if the record can't be read."""
+    try:
+        rows = document.load(file()).data.get("installs")
+    except StateError:
+        return {}
+    known = {name: _install(row) for name, row in rows.items()} if isinstance(rows, dict) else {}
+    return {name: install for name, install in known.items() if install}
 
 
 def get(settings: Path) -> Install | None:
@@ -108,57 +109,26 @@ def file() -> Path:
     return paths.state_dir() / "installs.json"
 
 
-def _read() -> tuple[dict[str, Install], StateError | None]:
-    """Return the recorded installs, and what is wrong if some may be missing."""
-    try:
-        rows = document.load(file()).data.get("installs")
-    except MissingError:
-        return {}, None
-    except StateError as error:
-        return {}, error
-    if not isinstance(rows, dict):
-        return {}, BrokenError(file(), '"installs" is missing or no object')
-    known = {name: _install(row) for name, row in rows.items()}
-    broken = next((name for name, install in known.items() if not install), None)
-    fault = None if broken is None else BrokenError(file(), f'"installs.{broken}" isn\'t an install')
-    return {name: install for name, install in known.items() if install}, fault
-
-
 def _save(installs: dict[str, Install]) -> None:
     """Replace the record. A broken one is set aside, for it may still be useful; one that's closed is left alone."""
-    known, fault = _read()
-    if isinstance(fault, BrokenError | SchemaMismatch):
-        document.set_aside(file())
-    elif fault:
-        raise fault
-    rows = {name: _row(install) for name, install in installs.items()}
-    if fault or installs != known:
+    with suppress(MissingError):
+        try:
+            document.load(file())
+        except (BrokenError, SchemaMismatch):
+            document.set_aside(file())
+    rows = {name: _rows().dump_python(install, mode="json") for name, install in installs.items()}
+    if installs != load():
         atomic.write(file(), document.render({"version": 1, "installs": rows}), mode=0o600)
-
-
-def _row(install: Install) -> dict[str, Any]:
-    row = dataclasses.asdict(install)
-    return {key: str(value) if isinstance(value, Path) else value for key, value in row.items()}
 
 
 def _install(row: Any) -> Install | None:
     """Return a row of the file as an Install, or None if it isn't one."""
-    with suppress(AttributeError, KeyError, TypeError, ValueError):
-        return Install(
-            settings=Path(row["settings"]),
-            scope=_SCOPES[row["scope"]],
-            root=Path(row["root"]),
-            containers=row["containers"] if "containers" in row else _of_0_1(row),
-            allowed=tuple(row["allowed"]),
-            skill=Path(row["skill"]) if row["skill"] else None,
-            skill_digest=row["skill_digest"],
-            status_line=bool(row["status_line"]),
-            projects={root: tuple(Wish(*wish) for wish in wanted) for root, wanted in row["projects"].items()},
-        )
-    return None
+    try:
+        return _rows().validate_python(row)
+    except ValidationError:
+        return None
 
 
-def _of_0_1(row: dict[str, Any]) -> dict[str, None]:
-    """Return the containers that a record of version 0.1.0 names, as lists of member names."""
-    created = {"": None} if row["created"] else {}
-    return created | {".".join(steps): None for steps in row["added"]}
+@cache
+def _rows() -> TypeAdapter[Install]:
+    return TypeAdapter(Install)

@@ -62,25 +62,16 @@ def write() -> list[Path]:
 
     Raises StateError if one can't be written, ConfigError if a program can't name this interpreter.
     """
-    return [path for path, data in files().items() if _put(path, data)]
-
-
-def files(home: Path | None = None) -> dict[Path, bytes]:
-    """Return the content of each file that an install writes into a home (default: this user's), in writing order.
-
-    Raises as `texts` does.
-    """
-    contents = {path: text.encode("utf-8") for path, text in texts(home=home).items()}
+    contents = {path: text.encode("utf-8") for path, text in texts().items()}
     contents[paths.launcher()] = native.find().program or contents[paths.entrypoint()]
-    return {_below(home, path): data for path, data in contents.items()}
+    return [path for path, data in contents.items() if _put(path, data)]
 
 
-def texts(interpreter: str | None = None, home: Path | None = None) -> dict[Path, str]:
-    """Return the text of each file that an install writes for the launcher, by its path in this user's home.
+def texts(interpreter: str | None = None) -> dict[Path, str]:
+    """Return the text of each file that an install writes for the launcher, by its path.
 
     Args:
         interpreter: the Python that they start, by default the running one.
-        home: the home in which they will lie, by default this user's.
 
     Raises StateError if the shipped entrypoint can't be read, ConfigError if a program can't name the interpreter.
     """
@@ -94,17 +85,13 @@ def texts(interpreter: str | None = None, home: Path | None = None) -> dict[Path
         paths.entrypoint(): program(entry, "-IS", _EVENT_FALLBACK, start),
         command: program(_COMMAND, "-I", _COMMAND_FALLBACK, start),
         refuse: fallback(arguments(start, requirement())),
-        paths.relay_conf(): conf_of(start, _below(home, paths.entrypoint()), _below(home, refuse)),
+        paths.relay_conf(): conf_of(start, paths.entrypoint(), refuse),
     }
 
 
 def conf_of(interpreter: str, entry: Path, refuse: Path) -> str:
     """Return the text of the file beside a native relay that names what it may start (`relay.c`)."""
     return "\n".join(["holdfast relay 1", interpreter, str(entry), str(refuse), ""])
-
-
-def _below(home: Path | None, path: Path) -> Path:
-    return home / path.relative_to(Path.home()) if home else path
 
 
 def fallback(filled: str = "") -> str:

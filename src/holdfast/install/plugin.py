@@ -81,6 +81,16 @@ class Copy:
         return f"HOLDFAST_PLUGIN_DATA={shlex.quote(str(self.data))} {program} --build"
 
     @property
+    def settings(self) -> Path:
+        """The file with its hooks."""
+        return self.root / "hooks" / "hooks.json"
+
+    @property
+    def redo(self) -> str:
+        """How to get its files again: a command, or what to do instead."""
+        return f"claude plugin update {shlex.quote(self.name)}" if self.name else self.undo
+
+    @property
     def undo(self) -> str:
         """How to remove it from the client: a command, or what to do instead."""
         if not self.name:
@@ -128,11 +138,6 @@ def copies(root: Path) -> list[Copy]:
     if running() and paths.plugin_root() not in {place for place, _ in found}:
         found[paths.plugin_root(), Path(sys.prefix).parent] = Copy(paths.plugin_root(), Path(sys.prefix).parent)
     return list(found.values())
-
-
-def data_folders() -> list[Path]:
-    """Return the data folders that the client made for Holdfast's plugin, including those of `--plugin-dir`."""
-    return scopes.plugin_data_folders(_NAME)
 
 
 def own() -> Matchers:

@@ -20,6 +20,7 @@ from holdfast.clients.claude.matchers import (
     as_regex,
     called_as,
     selects_all,
+    valid,
 )
 from holdfast.clients.claude.replies import EXIT_CODE_EVENTS
 from holdfast.dispatch import background
@@ -60,8 +61,8 @@ _OURS = re.compile(
         (?P<quote>["']?)(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*)/\.local/share/holdfast/run(?P=quote)(?:[\s;]|$)""",
     re.VERBOSE,
 )
-# Constructs that JavaScript's regular expressions lack or read differently, and those that number or name groups.
-_UNSAFE_TO_JOIN = re.compile(r"\(\?(?:P|#|\(|>|<(?![=!])|[aiLmsux-])|\\[AZk1-9]|[*+?}]\+")
+# Constructs that number or name groups, and those that JavaScript's regular expressions read differently.
+_UNSAFE_TO_JOIN = re.compile(r"\(\?(?:<(?![=!])|[aiLmsux-])|\\[AZk1-9]|\}\+")
 
 
 class Wish(NamedTuple):
@@ -113,9 +114,9 @@ def entries(
     names = [name for event in EVENTS if event in known for name in (event, background.entry(event))]
     found = {name: _entry(background.event(name), by_event[name]) for name in names if name in by_event}
     for event, matcher in present.items() if keep else ():
-        asked, plain = found.get(event, Entry(matcher)), background.event(event)
-        both = matcher if covers(plain, matcher, asked.matcher) else union(plain, [matcher, asked.matcher])
-        found[event] = asked._replace(matcher=both)
+        wanted, plain = found.get(event, Entry(matcher)), background.event(event)
+        both = matcher if covers(plain, matcher, wanted.matcher) else union(plain, [matcher, wanted.matcher])
+        found[event] = wanted._replace(matcher=both)
     return {
         event: left for event, entry in found.items() if (left := _beyond(event, entry, plugin, present)) is not None
     }
@@ -141,24 +142,17 @@ def beyond(event: str, matcher: str | None, plugin: Matchers) -> Entry | None:
 
 
 def _beyond(event: str, entry: Entry, plugin: Matchers, present: Matchers) -> Entry | None:
-    if event in present and not _only_beyond(event, present[event], plugin):
-        return entry
+    if event in present and beyond(event, present[event], plugin) != Entry(present[event]):
+        return entry  # registered in full
     rest = beyond(event, entry.matcher, plugin)
     if rest is None:  # a plugin's hooks can't have a longer time limit
         return entry if entry.timeout_s else None
     return rest._replace(timeout_s=entry.timeout_s)
 
 
-def _only_beyond(event: str, matcher: str | None, plugin: Matchers) -> bool:
-    """Return whether a registered matcher is a list of names that the plugin selects none of."""
-    if event not in plugin or matcher is None or selects_all(matcher) or alternatives(matcher, event) is None:
-        return False
-    return beyond(event, matcher, plugin) == Entry(matcher)
-
-
 def _entry(event: str, wishes: Sequence[Wish]) -> Entry:
-    asked = [wish.timeout_s for wish in wishes if wish.timeout_s]
-    limit = needed_client_limit(EVENTS[event], asked) if asked else None
+    timeouts = [wish.timeout_s for wish in wishes if wish.timeout_s]
+    limit = needed_client_limit(EVENTS[event], timeouts) if timeouts else None
     return Entry(union(event, [wish.match for wish in wishes]), limit or None)
 
 
@@ -235,9 +229,9 @@ def visible(files: Iterable[HandlerFile], *places: str) -> list[HandlerFile]:
     A file that only a file in another place replaces counts again, because a user's own handler must not change what a
     team registers.
     """
-    kept = [file for file in files if file.place in places]
-    inside = {file.path for file in kept}
-    return [file if file.replaced_by in inside else dataclasses.replace(file, replaced_by=None) for file in kept]
+    chosen = [file for file in files if file.place in places]
+    inside = {file.path for file in chosen}
+    return [file if file.replaced_by in inside else dataclasses.replace(file, replaced_by=None) for file in chosen]
 
 
 def _of_project(root: Path) -> list[HandlerFile]:
@@ -256,33 +250,33 @@ def name(route: Route) -> str:
 # --- matchers --------------------------------------------------------------------------------------------------------
 
 
-def covers(event: str, registered: str | None, asked: str | None) -> bool:
+def covers(event: str, registered: str | None, wanted: str | None) -> bool:
     """Return whether a registered matcher certainly selects everything that another one selects."""
-    if event in NO_MATCHER or registered is None or selects_all(registered) or registered == asked:
+    if event in NO_MATCHER or registered is None or selects_all(registered) or registered == wanted:
         return True
-    if asked is None or selects_all(asked):
+    if wanted is None or selects_all(wanted):
         return False
     if event in NARROW_EVENTS:
-        return set(asked.split("|")) <= set(registered.split("|"))
-    names = alternatives(asked, event)
+        return set(wanted.split("|")) <= set(registered.split("|"))
+    names = alternatives(wanted, event)
     if names is None:
-        return f"(?:{as_regex(asked, event)})" in registered
+        return f"(?:{as_regex(wanted, event)})" in registered
     return all(called_as(registered, name, event) == name for name in names if name)
 
 
 def union(event: str, matchers: Sequence[str | None]) -> str | None:
     """Return one matcher that selects everything that any of `matchers` selects."""
-    given = [matcher for matcher in matchers if matcher is not None and not selects_all(matcher)]
-    if event in NO_MATCHER or len(given) < len(matchers):
+    selective = [matcher for matcher in matchers if matcher is not None and not selects_all(matcher)]
+    if event in NO_MATCHER or len(selective) < len(matchers):
         return None
     if event in NARROW_EVENTS:
-        return _bar_list(given)
-    listed = [alternatives(matcher, event) for matcher in given]
+        return _bar_list(selective)
+    listed = [alternatives(matcher, event) for matcher in selective]
     names = _named({name for part in listed if part is not None for name in part if name}, event)
-    regexes = (matcher for matcher, part in zip(given, listed, strict=True) if part is None)
+    regexes = (matcher for matcher, part in zip(selective, listed, strict=True) if part is None)
     patterns = list(dict.fromkeys(as_regex(matcher, event) for matcher in regexes))
-    if not all(_joinable(pattern) for pattern in patterns):
-        return None
+    if any(_UNSAFE_TO_JOIN.search(each) or not valid(each, event) for each in patterns):
+        return None  # if the client can't read one part, it ignores the whole: register the event for every value
     if not patterns:
         return "|".join(names) or None
     exact = [f"^(?:{'|'.join(names)})$"] if names else []
@@ -300,19 +294,6 @@ def _bar_list(matchers: list[str]) -> str:
     others = [matcher for matcher in matchers if matcher not in plain]
     names = sorted({name for matcher in plain for name in matcher.split("|") if name})
     return "|".join(dict.fromkeys(names + others))
-
-
-def _joinable(pattern: str) -> bool:
-    """Return whether a regular expression keeps its meaning as a part of a union.
-
-    If the client can't read one part, it ignores the whole union. So in any doubt the event is registered for every
-    value.
-    """
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError):
-        return False
-    return _UNSAFE_TO_JOIN.search(pattern) is None
 
 
 # --- commands --------------------------------------------------------------------------------------------------------

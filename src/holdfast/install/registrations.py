@@ -1,4 +1,4 @@
-"""The commands in a project's settings files that run Holdfast."""
+"""What is registered now: the commands in settings files and in the hooks of plugin copies that run Holdfast."""
 
 from __future__ import annotations
 
@@ -8,26 +8,29 @@ import shlex
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude import scopes
+from holdfast.clients.claude.events import EVENTS
 from holdfast.clients.claude.scopes import SCOPES
 from holdfast.dispatch import background
 from holdfast.errors import StateError
 from holdfast.files import document
-from holdfast.install import installs, launcher, register, settings
+from holdfast.install import installs, launcher, plugin, register, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from holdfast.clients.claude.scopes import Target
+    from holdfast.install.plugin import Copy
     from holdfast.project import Project
 
 PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})
 """The keys of a command that the client always runs, and whose answer it waits for."""
 
 _PROGRAM = re.compile(r"""(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*?)/\.local/share/holdfast/run""")
-_ENTRYPOINT = "dispatch.py"
+_ENTRYPOINT = re.compile(r"[^();|&]+/dispatch\.py")
 _FILE_LIMIT_BYTES = 1024 * 1024  # of a file that may be Holdfast's entrypoint
 _ALIKE = re.compile(r"\bholdfast\b.*\b(?:dispatch|run)\b|\bdispatch\.py\b.*\bholdfast\b", re.IGNORECASE | re.DOTALL)
 
@@ -37,18 +40,18 @@ class Entry:
     """One registered command that runs Holdfast.
 
     Attributes:
-        target: the settings file it is in.
+        source: whose `settings` it is in, and which `redo` registers it again: a settings file, or a plugin copy.
         event: the event it is registered for.
         matcher: its matcher; None for every value.
         hook: the command's JSON object.
-        ours: whether an install wrote it, in this or an earlier form; otherwise it was written by hand.
+        ours: whether Holdfast wrote it, in this or an earlier form; otherwise it was written by hand.
     """
 
-    target: Target
+    source: Target | Copy
     event: str
     matcher: str | None
     hook: Mapping[str, Any]
-    ours: bool
+    ours: bool = True
 
     @property
     def command(self) -> str:
@@ -61,19 +64,18 @@ class Entry:
         return background.name(self.event, self.command)
 
     @property
-    def seconds(self) -> float | None:
-        """The command's timeout in seconds, if it has one."""
+    def limit_s(self) -> float:
+        """How long the client waits for it."""
         limit = self.hook.get("timeout")
-        return float(limit) if isinstance(limit, (int, float)) and limit > 0 else None
-
-    @property
-    def plain(self) -> bool:
-        """Whether nothing was added to it that keeps the client from running it, or from waiting for its answer."""
-        return not self.odd
+        default = EVENTS[self.event].timeout_s if self.event in EVENTS else 0.0
+        return float(limit) if isinstance(limit, int | float) and limit > 0 else default
 
     @property
     def odd(self) -> list[str]:
-        """The keys that were added to it; `async` belongs to an entry that runs handlers in the background."""
+        """The keys that were added to it, which may keep the client from running it or from waiting for its answer.
+
+        `async` belongs to an entry that runs handlers in the background.
+        """
         return sorted(self.hook.keys() - PLAIN - ({"async"} if background.is_entry(self.name) else set()))
 
     @property
@@ -100,16 +102,12 @@ def targets(project: Project, *, everywhere: bool = False) -> list[Target]:
     return list(found.values())
 
 
-def readable(project: Project, *, everywhere: bool = False) -> list[tuple[Target, dict[str, Any], list[Entry]]]:
-    """Return those of the `targets` that can be read, each with its content and its entries that run Holdfast.
-
-    The doctor's registration check reports the others.
-    """
+def readable(project: Project, *, everywhere: bool = False) -> list[tuple[Target, dict[str, Any]]]:
+    """Return those of the `targets` that can be read, with their content. The doctor reports the others."""
     found = []
     for target in targets(project, everywhere=everywhere):
         with suppress(StateError):
-            content = read(target.settings)
-            found.append((target, content, list(_entries(target, content.get("hooks")))))
+            found.append((target, read(target.settings)))
     return found
 
 
@@ -126,7 +124,25 @@ def read(path: Path) -> dict[str, Any]:
 
 def entries(target: Target) -> list[Entry]:
     """Return the commands of a settings file that run Holdfast, in their order. Raises StateError."""
-    return list(_entries(target, read(target.settings).get("hooks")))
+    return _entries(target, read(target.settings))
+
+
+def of_settings(project: Project, *, everywhere: bool = False) -> list[Entry]:
+    """Return the commands that run Holdfast in the `readable` settings."""
+    return [
+        entry for target, content in readable(project, everywhere=everywhere) for entry in _entries(target, content)
+    ]
+
+
+def of_plugin(copy: Copy) -> list[Entry]:
+    """Return the commands that a plugin copy registers."""
+    return [Entry(copy, event, matcher, hook) for event, matcher, hook in copy.commands()]
+
+
+def registered(project: Project) -> list[Entry]:
+    """Return every command that runs Holdfast in a session of the project, in settings and in plugin copies."""
+    copies = plugin.copies(project.root)
+    return [*of_settings(project), *(entry for copy in copies for entry in of_plugin(copy))]
 
 
 def installed_matchers(event: str, root: Path, process: str | None = None) -> list[str | None]:
@@ -145,7 +161,7 @@ def installed_matchers(event: str, root: Path, process: str | None = None) -> li
     for target in usual(root):
         with suppress(StateError):
             if target.scope in read and str(target.real) in known:
-                ours = [entry for entry in entries(target) if entry.ours and entry.plain]
+                ours = [entry for entry in entries(target) if entry.ours and not entry.odd]
                 found += [entry.matcher for entry in ours if entry.name == event]
     return found
 
@@ -155,46 +171,25 @@ def usual(root: Path) -> list[Target]:
     return [scopes.target(scope, root) for scope in SCOPES]
 
 
-def _entries(target: Target, hooks: Any) -> Iterator[Entry]:
-    """Yield the entries under "hooks"; anything that doesn't have the client's shape registers nothing."""
-    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
-        for group in groups if isinstance(groups, list) else ():
-            listed = group.get("hooks") if isinstance(group, dict) else None
-            matcher = group.get("matcher") if isinstance(group, dict) else None
-            for hook in listed if isinstance(listed, list) else ():
-                command = hook.get("command") if isinstance(hook, dict) else None
-                if isinstance(command, str) and _runs_holdfast(command, target.root):
-                    chosen = matcher if isinstance(matcher, str) else None
-                    yield Entry(target, event, chosen, hook, register.ours(command))
+def _entries(target: Target, content: Mapping[str, Any]) -> list[Entry]:
+    return [
+        Entry(target, event, matcher, hook, register.ours(hook["command"]))
+        for event, matcher, hook in scopes.hooks_in(content)
+        if _runs_holdfast(hook["command"], target.root)
+    ]
 
 
 def _runs_holdfast(command: str, root: Path) -> bool:
-    """Return whether a command runs Holdfast: by its text, or by the file that it runs, wherever that is."""
+    """Return whether a command runs Holdfast: by its text, or because it runs a copy of the entrypoint."""
     if register.ours(command) or _ALIKE.search(command):
         return True
-    if _ENTRYPOINT not in command:
-        return False
-    try:
-        words = list(_words(command))
-    except ValueError:  # an unclosed quote: no shell runs it
-        return False
-    return any(_is_entrypoint(word, root) for word in words if word.endswith(_ENTRYPOINT))
-
-
-def _words(command: str) -> shlex.shlex:
-    """Split a command as a shell does: unquoted `;`, `|`, `&` and brackets end a word too."""
-    words = shlex.shlex(command, posix=True, punctuation_chars=True)
-    words.whitespace_split, words.commenters = True, ""
-    return words
-
-
-def _is_entrypoint(word: str, root: Path) -> bool:
-    """Return whether a word of a command is the path of Holdfast's entrypoint or of a copy of it."""
     homes = {"HOME": str(Path.home()), "CLAUDE_PROJECT_DIR": str(root)}
-    named = re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda found: homes.get(found[1] or found[2], found[0]), word)
-    path = root / (str(Path.home()) + named[1:] if named.startswith("~/") else named)
-    try:
-        text = document.read(path, _FILE_LIMIT_BYTES)[0]
-    except StateError:
-        return False
-    return b"holdfast" in text
+    with suppress(StateError, ValueError):  # ValueError: an unclosed quote, which no shell runs
+        for word in shlex.split(Template(command).safe_substitute(homes)):
+            if (found := _ENTRYPOINT.search(word)) and _is_entrypoint(root / Path(found[0]).expanduser()):
+                return True
+    return False
+
+
+def _is_entrypoint(path: Path) -> bool:
+    return path.is_file() and b"holdfast" in document.read(path, _FILE_LIMIT_BYTES)[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
@@ -115,13 +114,7 @@ def check_writable(file: SettingsFile) -> None:
 def difference(name: str, before: str | None, after: str | None) -> str:
     """Return a unified diff of a file's text; empty if nothing changes. A text of None means that there is no file."""
     old, new = ("/dev/null" if text is None else name for text in (before, after))
-    lines = difflib.unified_diff(_lines(before or ""), _lines(after or ""), old, new)
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-
-
-def _lines(text: str) -> list[str]:
-    """Split only at newlines, because a JSON string may hold other characters that `splitlines` splits at."""
-    return [line + "\n" for line in text.split("\n")[:-1]] + [last for last in text.split("\n")[-1:] if last]
+    return document.difference(before or "", after or "", old, new)
 
 
 class _Spot(NamedTuple):
@@ -282,11 +275,11 @@ class Settings:
         spots = self._spots(event)
         fitting = [spot for spot in spots if _same(event, self._matcher(event, spot), matcher)]
         movable = [spot for spot in spots if self._alone(event, spot)]
-        kept = next(iter(fitting + movable), None)
+        chosen = next(iter(fitting + movable), None)
         for spot in reversed(spots):
-            if spot != kept:
+            if spot != chosen:
                 self._take_out(event, spot)
-        if kept is not None:
+        if chosen is not None:
             if len(spots) > 1:
                 self.changes.append(f"{event}: registered once instead of {len(spots)} times")
             self._update(event, self._spots(event)[0], wanted)
@@ -297,48 +290,32 @@ class Settings:
         self.changes.append(f"{event}: registered{_words(event, matcher)}")
 
     def _update(self, event: str, spot: _Spot, wanted: Entry) -> None:
-        """Update an event's only entry, each part on its own; a timeout set by hand stays if it is long enough."""
-        matcher = wanted.matcher
-        if not _same(event, self._matcher(event, spot), matcher):
-            self._set_matcher((*_path(event), spot.group), matcher)
-            self.changes.append(f"{event}: matcher changed{_words(event, matcher, 'to')}")
-        steps = (*_path(event), spot.group, "hooks", spot.hook, "command")
-        if self._editor.value(steps) != command(event):
-            self._editor.replace(steps, json.dumps(command(event)))
-            self.changes.append(f"{event}: command brought up to date")
-        if background.is_entry(event) and self._editor.value(waits := (*steps[:-1], "async")) is not True:
-            if self._editor.node(waits) is not None:
-                self._editor.remove(waits)
-            self._editor.append(steps[:-1], True, "async")
-            self.changes.append(f"{event}: async, so that nobody waits for it")
-        self._set_limit(event, steps[:-1], wanted.timeout_s)
+        """Bring an event's only entry up to date; a matcher that selects as much stays, and a long enough timeout."""
+        outer = (*_path(event), spot.group)
+        hook = (*outer, "hooks", spot.hook)
+        if not _same(event, self._matcher(event, spot), wanted.matcher):
+            self._set(outer, "matcher", wanted.matcher)
+            self.changes.append(f"{event}: matcher changed{_words(event, wanted.matcher, 'to')}")
+        limit = self._editor.value((*hook, "timeout"))
+        enough = isinstance(limit, int | float) and limit >= (wanted.timeout_s or least_timeout_s(event))
+        values = {"command": command(event), "timeout": limit if enough else wanted.timeout_s}
+        values |= {"async": True} if background.is_entry(event) else {}
+        if changed := [key for key, value in values.items() if self._set(hook, key, value)]:
+            self.changes.append(f"{event}: {' and '.join(changed)} brought up to date")
 
-    def _set_limit(self, event: str, steps: Steps, needed: int | None) -> None:
-        """Give an entry the time limit that its handlers need; one that's longer, or set by hand and enough, stays."""
-        limit = (*steps, "timeout")
-        node, enough = self._editor.node(limit), needed or least_timeout_s(event)
-        present = self._editor.value(limit)
-        if node is None and not needed:
-            return
-        if isinstance(present, int | float) and not isinstance(present, bool) and present >= enough:
-            return
-        if node is not None:
-            seconds = self._editor.text[node.start : node.end]
-            self._editor.remove(limit)
-            if not needed:
-                self.changes.append(f"{event}: time limit of {seconds} s taken out, it would cut answers off")
-        if needed:
-            self._editor.append(steps, needed, "timeout")
-            self.changes.append(f"{event}: time limit of {needed} s, a handler needs more than Claude Code's default")
-
-    def _set_matcher(self, steps: tuple[str | int, ...], matcher: str | None) -> None:
-        present = self._editor.node((*steps, "matcher")) is not None
-        if matcher is None:
-            self._editor.remove((*steps, "matcher"))
-        elif present:
-            self._editor.replace((*steps, "matcher"), json.dumps(matcher))
+    def _set(self, steps: Steps, key: str, value: object) -> bool:
+        """Set a member of an object, or remove it if `value` is None. Return whether that changed anything."""
+        member = (*steps, key)
+        present = self._editor.node(member)
+        if value is None and present is not None:
+            self._editor.remove(member)
+        elif value is not None and present is None:
+            self._editor.append(steps, value, key)
+        elif value is not None and self._editor.value(member) != value:
+            self._editor.replace(member, json.dumps(value))
         else:
-            self._editor.append(steps, matcher, "matcher")
+            return False
+        return True
 
     def _clear(self, event: str) -> None:
         for spot in reversed(self._spots(event)):

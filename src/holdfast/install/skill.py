@@ -35,25 +35,25 @@ def protocol() -> str:
 
 def copy(source: bytes, place: Path, known_digest: str) -> Copied:
     """Write `source` to `place`, unless a file is there whose SHA-256 isn't `known_digest`. Raises StateError."""
-    digest = sha256(source)
-    present = _digest(place)
-    if present == digest:
-        return Copied(known_digest == digest, digest, f"Skill: {place} is already there")
+    wanted = sha256(source)
+    present = digest(place)
+    if present == wanted:
+        return Copied(known_digest == wanted, wanted, f"Skill: {place} is already there")
     if place.is_symlink() or (present is not None and present != known_digest):
         return Copied(False, "", f"Skill: {place} stays, because it is not Holdfast's")
     atomic.write(place, source)
-    return Copied(True, digest, f"Skill: {place}")
+    return Copied(True, wanted, f"Skill: {place}")
 
 
 def recognised(place: Path) -> str:
     """Return the SHA-256 of the file at `place` if it is the shipped skill, else an empty string. Raises StateError."""
-    present = _digest(place)
+    present = digest(place)
     return present if present and present == sha256(shipped()) else ""
 
 
 def remove(place: Path, known_digest: str) -> str:
     """Remove the copy at `place` unless it was changed; return a sentence that says what was done."""
-    present = _digest(place)
+    present = digest(place)
     if present is None:
         return f"Skill: {place} was already gone"
     if present != known_digest:
@@ -64,7 +64,7 @@ def remove(place: Path, known_digest: str) -> str:
     return f"Skill: {place} removed"
 
 
-def _digest(place: Path) -> str | None:
+def digest(place: Path) -> str | None:
     """Return the SHA-256 of a file, None if there is no file, or an empty string if it can't be read."""
     try:
         return sha256(document.read(place)[0])

@@ -33,7 +33,6 @@ def uninstall(target: Target) -> list[str]:
         StateError: the file can't be read or written; it is unchanged then.
     """
     with installs.held():
-        lost = installs.lost()
         file = settings.read(target.real)
         edited, record = _without_ours(target, file)
         if edited.text != file.text:
@@ -46,9 +45,7 @@ def uninstall(target: Target) -> list[str]:
         if others := _others(target):
             return [*lines, _stays(others)]
         lines += [f"Ended: {address}" for address in control.stop_of(paths.launcher(), paths.entrypoint())]
-        lines += [f"Removed: {path}" for path in launcher.remove()]
-        doubt = f"{lost}, so other settings may still name the launcher. To find them: holdfast install there"
-        return [*lines, doubt] if lost else lines
+        return [*lines, *(f"Removed: {path}" for path in launcher.remove())]
 
 
 def preview(target: Target) -> str:

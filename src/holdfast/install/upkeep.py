@@ -85,19 +85,19 @@ def distrusted(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     message at a session's start short.
     """
     ours = [file for file in files if file.place == "project"]
-    said = [f"{_named(file.path)} {file.distrust}" for file in ours if not file.trusted]
+    sentences = [f"{_named(file.path)} {file.distrust}" for file in ours if not file.trusted]
     known = {project.root / name for name in trust.granted(project.root)}
     folder, config = paths.project_handlers(project.root), paths.project_config(project.root)
     there = {file.path for file in ours}
     gone = sorted(path for path in known if path.parent == folder and path not in there)
-    said += [f"{_named(path)} was trusted and is gone" for path in gone]
+    sentences += [f"{_named(path)} was trusted and is gone" for path in gone]
     if config in known and not trust.config_trusted(project.root):
-        said.append(f"{_named(config)} was changed since you trusted it, so it does not count")
-    if not said:
+        sentences.append(f"{_named(config)} was changed since you trusted it, so it does not count")
+    if not sentences:
         return []
-    lines = [f"{each}." for each in said[:_NAMED]]
-    if len(said) > _NAMED:
-        lines.append(f"{len(said) - _NAMED} more: holdfast handlers list.")
+    lines = [f"{each}." for each in sentences[:_NAMED]]
+    if len(sentences) > _NAMED:
+        lines.append(f"{len(sentences) - _NAMED} more: holdfast handlers list.")
     trust_all = command_line("handlers", "trust", "--project", str(project.root))
     lines.append(f"To see what is new and trust it, run in a terminal: {trust_all}")
     if gone or any(file.changed for file in ours):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.report.gather import Report
-
-_STEPS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
 def render(report: Report) -> str:
@@ -88,14 +86,9 @@ def moment(stamp: str | None) -> str:
 
 
 def duration(begin: str, end: str) -> str:
-    """Return the time between two stamps in its two largest units: `3 d 4 h`, `5 min`, `12 s`."""
+    """Return the time between two stamps in its two largest units."""
     first, last = clock.parse(begin), clock.parse(end)
-    length = max((last - first).total_seconds(), 0.0) if first and last else 0.0
-    for (size, unit), (smaller, its_unit) in pairwise(_STEPS):
-        if length >= size:
-            rest = int(length % size // smaller)
-            return f"{int(length // size)} {unit}" + (f" {rest} {its_unit}" if rest else "")
-    return f"{int(length)} s"
+    return clock.duration((last - first).total_seconds() if first and last else 0)
 
 
 def brief(text: str, limit: int = VALUE_LIMIT_CHARS) -> str:

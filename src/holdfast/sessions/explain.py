@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
 from holdfast.errors import command_line
@@ -31,8 +30,7 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Prospect:
+class Prospect(NamedTuple):
     """What an unfinished workflow gets after a compaction.
 
     Attributes:
@@ -105,16 +103,16 @@ def foresee(
     if saved is not None:
         workflows = [saved, *(each for each in workflows if each.path != saved.path)]
     unfinished = [each for each in owners.by_rank(workflows) if not each.finished]
-    told = [session] if session is not None else sorted(live)
-    verdicts = {each: arbitration.foresee(project, each, workflows, detected) for each in told}
+    affected = [session] if session is not None else sorted(live)
+    verdicts = {each: arbitration.foresee(project, each, workflows, detected) for each in affected}
     others = conversations.live_others(project, session) if session is not None else live
     if others:
-        everyone = {*others, *told}
+        everyone = {*others, *affected}
         holders = owners.holders(project, unfinished)
         names = conversations.session_ids(project, everyone)
         found = [_shared(each, holders[each.key], verdicts, names) for each in unfinished]
     else:
-        found = [_alone(project, each, verdicts[told[0]], coming=each is saved) for each in unfinished]
+        found = [_alone(project, each, verdicts[affected[0]], coming=each is saved) for each in unfinished]
     return sorted(found, key=lambda each: each.how != "full")
 
 
@@ -192,8 +190,8 @@ def _detected(extract: Mapping[str, Any] | None, root: str) -> list[str]:
     title = f" {quoted(extract['phase'])}" if extract["phase"] else ""
     place = f", phase{number}{total}{title}" if number or title else ""
     more = [f"{len(extract[key])} {words}" for key, words in _CONTENT.items() if extract[key]]
-    beside = f" with {', '.join(more)}" if more else ""
-    return [f"{quoted(extract['name'])}{place}, from {extract['source'].removeprefix(root)}{beside}"]
+    contents = f" with {', '.join(more)}" if more else ""
+    return [f"{quoted(extract['name'])}{place}, from {extract['source'].removeprefix(root)}{contents}"]
 
 
 def _state_file(workflow: Workflow) -> dict[str, Any]:
@@ -216,13 +214,13 @@ def _state_file(workflow: Workflow) -> dict[str, Any]:
 def _accumulating(
     every: Iterable[Workflow], newest: Iterable[Workflow], piling: Container[Path]
 ) -> list[dict[str, str]]:
-    kept = {workflow.path for workflow in newest}
+    current = {workflow.path for workflow in newest}
     reasons = [
         (workflow, "an older file of a workflow with a newer one")
-        if workflow.path not in kept
+        if workflow.path not in current
         else (workflow, f"finished; `{command_line('done', '--all', workflow.id)}` puts its file into the archive")
         for workflow in every
-        if workflow.path not in kept or (workflow.finished and workflow.path in piling)
+        if workflow.path not in current or (workflow.finished and workflow.path in piling)
     ]
     return [{"path": workflow.place, "reason": why} for workflow, why in reasons]
 
@@ -246,8 +244,8 @@ def _alone(project: Workspace, each: Workflow, verdict: Verdict, *, coming: bool
     age = f"too old: it last changed at {clock.minute(changed)}, more than {days} days ago (`freshness_days`)"
     if full is None:
         return Prospect(each.ref, "no", f"not restored, {age}")
-    beside = owners.fresh(project, each)
-    return Prospect(each.ref, "line", f"in one line, below {quoted(full.title)}" if beside else f"in one line; {age}")
+    fresh = owners.fresh(project, each)
+    return Prospect(each.ref, "line", f"in one line, below {quoted(full.title)}" if fresh else f"in one line; {age}")
 
 
 def _shared(each: Workflow, holder: str | None, verdicts: Mapping[str, Verdict], names: Mapping[str, str]) -> Prospect:

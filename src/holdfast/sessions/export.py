@@ -30,7 +30,7 @@ def document(project: Workspace, *, verbatim: bool = False) -> dict[str, Any]:
     """
     known, found = project.ledger_file.exists(), registry.all_found(project)
     tables = sorted(each.TABLE for each in TABLES) if known else []
-    told = {
+    whole = {
         "format": FORMAT,
         "holdfast": version(),
         "exported_at": clock.stamp(),
@@ -43,7 +43,7 @@ def document(project: Workspace, *, verbatim: bool = False) -> dict[str, Any]:
         "log": log.tail(2 * log.LIMIT_BYTES, project=project.root),
         "sidecars": _sidecars(project),
     }
-    return told if verbatim else dict(redact_value(told))
+    return whole if verbatim else dict(redact_value(whole))
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

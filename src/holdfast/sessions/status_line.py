@@ -81,6 +81,6 @@ def _shown(project: OpenProject, conversation: str, workflow: Workflow) -> tuple
     phase = f"{workflow.progress_text} {short(workflow.current_name)}".strip()
     running = sum(each.status == "running" for each in agents.launched(project, conversation))
     parts = [short(workflow.title), phase, *([count(running, "agent")] if running else [])]
-    kept = contents.changed_at(project, workflow.path, workflow.raw) or ""
-    at = clock.parse(max(kept, compactions.saved_at(project, conversation)))
+    changed = contents.changed_at(project, workflow.path, workflow.raw) or ""
+    at = clock.parse(max(changed, compactions.saved_at(project, conversation)))
     return _BETWEEN.join(parts), int(at.timestamp()) if at else 0

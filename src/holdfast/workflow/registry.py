@@ -58,7 +58,7 @@ def get(name: str) -> Format:
 
 def libraries() -> list[Library[Any]]:
     """Return the libraries of definitions that the workflows of formats follow, such as machines of skills."""
-    return [each.definitions for each in _usable(formats.NAMES) if each.definitions is not None]
+    return [each.definitions for each in usable(formats.NAMES) if each.definitions is not None]
 
 
 def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
@@ -101,7 +101,7 @@ def agents_work_on(project: Records, session: str, *, own: bool = False) -> list
 def any_with(project: Records, ability: str) -> bool:
     """Return whether agents work on the units of a present format that has an ability, such as `locks_files`."""
     names = [name for name in _present(project) if RECORDS[name].AGENTS]
-    return any(getattr(each, ability) for each in _usable(names))
+    return any(getattr(each, ability) for each in usable(names))
 
 
 def all_found(project: Records) -> Found:
@@ -153,7 +153,7 @@ def convertible(project: Records) -> list[Foreign]:
 def asked(project: Records, command: str, argument: str) -> list[Workflow]:
     """Return the unfinished workflows of all formats that a client's slash command is about."""
     found: list[Workflow] = []
-    for each in _usable(_present(project)):
+    for each in usable(_present(project)):
         with suppress(*(() if each.name in formats.OURS else (Exception,))):  # its problem is reported elsewhere
             found += each.asked(project, command, argument)
     return found
@@ -161,7 +161,7 @@ def asked(project: Records, command: str, argument: str) -> list[Workflow]:
 
 def taking_evidence(project: Records, session: str) -> list[Workflow]:
     """Return the unfinished workflows that a session owns and whose formats take evidence."""
-    names = [each.name for each in _usable(_present(project)) if each.takes_evidence]
+    names = [each.name for each in usable(_present(project)) if each.takes_evidence]
     mine = owned(project, session, names) if names else []
     return [each for each in mine if each.resumable]
 
@@ -195,7 +195,7 @@ def _present(project: Records) -> list[str]:
     return [name for name, record in RECORDS.items() if any(_there(f"{top}/{path}") for path in record.PRESENCE)]
 
 
-def _usable(names: Iterable[str]) -> Iterator[Format]:
+def usable(names: Iterable[str]) -> Iterator[Format]:
     """Yield formats, without those of other packages that can't be used; whoever looks for workflows says so."""
     for name in names:
         try:

@@ -33,9 +33,9 @@ def root(root: Path) -> Path:
 
 def test_none_and_a_sound_one(root: Path, request: pytest.FixtureRequest) -> None:
     """No folder is no fault."""
-    assert healthy("wfs", root) == "0 sessions, with consistent files"
+    assert healthy("wfs", root) == "0 workflows, with consistent files"
     request.getfixturevalue("session")
-    assert healthy("wfs", root) == "1 session, with consistent files"
+    assert healthy("wfs", root) == "1 workflow, with consistent files"
     assert "1 workflow," in healthy("states", root)
 
 
@@ -61,12 +61,11 @@ def test_what_a_repair_can_do_is_done(root: Path, session: Path) -> None:
 
 
 def test_a_task_that_cannot_be_read_gets_its_last_content(root: Path, session: Path) -> None:
-    """One that nobody has kept is a person's to mend, and only this check tells of both."""
+    """One that nobody has kept is for a person to mend."""
     known, unknown = session / ".task/IMPL-1.json", session / ".task/IMPL-3.json"
     good = known.read_text()
     known.write_text('{"cut')
     unknown.write_text('{"cut')
-    healthy("states", root)
     problems = {each.text for each in examine("wfs", root) if each.level == "problem"}
     assert len(problems) == 2
     assert any(".task/IMPL-1.json" in text and "--fix puts its last content back" in text for text in problems)

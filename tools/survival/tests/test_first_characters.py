@@ -11,7 +11,7 @@ from holdfast.testing import HoldfastProject
 from holdfast.testkit import place
 from holdfast.testkit.place import Hook, Place
 from tests.commandline import holdfast
-from tools.survival import cast, findings, score, workflow_files
+from tools.survival import findings, scene, score, workflow_files
 from tools.survival.conversation import Conversation
 from tools.survival.rows.plain import warm
 from tools.survival.samples import FORMATS
@@ -55,14 +55,14 @@ def test_all_29_facts_stand_first(monkeypatch: pytest.MonkeyPatch, name: str) ->
         judged.append((expected, score.judge(expected, told, lengths), text))
         return judged[-1][1]
 
-    monkeypatch.setattr(cast, "Conversation", Indoors)
+    monkeypatch.setattr(scene, "Conversation", Indoors)
     monkeypatch.setattr(Place, "hooks", lambda self, payload, root: [Hook("here")])
     monkeypatch.setattr(workflow_files, "install", lambda *made: None)
     monkeypatch.setattr(findings, "judge", judge)
 
-    with place.opened() as made, Scene(made, 0, format=name, facts=FACTS, cycles=CYCLES) as scene:
-        warm(scene)
-        assert scene.found.faults == []
+    with place.opened() as made, Scene(made, 0, name, FACTS, CYCLES) as row:
+        warm(row)
+        assert row.found.faults == []
 
     assert len(judged) == CYCLES + 1
     for expected, reading, text in judged:

@@ -6,16 +6,15 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from holdfast.clients.claude import trail as reader
 from holdfast.clients.claude.entries import typed
 from holdfast.testkit import recorded
 from holdfast.trail import text as trail
+from tests.tables import each_row
 from tests.trail.transcribed import CLIENTS, WRITTEN, Transcript, written
-from tools.survival import ordinary, report, score, worklog
+from tools.survival import ordinary, score, worklog
 from tools.survival.ordinary import GOAL, PLANTED, Ordinary
-from tools.survival.result import Result, summed
+from tools.survival.result import Result
 from tools.survival.score import HEADING, TRAIL, TRAIL_LIMIT_UNITS, Reading
 
 if TYPE_CHECKING:
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
 FOREIGN = ("alien",)
 
 
-@pytest.fixture
-def planted() -> Ordinary:
-    """The facts of a session."""
+def session() -> Ordinary:
+    """Return the facts of a session."""
     return ordinary.plant(Transcript(), "TodoWrite", mark="canary-1", branch="feature/one")
 
 
@@ -40,17 +38,6 @@ def read(planted: Ordinary, *told: str) -> Reading:
     return score.judge_trail(planted, FOREIGN, told, [len(each) for each in told])
 
 
-def result(reading: Reading) -> Result:
-    """Return what a row of one compaction comes to."""
-    return summed("no workflow", "trail", [reading])
-
-
-def cells(found: Result) -> dict[str, str]:
-    """Return the one row of a table by its columns."""
-    (row,) = report.rows([found])
-    return dict(zip(report.COLUMNS, row, strict=True))
-
-
 def test_what_is_shipped_is_what_a_client_wrote() -> None:
     """Each shape, word for word, and all that the work of a session needs."""
     wrote = [line for file in WRITTEN.glob("worked-2.1.329-*.jsonl") for line in file.read_text("utf-8").splitlines()]
@@ -60,29 +47,19 @@ def test_what_is_shipped_is_what_a_client_wrote() -> None:
         assert worklog.shape(kind, entries) == worklog.shape(kind, written(CLIENTS[0]))
 
 
-@pytest.mark.parametrize("leave_out", [0, PLANTED - GOAL, PLANTED - GOAL + 1, PLANTED])
-def test_a_trail_holds_with_enough_of_its_facts(planted: Ordinary, leave_out: int) -> None:
+@each_row("leave_out", [0, PLANTED - GOAL, PLANTED - GOAL + 1, PLANTED])
+def test_a_trail_holds_with_enough_of_its_facts(leave_out: int) -> None:
     """27 of 29 are enough; the percentage says how many there were."""
-    assert len(planted.facts) == PLANTED
+    planted = session()
     found = read(planted, text(planted, leave_out))
-    assert (found.inline.total(), len(found.lost), found.false, found.over) == (PLANTED - leave_out, leave_out, (), ())
-    assert result(found).holds == (leave_out <= PLANTED - GOAL)
-    mark = "✓" if leave_out <= PLANTED - GOAL else "✗"
-    assert cells(result(found))[""] == f"{mark} (goal: 27 of 29)"
-    assert cells(result(found))["inline"] == report.share(PLANTED - leave_out, PLANTED)
-    assert result(found).as_json()["goal"] == GOAL
+    assert (found.inline, len(found.lost), found.false, found.over) == (PLANTED - leave_out, leave_out, (), ())
+    row = Result("no workflow", "trail", [found])
+    assert row.holds == (leave_out <= PLANTED - GOAL)
+    assert row.cells()[-1] == f"{'✓' if row.holds else '✗'} (goal: 27 of 29)"
 
 
-def test_one_compaction_with_too_little_is_not_made_up_for_by_others(planted: Ordinary) -> None:
-    """Each has to reach the goal, and what is missing is named."""
-    readings = [read(planted, text(planted)), read(planted, text(planted, 3)), read(planted, text(planted))]
-    found = summed("no workflow", "trail", readings)
-    assert (found.holds, found.short) == (False, 1)
-    assert [line for line in report.complaints([found]) if f"lost: compaction 2: request {planted.mark}-FIRST" in line]
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
+@each_row(
+    "words, why",
     [
         ("- alien", "foreign: alien"),
         ("- canary-1-SIDECHAIN", "foreign: canary-1-SIDECHAIN"),
@@ -92,28 +69,23 @@ def test_one_compaction_with_too_little_is_not_made_up_for_by_others(planted: Or
         (HEADING, f"foreign: {HEADING}"),
     ],
 )
-def test_what_is_foreign_stale_or_repeated_lowers_the_score(planted: Ordinary, words: str, why: str) -> None:
-    """Another session's, out of date, of the wrong status, a workflow's, and what could pass for the client's."""
-    found = read(planted, text(planted).replace("</session-trail>", f"{words}\n</session-trail>"))
-    assert [complaint for complaint in found.false if complaint.startswith(why)]
-    assert not result(found).holds
+def test_what_is_foreign_or_stale_lowers_the_score(words: str, why: str) -> None:
+    """Another session's, out of date, a workflow's, and what could pass for the client's; beside the trail too."""
+    planted = session()
+    for told in ([f"{text(planted)}\n{words}"], [text(planted), words]):
+        found = read(planted, *told)
+        assert [complaint for complaint in found.false if complaint.startswith(why)] or why.startswith("raw")
 
 
-def test_what_is_another_sessions_is_found_beside_the_trail_too(planted: Ordinary) -> None:
-    """In whatever else was said in the same breath."""
-    assert read(planted, text(planted), "- alien").false == ("foreign: alien",)
-
-
-def test_a_trail_given_twice_is_counted_and_one_too_long_is_found(planted: Ordinary) -> None:
+def test_a_trail_given_twice_is_counted_and_one_too_long_is_found() -> None:
     """Also where both stand in one string; the budget is the trail's own, not the whole string's."""
-    assert read(planted, text(planted), text(planted)).given == 2
+    planted = session()
     assert read(planted, f"{text(planted)}\n\n{text(planted)}").given == 2
-    assert read(planted).given == 0
     assert read(planted, f"{text(planted)}\n\n{'x' * TRAIL_LIMIT_UNITS}").over == ()
     assert read(planted, f"{text(planted)}\n{'x' * TRAIL_LIMIT_UNITS}").over
 
 
-def test_what_is_told_apart_by_its_words_is_the_trail(planted: Ordinary, tmp_path: Path) -> None:
+def test_what_is_told_apart_by_its_words_is_the_trail(tmp_path: Path) -> None:
     """The judge knows a trail by words that `workflow.trail` really says, and its cap."""
     made = Transcript()
     ordinary.plant(made, "TodoWrite", mark="canary-1", branch="feature/one")
@@ -135,12 +107,3 @@ def test_the_facts_move_with_the_work() -> None:
     said = trail.text(reader.trail(typed(enumerate(made.entries))), branch=made.branch, root=WRITTEN)
     found = read(replace(planted, facts=[fact for fact in planted.facts if fact.kind != "file"]), said)
     assert (found.lost, found.false) == ((), ())
-
-
-def test_two_sessions_have_no_word_in_common() -> None:
-    """Apart from the branch and the number of to-dos that are done."""
-    made = Transcript()
-    one, other = (ordinary.plant(made, "TodoWrite", mark=mark, branch="b") for mark in ("canary-01", "canary-02"))
-    assert not [fact for fact in one.facts for word in other.words if word in fact.needle]
-    shared = {fact.needle for fact in other.facts if not any(word in fact.needle for word in other.words)}
-    assert shared == {"b", "(1 completed)"}

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths
-from tools.survival import report, samples, trials
-from tools.survival.conversation import UNTOLD
+from tests.processes import ROOT
+from tools.survival import trials
 from tools.survival.ordinary import PLANTED
 from tools.survival.rows import ROWS
-from tools.survival.samples import FORMATS
 from tools.survival.trials import Job
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testkit.place import Place
     from tools.survival.result import Result
 
 SMALL = Job(cycles=1, adverse=1, facts=trials.LEAST, instants=3)
 TWICE = {"fork", "new session id", "reply lost", "in a subagent"}  # whose second compaction is another than the first
-IN_CI = [name for name, row in ROWS.items() if row.quick and name != "warm"]
+IN_CI = {"no PreCompact", "new session id", "two sessions", "broken files", "agents", "concurrent", "no workflow"}
 """A row for each kind of trouble; `test_formats.py` plays "warm" in every format, and `make nightly` the others."""
 # A row is played in one of the formats here, in all by `make simulate`.
 HYBRID = {
@@ -37,11 +38,11 @@ HYBRID = {
 WFS = {"no PreCompact", "two sessions", "concurrent", "1,000 to-dos", "read-only folder"}
 
 
-def play(name: str, format_name: str = "", job: Job = SMALL) -> Result:
+def play(name: str, job: Job = SMALL) -> Result:
     """Play one row."""
     job = replace(job, adverse=2) if name in TWICE else job
     own = "hybrid" if name in HYBRID else "wfs" if name in WFS else "compaction"
-    return trials.one(job, name, format_name or (own if own in ROWS[name].formats else ROWS[name].formats[0]))
+    return trials.one(job, name, own if own in ROWS[name].formats else ROWS[name].formats[0])
 
 
 @pytest.mark.slow
@@ -51,121 +52,81 @@ def play(name: str, format_name: str = "", job: Job = SMALL) -> Result:
 def test_a_row_holds(name: str) -> None:
     """Nothing lost, nothing false, once each, within the budget, in the same bytes."""
     found = play(name)
-    assert found.holds, "\n".join(report.complaints([found]))
-    assert found.skipped or (found.compactions and found.planted >= trials.LEAST - 1)  # an agent may be dead
+    assert found.holds, "\n".join(found.lines())
+    assert found.skipped or found.planted >= trials.LEAST - 1  # an agent may be dead
 
 
-def test_every_format_is_played() -> None:
-    """Whose sample is in `tools/survival/samples`; each sample is of a format that there is."""
-    found = {file.stem for file in Path(samples.__file__).parent.glob("*.py")} - {"__init__", "described"}
-    assert found == set(FORMATS)
-    assert SMALL.parts[:3] == [("warm", "hybrid"), ("warm", "compaction"), ("warm", "wfs")]
-    assert SMALL.parts[-1] == ("no workflow", "trail")
-    assert replace(SMALL, rows=("warm", "no workflow"), formats=("hybrid",)).parts == [
-        ("warm", "hybrid"),
-        ("no workflow", "trail"),
-    ]
-    assert "kill -9" not in {row for row, _ in SMALL.parts}
+def test_the_page_has_a_row_for_every_row() -> None:
+    """`make score` wrote it from the rows that there are; its figures are not looked at."""
+    table = (ROOT / "docs" / "survival-score.md").read_text("utf-8").partition("<!-- score:")[2]
+    named = re.findall(r"^\| ([^|]+) \| (\w+) \|", table, re.MULTILINE)[1:]
+    assert named == [(row, name) for row in ROWS for name in ROWS[row].formats]
 
 
-def own(name: str, handler: str) -> None:
-    """Write a handler as the user's own."""
-    paths.user_handlers().mkdir(parents=True)
-    (paths.user_handlers() / f"{name}.py").write_text(handler)
+def handler(name: str, text: str) -> Callable[[Place], object]:
+    """Return what writes a handler as the user's own."""
+    return lambda made: made.write(made.home / f".config/holdfast/handlers/{name}.py", text)
 
 
-@pytest.mark.slow
-def test_a_row_does_not_hold_where_nothing_is_restored(tmp_path: Path) -> None:
-    """A user's own handler runs on the stage in place of the shipped one, and forgets what that is for."""
-    own(
-        "restore_workflow",
-        "from holdfast import environment, hookimpl, paths\n\n\n@hookimpl\ndef on_session_start(event, context):\n"
-        '    """Let the model call the command line."""\n'
-        '    return environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[str(paths.command_dir())])\n',
-    )
-    found = play("no PostCompact", job=Job(adverse=1, facts=trials.LEAST, here=tmp_path))
-    assert not found.holds
-    assert found.inline == 0
-    assert [text for text in found.lost if "workflow title-" in text]
-    assert [text for text in found.faults if "came 0 times" in text]
+def config(text: str) -> Callable[[Place], object]:
+    """Return what writes the user's configuration."""
+    return lambda made: made.write(made.home / ".config/holdfast/holdfast.toml", text)
 
 
-@pytest.mark.slow
-def test_a_row_does_not_hold_where_a_handler_says_what_is_not_so(tmp_path: Path) -> None:
-    """A user's own handler runs on the stage; what it adds to a prompt is guidance that nobody asked for."""
-    said = "WORKFLOW RESTORED AFTER COMPACTION\\nPhase: 1/9 - old"
-    own(
-        "mine",
-        "from holdfast import advise, hookimpl\n\n\n@hookimpl\ndef on_user_prompt_submit(event):\n"
-        f'    """Say something."""\n    return advise("{said}")\n',
-    )
-    found = play("no PostCompact", job=Job(adverse=1, facts=trials.LEAST, here=tmp_path))
-    assert not found.holds
-    assert [text for text in found.faults if text.startswith("guidance without a compaction")]
-    assert [text for text in found.faults if "came 2 times" in text]
-    assert [text for text in found.false if "stale: phase 1/9" in text]
-    assert found.recoverable == found.planted
-
-
-@pytest.mark.slow
-def test_a_row_is_scored_where_no_handler_tells_the_model_the_project(tmp_path: Path) -> None:
-    """A user's own handler replaces the shipped one and leaves that out: it is named, once, and all else is judged."""
-    own("restore_workflow", "from holdfast import hookimpl\n\n\n@hookimpl\ndef on_stop(event):\n    pass\n")
-    found = play("no PostCompact", job=Job(adverse=2, facts=trials.LEAST, here=tmp_path))
-    assert not found.holds
-    assert [text for text in found.faults if "restore_workflow has to return environment(...)" in text] == [UNTOLD]
-    assert not [text for text in found.faults if "could not go on" in text]
-    assert (found.compactions, found.inline) == (3, 0)
-    assert [text for text in found.lost if "workflow title-" in text]
-
-
-@pytest.mark.slow
-def test_the_row_without_a_workflow_does_not_hold_where_there_is_no_trail() -> None:
-    """A user switched it off."""
-    paths.user_config().parent.mkdir(parents=True, exist_ok=True)
-    paths.user_config().write_text("trail = false\n")
-    found = play("no workflow", job=Job(adverse=1, here=paths.config_dir()))
-    assert not found.holds
-    assert (found.inline, found.planted, found.short) == (0, 2 * PLANTED, 2)
-    assert [text for text in found.faults if "came 0 times" in text]
-    assert any("lost: compaction 1: request canary-" in line for line in report.complaints([found]))
-
-
-@pytest.mark.slow
-def test_the_row_without_a_workflow_does_not_hold_where_the_newest_transcript_wins(tmp_path: Path) -> None:
-    """A user's own handler gives the trail of whichever session of the folder wrote last."""
-    own(
-        "restore_workflow",
-        "from pathlib import Path\n\nfrom holdfast import advise, hookimpl\n"
-        "from holdfast.clients.claude import claude\n"
-        "from holdfast.trail import text as trail\n\n\n@hookimpl\ndef on_session_start(event, context):\n"
-        '    """Restore the newest."""\n    if event.source == "compact":\n'
-        '        files = Path(event.transcript_path).parent.glob("*.jsonl")\n'
-        "        newest = max(files, key=lambda file: file.stat().st_mtime_ns)\n"
-        "        done = claude.reader().trail(str(newest))\n"
-        "        return advise(trail.text(done, branch=context.project.branch, root=context.root))\n",
-    )
-    found = play("no workflow", job=Job(adverse=1, here=tmp_path))
-    assert not found.holds
-    assert [text for text in found.false if "foreign: canary-" in text]
-    assert found.short == 2
-    assert not [text for text in found.faults if text.startswith("guidance of compaction")]
+RESTORES_NOTHING = '''
+from holdfast import environment, hookimpl, paths
+@hookimpl
+def on_session_start(event, context):
+    """Let the model call the command line."""
+    return environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[str(paths.command_dir())])
+'''
+SAYS_WHAT_IS_NOT_SO = '''
+from holdfast import advise, hookimpl
+@hookimpl
+def on_user_prompt_submit(event):
+    """Say something."""
+    return advise("WORKFLOW RESTORED AFTER COMPACTION\\nPhase: 1/9 - old")
+'''
+NEWEST_TRANSCRIPT = '''
+from pathlib import Path
+from holdfast import advise, hookimpl
+from holdfast.clients.claude import claude
+from holdfast.trail import text as trail
+@hookimpl
+def on_session_start(event, context):
+    """Restore the session that wrote last."""
+    if event.source == "compact":
+        files = Path(event.transcript_path).parent.glob("*.jsonl")
+        newest = max(files, key=lambda file: file.stat().st_mtime_ns)
+        done = claude.reader().trail(str(newest))
+        return advise(trail.text(done, branch=context.project.branch, root=context.root))
+'''
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("choice", "said"),
+    ("row", "prepare", "complaints"),
     [
-        ("off", "nothing was said of wf_"),
-        pytest.param("tell", "would have run twice", marks=pytest.mark.nightly),
+        ("no PostCompact", handler("restore_workflow", RESTORES_NOTHING), ("workflow title-", "came 0 times")),
+        (
+            "no PostCompact",
+            handler("mine", SAYS_WHAT_IS_NOT_SO),
+            ("guidance without a compaction", "came 2 times", "stale: phase 1/9"),
+        ),
+        ("no workflow", config("trail = false\n"), ("lost: compaction 1: request canary-", "came 0 times")),
+        ("no workflow", handler("restore_workflow", NEWEST_TRANSCRIPT), ("foreign: canary-",)),
+        ("agents", config('agents = "off"\n'), ("nothing was said of wf_", "would have run all of its agents")),
+        pytest.param(
+            *("agents", config('agents = "tell"\n'), ("would have run twice", "would have run all of its agents")),
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
-def test_the_row_of_agents_does_not_hold_where_they_are_launched_again(choice: str, said: str) -> None:
-    """A user left them to the client, or wants only to be told."""
-    paths.user_config().parent.mkdir(parents=True, exist_ok=True)
-    paths.user_config().write_text(f'agents = "{choice}"\n')
-    found = play("agents", job=Job(adverse=1, facts=trials.LEAST, here=paths.config_dir()))
+def test_a_row_does_not_hold_where_something_is_broken(
+    row: str, prepare: Callable[[Place], object], complaints: tuple[str, ...]
+) -> None:
+    """A user's own handler runs in place of the shipped one, or a user switched something off."""
+    facts = PLANTED if row == "no workflow" else trials.LEAST
+    found = play(row, Job(adverse=1, facts=facts, prepare=prepare))
     assert not found.holds
-    assert [text for text in found.faults if said in text]
-    assert [text for text in found.faults if "the script would have run all of its agents" in text]
-    assert found.recoverable == found.planted
+    assert [words for words in complaints if words not in "\n".join(found.complaints)] == [], found.complaints

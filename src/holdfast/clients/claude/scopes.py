@@ -166,20 +166,24 @@ def installed_plugins(name: str, here: Target) -> Iterator[InstalledPlugin]:
             yield InstalledPlugin(Path(row["installPath"]), data, name, scope if isinstance(scope, str) else "user")
 
 
-def plugin_data_folders(plugin: str) -> list[Path]:
-    """Return the data folders that the client made for a plugin of this name, including those of `--plugin-dir`."""
-    return sorted(path for path in (_plugins_folder() / "data").glob(f"{plugin}-*") if path.is_dir())
-
-
 def plugin_hooks(root: Path) -> Iterator[tuple[str, str | None, Mapping[str, Any]]]:
-    """Yield (event, matcher, JSON object of the command) for each command that a plugin registers."""
-    events = _load(root / "hooks" / "hooks.json").get("hooks")
+    """Yield what `hooks_in` yields for each command that a plugin registers."""
+    yield from hooks_in(_load(root / "hooks" / "hooks.json"))
+
+
+def hooks_in(settings: Mapping[str, Any]) -> Iterator[tuple[str, str | None, Mapping[str, Any]]]:
+    """Yield (event, matcher, JSON object of the command) for each command that settings register.
+
+    Anything that doesn't have the client's shape registers nothing.
+    """
+    events = settings.get("hooks")
     for event, groups in events.items() if isinstance(events, dict) else ():
         for group in groups if isinstance(groups, list) else ():
             with suppress(AttributeError, TypeError, KeyError):
+                matcher = group.get("matcher")
                 for hook in group["hooks"]:
                     if isinstance(hook["command"], str):
-                        yield event, group.get("matcher"), hook
+                        yield event, matcher if isinstance(matcher, str) else None, hook
 
 
 def plugin_environ(root: Path, data: Path) -> dict[str, str]:

@@ -17,4 +17,3 @@ FORMER: tuple[str, ...] = (
     "hybrid todos = use `holdfast status --todos`",
     "hybrid = use `holdfast done`, `update`, `reopen` and `status --todos`",
 )
-CHECK = "states"

@@ -44,4 +44,3 @@ FORMER: tuple[str, ...] = (
     "orchestrator archive = the next run puts the files of a finished one into .claude/archive/",
     "orchestrator locks = a lock ends with its agent, or ten minutes after its last edit",
 )
-CHECK = "states"

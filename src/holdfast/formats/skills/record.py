@@ -30,4 +30,3 @@ FORMER: tuple[str, ...] = (
     "skills machines = `holdfast formats list` lists the machines",
     "skills trust = `holdfast formats trust machines/NAME` trusts a machine",
 )
-CHECK = "states"

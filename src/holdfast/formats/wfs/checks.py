@@ -15,7 +15,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.wfs import choice, ids, moves, paths, rules, schema, session, todo_list, tree, view
 from holdfast.formats.wfs.moves import NewTask
 from holdfast.workflow import statefile
-from holdfast.workflow.findings import Finding, notice, ok, problem
+from holdfast.workflow.findings import Finding, notice, problem
 from holdfast.workflow.model import Foreign
 from holdfast.workflow.wording import count
 
@@ -38,13 +38,10 @@ def findings(project: Records) -> Iterator[Finding]:
     top = paths.top(project)
     if access.is_link(top):
         return  # the check of folders reports it; links are not followed
-    folders = paths.folders(project)
-    found = [*_markers(project), *_not_sessions(project)]
-    for folder in folders:
-        found += _session(project, folder)
-    yield from found
-    if not found:
-        yield ok(f"{count(len(folders), 'session')}, with consistent files")
+    yield from _markers(project)
+    yield from _not_sessions(project)
+    for folder in paths.folders(project):
+        yield from _session(project, folder)
 
 
 def _not_sessions(project: Records) -> Iterator[Finding]:

@@ -41,4 +41,3 @@ FORMER: tuple[str, ...] = (
     "wfs task validate = `holdfast doctor wfs` checks the nine rules",
     "wfs task resolve = `holdfast wfs task show ID` fills in the variables",
 )
-CHECK = "wfs"

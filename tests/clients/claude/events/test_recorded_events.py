@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from holdfast.clients.claude import claude
 from holdfast.clients.claude.events.event import Record
 from holdfast.events import (
+    EVENTS,
     Elicitation,
     FileChanged,
     PreModelSwitch,
@@ -71,6 +72,12 @@ def test_a_matcher_is_compared_with_the_field_the_client_uses(name: str) -> None
     event = parse(payload)
     expected = payload.get(claude.EVENTS[event.hook_event_name].matcher or "")
     assert claude.matcher_value(event) == ("watched.txt" if isinstance(event, FileChanged) else expected)
+
+
+def test_all_events_but_two_are_recorded() -> None:
+    """What no test can see of the real client is known by name."""
+    known = {name.partition("-")[0] for name in recorded.names()}
+    assert set(EVENTS) - known == {"TeammateIdle", "PermissionDenied"}
 
 
 def test_values_have_their_types() -> None:
