@@ -8,7 +8,7 @@ from holdfast import command_dir, deliver, environment, hookimpl, sessions, work
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
-    from holdfast.events import PostCompact, SessionEnd, SessionStart, SubagentStop, UserPromptSubmit
+    from holdfast.events import PostCompact, SessionEnd, SessionStart, UserPromptSubmit
 
 
 @hookimpl(trylast=True)
@@ -55,15 +55,8 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
 
 
 @hookimpl
-def on_subagent_stop(event: SubagentStop, context: Context) -> None:
-    """Keep the compaction's summary, which its own agent writes before SessionStart(compact) must be answered."""
-    if event.is_compaction and event.last_assistant_message:
-        sessions.keep_summary(event, context, event.last_assistant_message)
-
-
-@hookimpl
 def on_post_compact(event: PostCompact, context: Context) -> None:
-    """Report what the summary lost, if no SubagentStop brought it before."""
+    """Count what the summary kept of the workflow."""
     if event.compact_summary:
         sessions.report_losses(event, context, event.compact_summary)
 

@@ -119,5 +119,5 @@ class Days:
         self.at(moment)
         self.fire("PreCompact", announced, **self.mine)
         summary = json.dumps("The summary keeps Calculator and Build it")
-        self.fire("SubagentStop", "SubagentStop-compaction", session_id=ME, last_assistant_message=summary)
         self.fire("SessionStart", "SessionStart-compact", **self.mine)
+        self.fire("PostCompact", "PostCompact-auto", compact_summary=summary, **self.mine)

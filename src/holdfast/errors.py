@@ -57,10 +57,6 @@ def because(error: OSError) -> str:
     return reason[:1].lower() + reason[1:]
 
 
-class ForeignError(PermissionError):
-    """A folder that belongs to another user, who could change what Holdfast keeps in it."""
-
-
 class MissingError(StateError):
     """A file that doesn't exist; a class of its own, so that callers can tell absent from broken."""
 

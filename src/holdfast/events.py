@@ -11,17 +11,9 @@ from holdfast.errors import EventError
 
 if TYPE_CHECKING:
     from holdfast.clients.claude.events.agents import *
-    from holdfast.clients.claude.events.calls import *
     from holdfast.clients.claude.events.event import *
     from holdfast.clients.claude.events.inputs import *
-    from holdfast.clients.claude.events.interface import *
-    from holdfast.clients.claude.events.permissions import *
-    from holdfast.clients.claude.events.prompts import *
-    from holdfast.clients.claude.events.results import *
-    from holdfast.clients.claude.events.session import *
-    from holdfast.clients.claude.events.team import *
-    from holdfast.clients.claude.events.turns import *
-    from holdfast.clients.claude.events.workspace import *
+    from holdfast.clients.claude.events.models import *
     from holdfast.clients.client import AgentResult as AgentResult
     from holdfast.clients.client import TaskNotification as TaskNotification
     from holdfast.process.shell.command import Command as Command

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import platformdirs  # not lazily: without it not even its absence could be logged
 
-from holdfast.errors import ForeignError, HoldfastError
+from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -204,11 +204,11 @@ def check_own(folder: Path) -> None:
     """Make sure that only this user can write to a folder; take others' permission from a folder of this user's.
 
     Raises:
-        ForeignError: it belongs to another user.
+        PermissionError: it belongs to another user.
         OSError: there is no such folder, or its permissions can't be changed.
     """
     if is_foreign(folder):
-        raise ForeignError(errno.EPERM, "it belongs to another user", str(folder))
+        raise PermissionError(errno.EPERM, "it belongs to another user", str(folder))
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & 0o022:
         folder.chmod(mode & ~0o022)

@@ -156,10 +156,11 @@ class Project:
         return _ledger_file(self.identity)
 
     @property
-    def former_ledger(self) -> Path | None:
-        """The path of the ledger that Holdfast used before schema 2, if it is still there; nothing reads it."""
-        file = self.ledger_file.with_name(f"{self.key}.db")
-        return file if file.is_file() else None
+    def former_ledgers(self) -> list[Path]:
+        """The ledgers that earlier versions of Holdfast used and that are still there; nothing reads them."""
+        names = [f"{self.key}.db", *(f"{self.key}-{number}.db" for number in range(SCHEMA_VERSION))]
+        files = [self.ledger_file.with_name(name) for name in names]
+        return [file for file in files if file.is_file()]
 
     @property
     def untrusted_ledger(self) -> Path | None:
@@ -236,7 +237,7 @@ def nearest(start: Path, root: Path) -> Path:
 
 
 def _has_ledger(project: Project) -> bool:
-    return project.ledger_file.exists() or project.former_ledger is not None
+    return project.ledger_file.exists() or bool(project.former_ledgers)
 
 
 def contains(root: Path, path: Path) -> bool:

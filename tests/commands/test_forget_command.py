@@ -17,8 +17,7 @@ import pytest
 from holdfast import log, paths
 from holdfast.clients.claude import claude
 from holdfast.dispatch import notices
-from holdfast.sessions import compactions, contents, conversations, messages, owners, recordings
-from holdfast.sessions.forget import ledger_rows
+from holdfast.sessions import compactions, contents, conversations, erasure, messages, owners, recordings
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -276,7 +275,7 @@ def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
     for name, columns in COLUMNS.items():
         assert {"session", "conversation", "workflow", "path", "name", "id"} & set(columns), name
         whose = {each for each in columns if "session" in each or "conversation" in each}
-        assert whose - {*ledger_rows.SESSIONS} == ({"session"} if name == "conversations" else set()), name
+        assert whose - {*erasure.SESSIONS} == ({"session"} if name == "conversations" else set()), name
 
 
 def test_other_projects_stay(project: HoldfastProject, tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_there_are_few_commands_and_options() -> None:
     options = [option for each in leaves for option in each.params if isinstance(option, click.Option)]
 
     assert len(leaves) <= 58
-    assert len(options) <= 190  # and `--project`, which all commands about a project share
+    assert len(options) <= 187  # and `--project`, which all commands about a project share
 
 
 def test_the_help_fits_on_a_screen(tmp_path: Path) -> None:

@@ -18,9 +18,8 @@ from holdfast.config import Config
 from holdfast.errors import HoldfastError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import lock
 from holdfast.formats import RECORDS
-from holdfast.sessions import archive, contents, phases
-from holdfast.sessions.forget import erasure
-from holdfast.sessions.forget.ledger_rows import Scope
+from holdfast.sessions import archive, contents, erasure, phases
+from holdfast.sessions.erasure import Scope
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance, places, registry, search, verbs
 from holdfast.workflow.model import Changes, Start

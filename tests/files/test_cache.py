@@ -14,8 +14,6 @@ from holdfast.files import cache
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HOUR_S = 3_600.0
-
 
 @pytest.fixture
 def file() -> Path:

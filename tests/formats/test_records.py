@@ -34,7 +34,7 @@ OTHERS = {
         "sessions/compactions.py",
         "sessions/timeline.py",
         "sessions/conversations.py",
-        "sessions/read_results.py",
+        "sessions/reads.py",
     },
     "skills": {  # of the client: what a model is told about a subject
         "clients/claude/hookspecs.py",

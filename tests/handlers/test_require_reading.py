@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.sessions import reads, required
+from holdfast.sessions import required
 from holdfast.sessions.workspace import Workspace
 from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
@@ -30,9 +30,6 @@ def named(told: str) -> list[str]:
     lines = told.splitlines()
     assert [lines[1][:15], lines[-1][:16]] == ["<workflow-data-", "</workflow-data-"]
     return lines[2:-1]
-
-
-CONTENTS = "Required reading, included in full:"
 
 
 @pytest.fixture
@@ -84,10 +81,6 @@ def said_of(text: str, entry: str) -> str:
     return next(line for line in text.split("\n") if line.startswith(f"- {entry}"))
 
 
-def opened(project: HoldfastProject) -> Workspace:
-    return Workspace.open(project.root)
-
-
 # The guidance
 
 
@@ -100,17 +93,6 @@ def test_the_guidance_says_of_each_file_what_became_of_it(project: HoldfastProje
     assert said_of(text, "@docs/gone.md") == "- @docs/gone.md (missing)"
     project.write({"docs/a.md": "another a\n"})
     assert said_of(compact(project), "@docs/a.md") == "- @docs/a.md (changed)"
-
-
-def test_a_small_file_that_was_read_is_given_whole(project: HoldfastProject) -> None:
-    """Only that one: not the one this session never read, nor one that has changed since."""
-    read(project, "docs/a.md")
-    text = compact(project)
-    assert f"{CONTENTS}\n@docs/a.md:\n```\nabout a\n```\n✅ " in text
-    assert "about b" not in text
-    assert compact(project) == text
-    project.write({"docs/a.md": "another a\n"})
-    assert CONTENTS not in compact(project)
 
 
 # The reminder
@@ -126,12 +108,14 @@ def test_one_reminder_after_each_compaction(project: HoldfastProject) -> None:
         assert [prompt(project), prompt(project)] == ["", ""]
 
 
-def test_what_was_read_again_or_given_with_the_guidance_is_not_reminded_of(project: HoldfastProject) -> None:
-    """Read before: it is in the guidance. Read after: it is read."""
+def test_what_was_read_again_is_not_reminded_of(project: HoldfastProject) -> None:
+    """Only a compaction takes it away again, not a change of the file."""
     read(project, "docs/a.md")
     compact(project)
+    read(project, "docs/a.md")
     assert named(prompt(project)) == ["Workflow: Book", "- @docs/b.md"]
     compact(project)
+    read(project, "docs/a.md")
     read(project, "docs/b.md")
     assert prompt(project) == ""
     (project.root / "docs/b.md").write_text("another b\n")
@@ -152,8 +136,6 @@ def test_what_the_client_attached_again_is_not_reminded_of(
     path.write_bytes(b"".join(lines[:cut]))
     where = {"transcript_path": str(path)}
     text = compact(project, **where)
-    assert said_of(text, "@docs/a.md") == "- @docs/a.md (unchanged)"  # the transcript alone told that it was read
-    reads.put(opened(project), ME, "docs/a.md", how="read", compaction=reads.GONE)  # as if there had been no room
     assert prompt(project, **where) == ""
     arrived = {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": [text]}}
     path.write_bytes(b"".join(lines) + json.dumps(arrived).encode() + b"\n")
@@ -219,8 +201,6 @@ def test_edits_are_asked_about_until_all_is_read(holding: HoldfastProject, tool:
         read(holding, "docs/b.md")
         edit(holding, tool=tool).assert_silent("hold_edits")
         compact(holding)
-        for name in ("docs/a.md", "docs/b.md"):  # as if the guidance had had no room for them
-            reads.put(opened(holding), ME, name, how="read", compaction=reads.GONE)
 
 
 def test_nobody_elses_edits_are_held(holding: HoldfastProject) -> None:
@@ -236,7 +216,7 @@ def test_files_outside_the_project_hold_nothing(holding: HoldfastProject, tmp_pa
     """A Read of them may not be permitted, and headless nobody could give the permission."""
     (tmp_path / "outside.md").write_text("outside\n")
     start(holding, str(tmp_path / "outside.md"), "docs", title="Newer")
-    mine = required.own_workflow(opened(holding), ME)
+    mine = required.own_workflow(Workspace.open(holding.root), ME)
     assert mine is not None
     assert mine.title == "Newer"
     edit(holding).assert_silent("hold_edits")

@@ -340,18 +340,16 @@ def test_a_compaction_whose_session_start_never_fired_is_made_good(
     assert prompt(project, transcript) == ""
 
 
-def summarised(project: HoldfastProject, words: str, how: str) -> Fired:
-    """Let a compaction happen whose summary is told by its own agent, or only by PostCompact."""
+def summarised(project: HoldfastProject, words: str) -> Fired:
+    """Let a compaction happen, with this summary."""
     project.fire("PreCompact", "PreCompact-auto")
-    if how == "SubagentStop":
-        project.fire("SubagentStop", "SubagentStop-compaction", last_assistant_message=words)
+    project.fire("SubagentStop", "SubagentStop-compaction", last_assistant_message=words)
     given = begin(project, "compact")
     project.fire("PostCompact", "PostCompact-auto", compact_summary=words)
     return given
 
 
-@pytest.mark.parametrize("how", ["SubagentStop", "PostCompact"])
-def test_what_the_summary_kept_is_counted_once(project: HoldfastProject, how: str) -> None:
+def test_what_the_summary_kept_is_counted_once(project: HoldfastProject) -> None:
     """Word for word, whatever the line breaks: title, phase, phases, reading, reminders and context."""
     extras = (
         "--remind",
@@ -365,7 +363,7 @@ def test_what_the_summary_kept_is_counted_once(project: HoldfastProject, how: st
     )
     start(project, "Alpha", *extras)
 
-    summarised(project, "<summary>We work on Alpha;\nalpha first. Never\nforget tabs, use SQLite.</summary>", how)
+    summarised(project, "<summary>We work on Alpha;\nalpha first. Never\nforget tabs, use SQLite.</summary>")
 
     (row,) = holdfast("status", "--json", root=project.root).json["compactions"]
     assert (row["facts_kept"], row["facts"]) == (3, 7)

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.formats.hybrid import functions
 from holdfast.formats.hybrid.format import FORMAT as hybrid
-from holdfast.sessions import conversations, owners, phase_report
+from holdfast.sessions import conversations, owners, progress
 from holdfast.sessions.workspace import Workspace
 from tests.client_output import assert_acceptable, unfenced
 from tests.handmade import ME, OTHER
@@ -178,7 +178,7 @@ def test_a_task_that_cannot_be_read_is_not_remembered(tool: Tool, response: obje
     """Tolerant of whatever a client's TaskCreate returns."""
     tool.project.fire("PostToolUse", "PostToolUse-TaskCreate", tool_response=response).assert_silent("sync_todos")
 
-    assert phase_report.task_ids(Workspace.open(tool.project.root), ME) == {}
+    assert progress.task_ids(Workspace.open(tool.project.root), ME) == {}
 
 
 def test_subagents_have_lists_of_their_own(tool: Tool) -> None:
@@ -192,7 +192,7 @@ def test_subagents_have_lists_of_their_own(tool: Tool) -> None:
         "sync_todos"
     )
 
-    assert phase_report.task_ids(Workspace.open(tool.project.root), ME) == {}
+    assert progress.task_ids(Workspace.open(tool.project.root), ME) == {}
 
 
 def test_another_live_session_is_not_told_and_not_corrected(tool: Tool) -> None:

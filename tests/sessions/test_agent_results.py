@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.clients.client import TaskNotification
-from holdfast.sessions import agent_results, agents
+from holdfast.sessions import agents
 from tests.agentry import CALL, RUN, begin, launch, only, report
 from tests.handmade import ME, workspace
 
@@ -34,7 +34,7 @@ def status(project: Workspace) -> str:
 
 def notify(project: Workspace, word: str) -> None:
     """Have the client notify how the agent ended."""
-    agent_results.record_notice(project, ME, TaskNotification(RUN, CALL, word, result="Done."), RUN)
+    agents.record_notice(project, ME, TaskNotification(RUN, CALL, word, result="Done."), RUN)
 
 
 @pytest.mark.parametrize("order", list(permutations(("stopped", "told"))))
@@ -65,7 +65,7 @@ def test_a_result_given_in_the_middle_of_a_turn_stands_in_the_transcript(
     begin(project, "toolu_000001", run)
     report(project, "stopped", "BG REPORT", run=run)
 
-    agent_results.catch_up(project, ME, str(path))
+    agents.catch_up(project, ME, str(path))
 
     assert status(project) == ("used" if kept == "all" else "finished")
 
@@ -78,14 +78,14 @@ def test_a_notice_of_an_earlier_run_uses_nothing_of_the_present_one(
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:31:00Z")
     begin(project, "toolu_000001", run)
     report(project, "stopped", "First.", run=run)
-    agent_results.catch_up(project, ME, path)
+    agents.catch_up(project, ME, path)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T18:00:00Z")
     report(project, "running", run=run)
-    agent_results.catch_up(project, ME, path)
+    agents.catch_up(project, ME, path)
     assert status(project) == "running"
 
     report(project, "stopped", "Second.", run=run)
-    agent_results.catch_up(project, ME, path)
+    agents.catch_up(project, ME, path)
     assert status(project) == "finished"
 
 
@@ -127,7 +127,7 @@ def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_l
         launch(project, call, f"phase of {call}")
     agents.judge(project, only(project, "judged"), "completed")
 
-    agent_results.catch_up_calls(project, ME, str(path))
+    agents.catch_up_calls(project, ME, str(path))
 
     due = [each for each in agents.launched(project, ME) if each.state not in agents.BEGUN]
     assert sorted((each.call, each.outcome, each.words) for each in due) == [

@@ -257,15 +257,6 @@ def test_words_of_a_launch_are_bounded_and_masked(tmp_path: Path, monkeypatch: p
         assert "ghp_" not in only(project, f"c{start}").result
 
 
-def test_calls_without_an_id_are_told_apart_by_what_was_asked() -> None:
-    """Older clients send no tool_use_id; the input of PreToolUse and PostToolUse is the same."""
-    asked = {"prompt": "Build it", "description": "build"}
-    assert agents.call_id(CALL, asked) == CALL
-    assert agents.call_id(None, asked) == agents.call_id("", dict(reversed(asked.items())))
-    assert agents.call_id(None, asked) != agents.call_id(None, asked | {"prompt": "Test it"})
-    assert agents.call_id(None, {"odd": "\ud83d"}).startswith("asked:")
-
-
 def test_another_checkouts_agents_are_not_this_ones(tmp_path: Path) -> None:
     """Neither what ended unused there, nor what runs; a workflow of the same path is another one."""
     for name in ("here", "there"):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.memory.rows import Conversation
-from holdfast.sessions import compactions, deliveries
+from holdfast.sessions import deliveries
 from tests.handmade import ME, OTHER, together, workspace
 
 if TYPE_CHECKING:
@@ -104,18 +103,6 @@ def test_delivery_is_unconfirmed_after_a_day(
     monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-02T{hour}:00:00Z")
     assert deliveries.settle(project, ME) is None
     assert states(project) == [state]
-
-
-def test_a_summary_is_taken_once(project: Workspace) -> None:
-    """Each session has its own, the last one counts, and nothing is kept of it afterwards."""
-    context: Any = SimpleNamespace(project=project)
-    for session, text in ((OTHER, "theirs"), (ME, "an earlier one"), (ME, "x" * (compactions.SUMMARY_LIMIT_CHARS + 1))):
-        event: Any = SimpleNamespace(session_id=session)
-        compactions.keep_summary(event, context, text)
-    assert compactions.take_summary(project, ME) == "x" * compactions.SUMMARY_LIMIT_CHARS
-    assert compactions.take_summary(project, ME) == ""
-    assert compactions.take_summary(project, OTHER) == "theirs"
-    assert [each.summary for each in project.ledger.table(Conversation).where()] == ["", ""]
 
 
 def test_absent_guidance_is_offered_again_after_a_minute(

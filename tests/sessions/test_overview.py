@@ -10,7 +10,6 @@ import pytest
 from holdfast.clients.client import TaskNotification
 from holdfast.errors import LedgerError
 from holdfast.sessions import (
-    agent_results,
     agents,
     compactions,
     contents,
@@ -144,9 +143,7 @@ def test_agents_that_ended_unused_are_of_the_same_sessions(project: Workspace, a
         ("free", "finished", "free is done."),
         ("mine", "finished", "mine is done."),
     ]
-    agent_results.record_notice(
-        project, ME, TaskNotification("mine", "mine", "completed", result="mine is done."), "mine"
-    )
+    agents.record_notice(project, ME, TaskNotification("mine", "mine", "completed", result="mine is done."), "mine")
     assert [each.run for each in seen(project, release).unused] == ["free"]
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from holdfast.sessions import conversations, owners, read_results, reads, required
+from holdfast.sessions import conversations, owners, reads, required
 from holdfast.workflow import registry
 from tests.handmade import ME, OTHER, together, workflow, workspace
 from tests.tables import each_row
@@ -58,7 +57,7 @@ def due(project: Workspace, *entries: str, session: str = ME) -> list[str]:
 def heard(project: Workspace, session: str, asked: Mapping[str, Any], answer: Any) -> None:
     """Note the result of a Read, as its PostToolUse does."""
     event: Any = SimpleNamespace(session_id=session, tool_input=asked, tool_response=answer)
-    read_results.note_read(event, cast("Any", SimpleNamespace(project=project)))
+    reads.note_read(event, cast("Any", SimpleNamespace(project=project)))
 
 
 def compacted(project: Workspace, session: str) -> None:
@@ -252,7 +251,6 @@ def test_files_outside_the_project_are_never_opened(project: Workspace) -> None:
     assert states(project, *entries) == [("outside the project", False)] * 3
     assert due(project, *entries) == []
     assert reads.rows(project, ME) == {}
-    assert required.contents(project, required.states(project, OTHER, flow(project, *entries))) == []
 
 
 def test_what_nobody_can_read_whole_is_not_checked(project: Workspace) -> None:
@@ -306,7 +304,6 @@ def test_what_the_client_attached_again_stands_before_the_model(project: Workspa
     transcribed(project, lines)
     entries = ("@docs/req.md", "@app.py", "@new.py", "@docs/a.md")
     assert states(project, *entries) == [("unchanged", True)] * 3 + [("never read", False)]
-    assert {row.how for row in reads.rows(project, ME).values()} == {"attached"}
     assert conversations.get(project, ME).compactions == 1  # no event told of it
 
 
@@ -319,10 +316,10 @@ def test_until_it_is_written_what_is_attached_again_is_not_known(project: Worksp
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", True), ("changed", True)]
     compacted(project, ME)
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", False), ("changed", False)]
-    assert not read_results.settle(project, ME, ())
+    assert not reads.settle(project, ME, ())
     assert unread(project, ME, flow(project, "@docs/req.md")) is None
     path.write_bytes(b"".join(lines))
-    assert read_results.settle(project, ME, ())
+    assert reads.settle(project, ME, ())
     assert states(project, "@docs/req.md", "@app.py") == [("unchanged", True)] * 2
     assert unread(project, ME, flow(project, "@docs/req.md")) == []
     assert conversations.get(project, ME).compactions == 1  # the boundary is that of the compaction that was announced
@@ -342,7 +339,7 @@ def test_a_second_compaction_takes_away_what_was_attached(project: Workspace, na
     path.write_bytes(path.read_bytes() + again.replace(b'"uuid":"2', b'"uuid":"3'))
     assert states(project, "@docs/req.md") == [("unchanged", False)]
     assert conversations.get(project, ME).compactions == 3
-    assert read_results.settle(project, ME, ())
+    assert reads.settle(project, ME, ())
     assert conversations.get(project, ME).compactions == 3
 
 
@@ -393,62 +390,3 @@ def test_failed_read_of_a_required_file_holds_no_edit(project: Workspace, error:
     compacted(project, ME)
     (state,) = required.states(project, ME, flow(project)).values()
     assert (state.due, state.refused, state.holds) == (True, False, True)
-
-
-# What guidance says
-
-
-def inlinable(project: Workspace, *entries: str) -> list[str]:
-    known = required.states(project, ME, flow(project, *entries))
-    return [text for _, text in required.contents(project, known)]
-
-
-@each_row(
-    "content, given",
-    [
-        (b"small\n", True),
-        (b"x" * 1_500, True),
-        (b"x" * 1_501, False),
-        ("🚀".encode() * 750, True),
-        ("🚀".encode() * 751, False),
-        (b"\xff\xfe\x00", False),
-        (b"a\0b", False),
-        (b"", False),
-        (b" \n", False),
-        (b"\xef\xbb\xbfone\r\ntwo\r\n", True),
-    ],
-)
-def test_only_small_texts_are_inlined(tmp_path: Path, content: bytes, given: bool) -> None:
-    """1,500 UTF-16 units, whole; no binary, nothing empty."""
-    project = made(tmp_path)
-    put(project, "docs/s.md", content)
-    reads.note(project, ME, "docs/s.md", reads.look(project, "docs/s.md").digest)
-    compacted(project, ME)
-    text = content.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
-    assert inlinable(project, "@docs/s.md") == ([text] if given else [])
-
-
-def test_only_what_this_session_has_read_and_no_longer_has_is_inlined(project: Workspace) -> None:
-    """Never what it did not read, what has changed, what lies outside, what stands before the model anyway."""
-    outside = project.root.parent / "outside.md"
-    outside.write_text("outside\n")
-    (project.root / "out.md").symlink_to(outside)
-    heard(project, ME, {"file_path": str(outside)}, response("outside\n"))
-    put(project, "docs/b.md", "b\n")
-    put(project, "docs/c.md", "c\n")
-    read(project)
-    read(project, "docs/c.md")
-    put(project, "docs/c.md", "changed\n")
-    entries = ("@docs/a.md", "@docs/b.md", "@docs/c.md", "@out.md", f"@{outside}")
-    assert inlinable(project, *entries) == []  # the model has it
-    compacted(project, ME)
-    assert inlinable(project, *entries) == ["one\ntwo\nthree\n"]
-
-
-def test_what_is_excluded_from_capture_is_never_inlined(project: Workspace) -> None:
-    """By its path, whatever this session has read of it."""
-    read(project)
-    compacted(project, ME)
-    assert inlinable(project, "@docs/a.md")
-    hidden = replace(project, config=project.config.model_copy(update={"exclude": ["docs/a.md"]}))
-    assert inlinable(hidden, "@docs/a.md") == []

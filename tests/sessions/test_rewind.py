@@ -30,7 +30,7 @@ MISSING = "\\ No newline at end of file\n"
 )
 def test_diff_marks_a_missing_last_newline_as_diff_u_does(before: bytes, after: bytes, lines: list[str]) -> None:
     """As `diff -u` does; nothing but a line feed ends a line."""
-    assert list(rewind.diff(rewind.Content("a", before), rewind.Content("b", after))) == lines
+    assert rewind.diff(rewind.Content("a", before), rewind.Content("b", after)) == "".join(lines)
 
 
 @pytest.mark.parametrize("name", ["no\0name", "x" * 5_000])

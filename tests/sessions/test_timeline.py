@@ -81,8 +81,8 @@ def test_log_tells_a_day_of_two_sessions_in_order(
     at("09:05:00")
     fire(project, "PreCompact", recorded="PreCompact-auto", **mine)
     at("09:06:00")
-    fire(project, "SubagentStop", recorded="SubagentStop-compaction", session_id=ME)
     fire(project, "SessionStart", recorded="SessionStart-compact", **mine)
+    fire(project, "PostCompact", recorded="PostCompact-auto", **mine)
     # The client went on, and nowhere in what it noted does the guidance stand.
     transcript.write_bytes((TRANSCRIPTS / "guided-2.1.329.jsonl").read_bytes())
     at("09:07:00")

@@ -303,6 +303,7 @@ def test_a_file_that_is_missing_is_named(project: HoldfastProject, receiver: Rec
     decide(project, 1)
     said = holdfast("telemetry", "flush", root=project.root, code=1)
     assert "missing.env" in said.err
+    assert "fix: look at" in holdfast("doctor", "telemetry", root=project.root, code=1).out
     assert not receiver.requests
 
 

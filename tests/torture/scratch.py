@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests import processes
-from tests.processes import ROOT, SOURCE, Ended, Place
+from tests.processes import ROOT, Ended, Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -243,6 +243,3 @@ def lifting(text: str) -> list[str]:
 def report(failures: list[str]) -> None:
     """Fail with all failures, one a line."""
     assert not failures, "\n".join(["", *failures])
-
-
-SOURCE_ENVIRON = {"PYTHONPATH": str(SOURCE)}

@@ -721,11 +721,6 @@ def test_a_state_folder_of_another_user_is_not_believed(place: Scratch) -> None:
 # --- the server ---------------------------------------------------------------------------------------------------
 
 
-def parent_of(pid: int) -> int:
-    """Return a process's parent."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
 def server_of(place: Scratch, chain: list[int]) -> int:
     """Return the server among a handler's parents: the last one of this home."""
     return [pid for pid in chain if pid in place.processes()][-1]

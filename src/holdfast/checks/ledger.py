@@ -12,7 +12,6 @@ from holdfast.checks import notice, ok, problem
 from holdfast.files import access, document
 from holdfast.files.lock import locked
 from holdfast.memory import connection
-from holdfast.memory.schema import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +34,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
             yield problem(text, access.opening(place), fix)
         return
     yield from _left_over(file)
-    if former := project.former_ledger:
+    for former in project.former_ledgers:
         text = f"{former} is the ledger of an earlier Holdfast; nothing reads it, and `holdfast forget` deletes it too"
         yield notice(text, f"rm {shlex.quote(str(former))}*")
     if not os.path.lexists(file):
@@ -51,9 +50,6 @@ def findings(project: Workspace) -> Iterator[Finding]:
 def _content(file: Path) -> Iterator[Finding]:
     try:
         damage = connection.examine(file)
-    except RefusedError as error:  # Holdfast never writes to such a file
-        name = shlex.quote(str(file))
-        yield problem(str(error), f"mv {name} {name}.aside")
     except sqlite3.Error as error:
         fault = connection.fault(error)
         if fault == "damaged":

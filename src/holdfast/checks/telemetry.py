@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock, config
 from holdfast.checks import notice, ok, problem
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, StateError
 from holdfast.telemetry import flush, position
 from holdfast.workflow.wording import count
 
@@ -32,7 +32,8 @@ def findings(project: Workspace) -> Iterator[Finding]:
     try:
         failure = flush.sender(settings, _TIMEOUT_S).send([])
     except HoldfastError as error:
-        yield problem(str(error), "pip install 'holdfast[otel]'")
+        remedy = f"look at {error.path}" if isinstance(error, StateError) else "pip install 'holdfast[otel]'"
+        yield problem(str(error), remedy)
         return
     if failure:
         yield problem(f"the telemetry endpoint {settings.endpoint} takes nothing: {failure} ({state})", _REMEDY)

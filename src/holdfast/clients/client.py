@@ -58,7 +58,6 @@ class Work(NamedTuple):
     output: str = ""
     failed: bool = False  # by the command's exit code
     path: str = ""  # the file that was edited; empty for a command
-    lines_added: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +122,13 @@ class Noted(NamedTuple):
 
     kind: Literal["shown", "refused"]
     value: Any  # the Read's response or an attachment of the same form; the refused path
-    attached: bool = False  # whether the client attached the file without a Read
     cut: bool = False  # whether the client attached only a part of the file
 
 
 class Reading(NamedTuple):
-    """What a transcript notes of files, oldest first, in earlier contexts of the model and in the present one."""
+    """What a transcript notes of files in the present context of the model, oldest first."""
 
-    earlier: Sequence[Noted] = ()  # before the last compaction; everything while one is awaited
-    present: Sequence[Noted] = ()  # after it
+    present: Sequence[Noted] = ()  # after the last compaction; nothing while one is awaited
     boundary: str | None = None  # the id of the last compaction; None without one
     boundaries: int = 0  # how many compactions there are
     end: int = 0  # the byte after the last whole line
@@ -166,10 +163,6 @@ class Transcripts:
     TAIL_BYTES = 0
     """The number of bytes read at the end of a transcript."""
 
-    def find(self, path: str) -> str:
-        """Return a transcript's path, or if it is missing, that of its namesake in a sibling folder; empty for none."""
-        return path
-
     def size(self, path: str) -> int:
         """Return a transcript's size in bytes; 0 if there is none."""
         return 0
@@ -187,7 +180,7 @@ class Transcripts:
         return False
 
     def reading(self, path: str, awaited: int | None, *, since: int = 0, files: bool = True) -> Reading:
-        """Return which files the main conversation was shown, in earlier contexts and in the present one.
+        """Return which files the main conversation was shown in its present context.
 
         If a compaction is awaited, it comes from the byte `awaited` on. A later call that reads `since` the end of this
         one sees only what is new. Without `files`, only compactions are looked for.

@@ -54,7 +54,7 @@ def _list(project: Workspace, *, as_json: bool) -> None:
         options.print_json([each._asdict() for each in listed])
         return
     for each in listed:
-        options.say(f"{each.name:<24}  {each.status:<11}  {one_line(each.about, 80)}")
+        options.say(agent_list.line(each))
     if not listed:
         options.say("No agents are known here.")
 

@@ -42,7 +42,7 @@ def command(
     asking = options.conversation(project)
     session = conversations.completed(project, session_id) if session_id else asking
     claim = selection.claim(project, workflow_id, session, asked_by=asking, anyway=anyway)
-    made = session_guidance.compile(project, claim.session or "", claim.workflow)[0]
+    made = session_guidance.compile(project, claim.session or "", claim.workflow)
     text = made.text
     if not project.ledger.problem:
         messages.note_printed(project, made.mark, claim.workflow.key)

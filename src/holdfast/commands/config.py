@@ -51,7 +51,7 @@ def command(
     """
     options.at_most_one({"--check": check or bool(files), "--schema": schema, "--json": as_json})
     if schema:
-        click.echo(_schema())
+        options.print_json(_schema())
         return
     root = options.open_project(project_dir, tell=False).root
     if check or files:
@@ -59,12 +59,12 @@ def command(
     _show(root, as_json=as_json)
 
 
-def _schema() -> str:
+def _schema() -> dict[str, Any]:
     """Return the JSON schema of `holdfast.toml`. It can't say that a regular expression is valid."""
-    made = config.Config.model_json_schema() | {"$schema": "http://json-schema.org/draft-07/schema#"}
-    made["title"] = "holdfast.toml"
-    made["properties"]["format"]["enum"] = list(NAMES)
-    return json.dumps(made, indent=2)
+    schema = config.Config.model_json_schema() | {"$schema": "http://json-schema.org/draft-07/schema#"}
+    schema["title"] = "holdfast.toml"
+    schema["properties"]["format"]["enum"] = list(NAMES)
+    return schema
 
 
 def _show(root: Path, *, as_json: bool) -> None:

@@ -10,14 +10,13 @@ import click
 from holdfast.commands import options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError
-from holdfast.sessions import agent_list, conversations, selection
-from holdfast.sessions.forget import erasure
-from holdfast.sessions.forget.ledger_rows import Scope, of_session
+from holdfast.sessions import agent_list, conversations, erasure, selection
+from holdfast.sessions.erasure import Scope, of_session
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
-    from holdfast.sessions.forget.erasure import Forgotten
+    from holdfast.sessions.erasure import Forgotten
 
 _FILES = 10  # how many files are named
 _ID_CHARS = 32  # the shortest session id

@@ -75,9 +75,9 @@ def _show(project: Workspace, path: Path, number: str) -> None:
 def _diff(project: Workspace, path: Path, number: str | None) -> None:
     pair = (number, rewind.NOW) if number else rewind.last_two(project, path)
     old, new = (rewind.read(project, path, each) for each in pair)
-    for line in rewind.diff(old, new):
-        options.say(line.removesuffix("\n"))
-    if old.raw == new.raw:
+    if changes := rewind.diff(old, new):
+        options.say(changes.removesuffix("\n"))
+    else:
         options.note(f"No difference between {old.name} and {new.name}.")
 
 

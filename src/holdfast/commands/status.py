@@ -21,6 +21,7 @@ from holdfast.files.redact import redact, redact_value
 from holdfast.install import inspection, skill
 from holdfast.plugins import discovery
 from holdfast.sessions import (
+    agent_list,
     agents,
     archive,
     compactions,
@@ -29,8 +30,8 @@ from holdfast.sessions import (
     explain,
     overview,
     owners,
-    phase_report,
     phases,
+    progress,
     saving,
     selection,
     timeline,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-    from holdfast.memory.rows import Conversation, Delivery
+    from holdfast.memory.rows import Agent, Conversation, Delivery
     from holdfast.sessions.archive import Archived
     from holdfast.sessions.compactions import CompactionReport
     from holdfast.sessions.overview import Overview
@@ -127,7 +128,7 @@ def _print_todos(project: Workspace, name: str | None, *, as_json: bool) -> None
         for each in todos.todo_list(workflow):
             options.say(f"{views.MARKS[_MARKED[each['status']]]} {one_line(each['content'])}")
     else:  # not `options.say`, which would break the tags around the data
-        click.echo(todos.request(workflow, phase_report.task_ids(project, session) if session else {}))
+        click.echo(todos.request(workflow, progress.task_ids(project, session) if session else {}))
 
 
 def _watch(project_dir: str | None, name: str | None) -> None:
@@ -269,8 +270,8 @@ def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbos
     """Yield what the project has besides the workflow that is shown."""
     status = redact_value(_status(project, found))
     shown = seen.workflow.key if seen else ""
-    elsewhere = [each for each in status["agents"] if verbose or each["workflow"] != shown]
-    yield from _section("Agents", [_agent(each) for each in elsewhere])
+    elsewhere = [each for each in _waiting(project) if verbose or each.workflow != shown]
+    yield from _section("Agents", [redact(agent_list.line(each)) for each in agent_list.describe(project, elsewhere)])
     if verbose:
         shared = " (folders with the same identity share the ledger)"
         identity = [f"Identity {status['identity']}{shared}"] if status["identity"] != status["root"] else []
@@ -303,7 +304,7 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
         "workflows": [_row(project, each) for each in found.workflows],
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": [_session(each) for each in conversations.every(project)],
-        "agents": _agents(project),
+        "agents": [agents.as_json(each, *_AGENT) for each in _waiting(project)],
         "compactions": [_report(each) for each in compactions.recent(project, _LISTED)],
         "deliveries": [_delivered(each) for each in deliveries.recent(project, _LISTED)],
         "faults": [{"file": str(f.path), "fault": fault} for f, fault in inspection.complaints(project, files)],
@@ -363,19 +364,11 @@ def _delivered(delivery: Delivery) -> dict[str, Any]:
     return {name: values[name] for name in _DELIVERY}
 
 
-def _agents(project: Workspace) -> list[dict[str, Any]]:
+def _waiting(project: Workspace) -> list[Agent]:
     """Return the agents that run, or whose results nobody used, of all sessions that can still continue."""
     gone = conversations.ended_ids(project)
     listed = [each for each in conversations.every(project) if each.id not in gone]
-    return [agents.as_json(agent, *_AGENT) for each in listed for agent in agents.waiting(project, each.id)]
-
-
-def _agent(row: dict[str, Any]) -> str:
-    who = f"{one_line(row['agent_type'])} ({one_line(row['agent_id'])}), session {row['session'][:8]}"
-    if row["status"] == "running":
-        return f"{who}: running since {_time(row['since'])}"
-    place = f": {one_line(row['output'] or row['transcript'])}" if row["output"] or row["transcript"] else ""
-    return f"{who}: {row['status']} {_time(row['ended_at'])}, its result was not used{place}"
+    return [agent for each in listed for agent in agents.waiting(project, each.id)]
 
 
 def _compaction(row: dict[str, Any]) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
 from rich.segment import Segment
 from rich.table import Column, Table
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType
 
 _UNLIMITED = 1_000_000  # columns
-NARROW: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "padding": 0}  # tables that fit into 80 columns
 
 
 class _Console(Console):
@@ -37,12 +35,12 @@ class _Console(Console):
         raise  # the caller decides the exit code; rich itself would end the process with 1
 
 
-def console(*, stderr: bool = False) -> Console:
-    """Return a console for stdout or stderr, as wide as the terminal (without one: COLUMNS, or 80).
+def console() -> Console:
+    """Return a console for stdout, as wide as the terminal (without one: COLUMNS, or 80).
 
     Characters that the output's encoding lacks become question marks.
     """
-    stream = unguarded(sys.stderr if stderr else sys.stdout)
+    stream = unguarded(sys.stdout)
     if isinstance(stream, TextIOWrapper):
         stream.reconfigure(errors="replace")
     return _Console(file=stream, highlight=False)

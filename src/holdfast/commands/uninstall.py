@@ -10,7 +10,7 @@ from holdfast import paths
 from holdfast.commands import options
 from holdfast.commands.verb import DryRun, ProjectDir, Scope, SettingsFile, Yes, verb
 from holdfast.install import uninstall
-from holdfast.sessions.forget import erasure
+from holdfast.sessions import erasure
 
 
 @verb("uninstall")

@@ -5,6 +5,7 @@ A state file is rendered anew, with its own keys, order and indentation. Setting
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import re
@@ -141,6 +142,16 @@ def render(data: dict[str, Any], like: bytes | None = None) -> bytes:
     mark = _BOM if like and like.startswith(_BOM) else b""
     # Surrogates occur only inside strings, where Python's escape for them is JSON's too.
     return mark + text.encode("utf-8", "backslashreplace") + (body[len(body.rstrip()) :] if body.strip() else b"\n")
+
+
+def difference(before: str, after: str, old: str, new: str) -> str:
+    """Return a unified diff of two texts, with their names; empty if they are the same.
+
+    Lines end only at newlines: a JSON string may hold other characters that `splitlines` splits at.
+    """
+    first, second = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
+    lines = difflib.unified_diff(first, second, old, new)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def replace(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
@@ -115,13 +114,7 @@ def check_writable(file: SettingsFile) -> None:
 def difference(name: str, before: str | None, after: str | None) -> str:
     """Return a unified diff of a file's text; empty if nothing changes. A text of None means that there is no file."""
     old, new = ("/dev/null" if text is None else name for text in (before, after))
-    lines = difflib.unified_diff(_lines(before or ""), _lines(after or ""), old, new)
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-
-
-def _lines(text: str) -> list[str]:
-    """Split only at newlines, because a JSON string may hold other characters that `splitlines` splits at."""
-    return [line + "\n" for line in text.split("\n")[:-1]] + [last for last in text.split("\n")[-1:] if last]
+    return document.difference(before or "", after or "", old, new)
 
 
 class _Spot(NamedTuple):

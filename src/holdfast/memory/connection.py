@@ -8,7 +8,6 @@ import stat
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
-from holdfast.errors import ForeignError
 from holdfast.memory import schema
 from holdfast.paths import ensure_own
 
@@ -51,11 +50,9 @@ def connect(file: Path, patience: Patience) -> sqlite3.Connection:
     """Return a connection to a writable ledger. It never waits for a lock by itself (`Patience.insist`).
 
     Raises:
-        schema.RefusedError: the file is no ledger; nothing in it was changed.
         OSError: it can't be created or opened.
         sqlite3.Error: it is damaged, or locked for too long.
     """
-    inspect(file)
     _prepare(file)
     connection = _dial(str(file))
     try:
@@ -66,23 +63,10 @@ def connect(file: Path, patience: Patience) -> sqlite3.Connection:
     return connection
 
 
-def inspect(file: Path) -> None:
-    """Look at a file without its write-ahead log, so that SQLite repairs nothing in another program's file.
-
-    Raises:
-        schema.RefusedError: it is no ledger.
-    """
-    if _is_file(file):
-        name = f"{_uri(file)}?mode=ro&immutable=1"
-        with suppress(sqlite3.Error), closing(_dial(name, uri=True)) as connection:
-            schema.recognize(connection, file)
-
-
 def examine(file: Path) -> str:
     """Return what is wrong with a ledger's content, empty if it is sound; nothing is changed. Raises as `connect`."""
-    inspect(file)
     with closing(_dial(f"{_uri(file)}?mode=ro", uri=True, timeout=_CHECK_TIMEOUT_S)) as connection:
-        schema.recognize(connection, file)
+        schema.is_ledger(connection)
         return _damage(connection)
 
 
@@ -98,12 +82,8 @@ def _dial(name: str, *, uri: bool = False, timeout: float = 0) -> sqlite3.Connec
 
 
 def _prepare(file: Path) -> None:
-    """Make sure that the file exists, is private and writable. Raises OSError, and RefusedError in another's folder."""
-    try:
-        folder = ensure_own(file.parent)
-    except ForeignError as error:
-        text = f"{error.filename}: {error.strerror}, so nothing is remembered after this run; run holdfast doctor"
-        raise schema.RefusedError(text) from error
+    """Make sure that the file exists, is private and writable. Raises OSError."""
+    folder = ensure_own(file.parent)
     # An existing file is not opened, because closing it would release the locks that SQLite holds on it in this
     # process.
     with suppress(FileExistsError):
@@ -123,12 +103,12 @@ def _prepare(file: Path) -> None:
 
 def _configure(connection: sqlite3.Connection, file: Path) -> None:
     """Make sure that the file is a ledger, switch it to write-ahead logging, and keep the log short."""
-    new = not schema.recognize(connection, file)
+    new = not schema.is_ledger(connection)
     if connection.execute("PRAGMA journal_mode").fetchone()["journal_mode"] != "wal":
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     if new:
-        schema.adopt(connection, file)
+        schema.adopt(connection)
     if new or _size(file.with_name(f"{file.name}-wal")) > _LOG_LIMIT_BYTES:
         with suppress(sqlite3.Error):  # a reader may prevent it; the next event tries again
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -160,7 +140,7 @@ def copy(file: Path, patience: Patience) -> sqlite3.Connection | None:
 
 
 def _copy(source: str, target: sqlite3.Connection, patience: Patience) -> None:
-    """Copy a ledger. Raises sqlite3.Error, also if the copy is damaged."""
+    """Copy a ledger. Raises sqlite3.Error, also if the copy is damaged or another program's."""
 
     def watch(status: int, remaining: int, total: int) -> None:
         if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and not patience.pause():
@@ -170,6 +150,7 @@ def _copy(source: str, target: sqlite3.Connection, patience: Patience) -> None:
 
     with closing(_dial(source, uri=True)) as origin:
         origin.backup(target, progress=watch, sleep=0.001)
+    schema.is_ledger(target)
     if _damage(target):
         raise sqlite3.DatabaseError("it is not sound")
 

@@ -49,7 +49,6 @@ class Conversation(Row):
         forked_from: the conversation that it is a fork of, which may live on; empty for none, None while it is unknown.
         prompt: the id of the prompt that a person gave last.
         epoch: how often its conversation has begun anew: after a compaction, a resume, or `/clear`.
-        summary: the client's summary of its last compaction, until it is used.
         compactions: how many compactions its transcript has shown.
         size: the transcript's size at the last one, in bytes.
         boundary: the id of that compaction's boundary in the transcript; empty for none, None while it is awaited.
@@ -83,7 +82,6 @@ class Conversation(Row):
     forked_from: str | None = ""
     prompt: str = ""
     epoch: int = 0
-    summary: str = ""
     compactions: int = 0
     size: int = 0
     boundary: str | None = ""
@@ -212,7 +210,6 @@ class Read(Row):
         conversation: whose model.
         path: the file's name (`sessions.reads.name`).
         content: the SHA-256 of the content that it has seen whole; empty if it never has.
-        how: `read`, `attached` (by the client) or `inlined` (in guidance).
         compaction: the number of compactions when it saw that; -1 in an earlier context.
         parts: the ranges of lines that it has seen since the last compaction, as JSON; empty for none.
         refused: the number of compactions when a Read of it last failed; -1 for never.
@@ -227,7 +224,6 @@ class Read(Row):
     conversation: str
     path: str
     content: str = ""
-    how: str = "read"
     compaction: int = -1
     parts: str = ""
     refused: int = -1

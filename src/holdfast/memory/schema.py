@@ -1,55 +1,39 @@
-"""Recognise a ledger, and create its tables, which `rows` describes."""
+"""Tell a ledger from an empty database, and create its tables, which `rows` describes."""
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+import sqlite3
+from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from holdfast.memory import SCHEMA_VERSION, rows
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterator
-    from pathlib import Path
 
 APPLICATION_ID = 0x486F6C64  # "Hold"; in the file's header, where programs such as `file` see it
 _TYPES = {str: "TEXT", int: "INTEGER", bool: "INTEGER", bytes: "BLOB"}
 
 
-class RefusedError(Exception):
-    """A file that isn't a ledger, which Holdfast must not use; the text is a sentence for people."""
-
-
-def recognize(connection: sqlite3.Connection, file: Path) -> bool:
-    """Return whether a database is a ledger; False for an empty one.
-
-    Raises:
-        RefusedError: it is another program's.
-        sqlite3.Error: it can't be read.
-    """
-    application = _value(connection, "application_id")
+def is_ledger(connection: sqlite3.Connection) -> bool:
+    """Return whether a database is a ledger; False for an empty one. Raises sqlite3.Error for another program's."""
+    application = int(connection.execute("PRAGMA application_id").fetchone()["application_id"])
     if application not in (0, APPLICATION_ID):
-        whose = f"another program's SQLite database (application_id {application:#010x})"
-        raise RefusedError(f"{file} is {whose}, so nothing is remembered until you move it away")
-    if application == 0 and _query(connection, "SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 1"):
-        if _value(connection, "application_id") != 0:  # another process has created it in between
-            return recognize(connection, file)
-        whose = "an SQLite database that isn't Holdfast's"
-        raise RefusedError(f"{file} is {whose}, so nothing is remembered until you move it away")
+        error = sqlite3.DatabaseError("it is another program's database")
+        error.sqlite_errorname = "SQLITE_NOTADB"
+        raise error
     return application == APPLICATION_ID
 
 
-def adopt(connection: sqlite3.Connection, file: Path) -> None:
+def adopt(connection: sqlite3.Connection) -> None:
     """Make an empty database a ledger, in one transaction. If two processes try, the second finds it done.
 
-    Raises:
-        RefusedError: another program has made it its own meanwhile.
-        sqlite3.Error: it can't be written, or is locked.
+    Raises sqlite3.Error if it can't be written, or is locked.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if not recognize(connection, file):
+        if not is_ledger(connection):
             create_tables(connection)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -86,14 +70,3 @@ def _column(hint: Any) -> str:
     optional = type(None) in getattr(hint, "__args__", ())
     kind = next(each for each in getattr(hint, "__args__", (hint,)) if each is not type(None))
     return _TYPES[kind] if optional else f"{_TYPES[kind]} NOT NULL"
-
-
-def _value(connection: sqlite3.Connection, pragma: str) -> int:
-    return int(_query(connection, f"PRAGMA {pragma}")[0][0])
-
-
-def _query(connection: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a query as tuples, whatever the connection's row factory."""
-    with closing(connection.execute(sql)) as cursor:
-        cursor.row_factory = None
-        return cursor.fetchall()

@@ -75,7 +75,7 @@ class Ledger:
             return opened
         try:
             return cls(connecting.connect(file, patience), file, patience, tell)
-        except (sqlite3.Error, OSError, schema.RefusedError) as error:
+        except (sqlite3.Error, OSError) as error:
             opened = cls(connecting.memory(), file, patience, tell)
             opened._give_up(file, error)
             return opened
@@ -183,7 +183,7 @@ class Ledger:
             self._connection.close()  # undoes open changes and releases the locks
         copied = None
         with suppress(OSError):
-            if not isinstance(error, schema.RefusedError) and file.stat().st_size <= _COPY_LIMIT_BYTES:
+            if file.stat().st_size <= _COPY_LIMIT_BYTES:
                 copied = connecting.copy(file, self._patience)
         self.file = None
         self.problem = _unusable(file, error)
@@ -326,8 +326,6 @@ def _stand_in(copied: sqlite3.Connection | None) -> sqlite3.Connection:
 
 
 def _unusable(file: Path, error: Exception) -> str:
-    if isinstance(error, schema.RefusedError):
-        return str(error)
     if connecting.is_busy(error):
         return f"{file}: another process has locked the ledger, so nothing of this run is remembered"
     said = f"{file}: the ledger cannot be used ({error}), so nothing is remembered after this run"

@@ -59,11 +59,6 @@ class Hook:
     replaces: bool = False
     since: tuple[int, int, int] | None = None
 
-    @property
-    def model(self) -> str:
-        """The event's model, as the specification's signature names it: `calls.PreToolUse`."""
-        return str(self.specification.__annotations__["event"])
-
 
 def hook(events: dict[str, Hook], *accepts: str, **facts: Any) -> Callable[[Function], Function]:
     """Make a function the hook specification of the event that its name says, and add it to a client's `events`.

@@ -5,7 +5,7 @@ return messages, which `holdfast.deliver` turns into outcomes. They raise `Holdf
 read or written.
 
 - A session's life: `join`, `touch`, `leave`, `crashed`.
-- A compaction: `compacts_agent`, `save`, `restore`, `restore_agent`, `lost`, `keep_summary`, `report_losses`.
+- A compaction: `compacts_agent`, `save`, `restore`, `restore_agent`, `lost`, `report_losses`.
 - What a session is told once: `announce_unfinished`, `renewed`, `pending_handovers`, `untrusted_ledger`,
   `restore_for_command` (what a slash command is about).
 - `received`: the workflow whose printed guidance is in a prompt belongs to its session.
@@ -50,7 +50,6 @@ from holdfast.sessions.agent_events import start_epoch as start_epoch
 from holdfast.sessions.agent_relaunch import Relaunch as Relaunch
 from holdfast.sessions.agent_roster import roster as roster
 from holdfast.sessions.compactions import Lost as Lost
-from holdfast.sessions.compactions import keep_summary as keep_summary
 from holdfast.sessions.compactions import lost as lost
 from holdfast.sessions.conversations import crashed as crashed
 from holdfast.sessions.conversations import join as join
@@ -63,18 +62,18 @@ from holdfast.sessions.offers import announce_unfinished as announce_unfinished
 from holdfast.sessions.offers import received as received
 from holdfast.sessions.offers import renewed as renewed
 from holdfast.sessions.offers import restore_for_command as restore_for_command
-from holdfast.sessions.phase_report import Corrected as Corrected
-from holdfast.sessions.phase_report import correct_todos as correct_todos
-from holdfast.sessions.phase_report import note_task as note_task
-from holdfast.sessions.phase_report import report as report
-from holdfast.sessions.phase_report import report_unmoved as report_unmoved
+from holdfast.sessions.progress import Corrected as Corrected
 from holdfast.sessions.progress import Moved as Moved
 from holdfast.sessions.progress import abandon_calls as abandon_calls
+from holdfast.sessions.progress import correct_todos as correct_todos
 from holdfast.sessions.progress import finish_agent as finish_agent
 from holdfast.sessions.progress import launch_agent as launch_agent
+from holdfast.sessions.progress import note_task as note_task
+from holdfast.sessions.progress import report as report
+from holdfast.sessions.progress import report_unmoved as report_unmoved
 from holdfast.sessions.progress import settle_agents as settle_agents
-from holdfast.sessions.read_results import note_read as note_read
 from holdfast.sessions.reads import forget_reading as forget_reading
+from holdfast.sessions.reads import note_read as note_read
 from holdfast.sessions.reads import reminded as reminded
 from holdfast.sessions.reads import reminder_due as reminder_due
 from holdfast.sessions.recordings import record as record

@@ -10,8 +10,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import clock
-from holdfast.clients.client import Work
 from holdfast.errors import HoldfastError
 from holdfast.sessions import agents, messages, progress
 from holdfast.sessions.workspace import Workspace
@@ -38,7 +36,7 @@ def take_evidence(event: Event, context: Context) -> list[Message]:
     found = registry.taking_evidence(project, conversation)
     if not found:
         return []
-    work = [*project.transcripts.work(event.transcript_path or ""), *_now(event)]
+    work = project.transcripts.work(event.transcript_path)
     told: list[Message] = []
     for workflow in found:
         try:
@@ -84,19 +82,6 @@ def unlock_files(event: Event, context: Context) -> None:
     workflow, adapter = _own(event, context, "locks_files") if event.agent_id else (None, None)
     if workflow and adapter and event.agent_id:
         adapter.unlock(Workspace.of(context.project), workflow, event.agent_id)
-
-
-def _now(event: Event) -> list[Work]:
-    """Return the command that an event itself is about: the client writes it into the transcript only afterwards."""
-    command = getattr(event, "tool_input", {}).get("command")
-    if not isinstance(command, str):
-        return []
-    if error := getattr(event, "error", ""):
-        return [Work(clock.stamp(), command=command, output=error, failed=True)]
-    said = getattr(event, "tool_response", None)
-    parts = [said.get(name) for name in ("stdout", "stderr")] if isinstance(said, dict) else [said]
-    output = "\n".join(each for each in parts if isinstance(each, str))
-    return [Work(clock.stamp(), command=command, output=output)]
 
 
 def _own(event: Event, context: Context, ability: str) -> tuple[Workflow, Format] | tuple[None, None]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from holdfast.memory.rows import Agent
 from holdfast.sessions import (
     agent_relaunch,
-    agent_results,
     agents,
     conversations,
     owners,
@@ -105,9 +104,9 @@ def note_result(event: Returned, context: Context, result: AgentResult) -> None:
 
     A background launch returns at once and has no result yet.
     """
-    project, call = context.project, agents.call_id(event.tool_use_id, event.tool_input)
+    project, call = context.project, agents.call_id(event)
     conversation = conversations.of(project, event.session_id)
-    agent_results.record_return(project, conversation, call, result)
+    agents.record_return(project, conversation, call, result)
     response, agent = event.tool_response, agents.of_call(project, conversation, call)
     if agent and isinstance(response, dict) and response.get("status") == "teammate_spawned":
         agents.change(project, agent, kind="teammate", name=str(response.get("name") or event.tool_input.get("name")))
@@ -116,17 +115,15 @@ def note_result(event: Returned, context: Context, result: AgentResult) -> None:
 def note_failure(event: Call, context: Context, error: str) -> None:
     """Note at a `PostToolUseFailure` the `error` of a launch; the client doesn't say which agent it was."""
     conversation = conversations.of(context.project, event.session_id)
-    call = agents.call_id(event.tool_use_id, event.tool_input)
-    agent_results.record_failure(context.project, conversation, call, error)
+    call = agents.call_id(event)
+    agents.record_failure(context.project, conversation, call, error)
 
 
 def note_notice(event: Event, context: Context, notice: TaskNotification) -> None:
     """Note how a background agent or a script ended, as a `notice` (`event.task_notification`) with its result says."""
     conversation = conversations.of(context.project, event.session_id)
     if not scripts.note_notice(context.project, conversation, notice):
-        agent_results.record_notice(
-            context.project, conversation, notice, agents.run_id(notice.task_id, notice.tool_use_id)
-        )
+        agents.record_notice(context.project, conversation, notice, agents.run_id(notice.task_id, notice.tool_use_id))
 
 
 def record_stop(event: Event, context: Context, listed: Collection[str] | None) -> None:
@@ -139,7 +136,7 @@ def record_stop(event: Event, context: Context, listed: Collection[str] | None) 
     # An agent that is no longer listed may have reported its end when the ledger could not be written.
     waiting = agents.waiting(project, conversation)
     if any(each.unused or (listed is not None and each.run not in listed) for each in waiting):
-        agent_results.catch_up(project, conversation, event.transcript_path, most=agent_results.TURN_BYTES)
+        agents.catch_up(project, conversation, event.transcript_path, most=agents.TURN_BYTES)
     if listed is not None:
         agents.mark_missing(project, conversation, listed)
         scripts.mark_ended(project, conversation, listed)
@@ -167,7 +164,7 @@ def end_agents(event: Event, context: Context) -> None:
         if agent_relaunch.broke_off(project, conversation):  # its results answer its calls under any later prompt
             prompt = conversations.current_request(project, conversation).prompt
             project.ledger.table(Agent).update({"prompt_id": agents.ANY}, conversation=conversation, prompt_id=prompt)
-        agent_results.catch_up(project, conversation, event.transcript_path)
+        agents.catch_up(project, conversation, event.transcript_path)
         agents.mark_missing(project, conversation, ())
 
 

@@ -99,6 +99,11 @@ def describe(project: OpenProject, rows: Iterable[Agent]) -> list[Entry]:
     return found
 
 
+def line(entry: Entry) -> str:
+    """Return an agent's or a run's name, where it stands and what it is, on one line."""
+    return f"{entry.name:<24}  {entry.status:<11}  {one_line(entry.about, 80)}"
+
+
 def results(project: OpenProject, row: Agent) -> list[Returned]:
     """Return what an agent returned, or each agent of a run, from the client's journal as far as it is there."""
     if row.kind != "script":

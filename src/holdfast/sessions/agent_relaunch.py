@@ -61,7 +61,7 @@ def judge_agent(event: Call, context: Context) -> Relaunch:
     call = agents.record_call(
         project,
         conversation,
-        agents.call_id(event.tool_use_id, event.tool_input),
+        agents.call_id(event),
         fingerprint=mark,
         name=name,
         prompt_id=asking.prompt,

@@ -7,12 +7,11 @@ make the step, the functions that record a signal load and store the row, in a t
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import capture, clock
-from holdfast.files.redact import MARGIN_CHARS, redact
+from holdfast.files import redact
 from holdfast.memory import log
 from holdfast.memory.rows import Agent, Event
 from holdfast.memory.store import new_id
@@ -21,7 +20,9 @@ from holdfast.sessions import conversations
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from holdfast.clients.client import AgentResult, TaskNotification
     from holdfast.project import OpenProject
+    from holdfast.sessions.hook import Call
 
 PROMPT_LIMIT_CHARS = 4_000  # characters of a launch's prompt that are kept
 RESULT_LIMIT_CHARS = 1_000_000  # of an agent's result that are kept
@@ -38,6 +39,10 @@ _WHAT = {
     "failed": "agent failed",
 }
 """What the log says of a state."""
+
+TURN_BYTES = 1 << 20  # bytes at the end of a transcript that hold the last turn
+_ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
+_STOPPED = ("stopped", "killed")  # by somebody, or by the end of the client
 
 # What stands in place of the prompt that an agent was called under:
 CLEARED = "cleared"  # from before `/clear`: its result answers nothing any more
@@ -120,15 +125,9 @@ def is_disputable(agent: Agent) -> bool:
     return agent.state == "failed" and agent.verdict == "completed" and bool(agent.phase)
 
 
-def call_id(tool_use_id: str | None, tool_input: Mapping[str, Any]) -> str:
-    """Return the id of a call: the client's or, for old clients, one made from the call's input.
-
-    Without the client's ids, two calls with the same input in one session count as one.
-    """
-    if tool_use_id:
-        return tool_use_id
-    text = json.dumps(tool_input, sort_keys=True, default=str)
-    return f"asked:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+def call_id(event: Call) -> str:
+    """Return the client's id of a call. Calls without an id, which no supported client sends, count as one."""
+    return event.tool_use_id or "unknown"
 
 
 def run_id(agent_id: str, call: str) -> str:
@@ -212,6 +211,65 @@ def record_report(
             if before is None or agent.changed_at != before.changed_at or agent.state != before.state:
                 _log_end(project, agent)
         return agent
+
+
+def record_return(project: OpenProject, conversation: str, call: str, result: AgentResult) -> None:
+    """Store what a call of the Agent tool returned. Any sign of a failure beats the status (I000-14)."""
+    if result.status == "completed" or result.failed:
+        state: State = "failed" if result.failed else "completed"
+        run = run_id(result.agent_id, call)
+        known = of_run(project, conversation, run)
+        if known and known.call not in ("", call):  # this call lets an earlier agent go on
+            name_run(project, conversation, call, run, result.output_file)
+        record_report(project, conversation, run, state, result.text, agent_type=result.agent_type, used=True)
+
+
+def record_failure(project: OpenProject, conversation: str, call: str, error: str) -> None:
+    """Store that a call of the Agent tool failed; the client doesn't say which agent it was."""
+    record_report(project, conversation, run_id("", call), "failed", error, used=True)
+
+
+def record_notice(project: OpenProject, conversation: str, notice: TaskNotification, run: str, call: str = "") -> None:
+    """Store what a notification told the main conversation about a run, and the call that launched it.
+
+    `call` is empty if only the notification may say.
+    """
+    state, call = _ENDINGS.get(notice.status, "failed"), call or notice.tool_use_id
+    agent = of_run(project, conversation, run)
+    if notice.status in _STOPPED and agent and agent.state == "missing":
+        state = "missing"  # it ended with its client, and can be continued; else somebody stopped it
+    record_report(project, conversation, run, state, notice.words, used=state != "running")
+    if call:
+        name_run(project, conversation, call, run, notice.output_file)
+
+
+def catch_up_calls(project: OpenProject, conversation: str, transcript: str) -> None:
+    """Read from the end of a transcript what calls returned whose events were lost, for example on a full disk."""
+    calls = {each.call for each in unanswered(project, conversation)} if transcript else set()
+    for answer in project.transcripts.returned(transcript, calls, most=TURN_BYTES) if calls else ():
+        if answer.call in calls:
+            run = run_id(answer.result.agent_id, answer.call)
+            if answer.error:
+                record_failure(project, conversation, answer.call, answer.error)
+            else:
+                record_return(project, conversation, answer.call, answer.result)
+            name_run(project, conversation, answer.call, run, answer.result.output_file)
+
+
+def catch_up(project: OpenProject, conversation: str, transcript: str, *, most: int | None = None) -> None:
+    """Read from the transcript the results that the main conversation got and no event reported.
+
+    `most` is the number of bytes that are read at its end; None reads as far as the reader goes.
+    """
+    running = waiting(project, conversation)
+    read = project.transcripts
+    for notice, noted_at in read.notices(transcript, most=most or read.TAIL_BYTES) if running else ():
+        moment = clock.parse(noted_at)
+        for each in running:
+            of_it = notice.task_id == each.run if notice.task_id else notice.tool_use_id == each.call
+            begun = clock.parse(each.since)
+            if of_it and (moment is None or begun is None or moment >= begun):  # else it is of an earlier run
+                record_notice(project, conversation, notice, each.run, each.call)
 
 
 def mark_missing(project: OpenProject, conversation: str, listed: Collection[str]) -> None:
@@ -394,25 +452,14 @@ def as_json(agent: Agent, *names: str) -> dict[str, Any]:
 
 
 def beginning(project: OpenProject, text: str, most: int = PROMPT_LIMIT_CHARS) -> str:
-    """Return the first characters of `redacted(text)`, of which only as much as needed is looked at.
-
-    What a cut may have halved, so that it wasn't masked, is left out.
-    """
-    looked_at = text[: most + 2 * MARGIN_CHARS]
-    masked = redacted(project, looked_at)
-    return (masked if looked_at == text else masked[:-MARGIN_CHARS])[:most]
-
-
-def redacted(project: OpenProject, text: str) -> str:
-    """Return an agent's words as they are stored, with secrets and the user's excluded text masked."""
-    masked = capture.event(project.config, {"text": text})["text"]
-    return redact(str(masked)).encode("utf-8", "replace").decode()  # the ledger can't store lone surrogates
+    """Return an agent's words as they are stored: the first, with secrets and the user's excluded text masked."""
+    masked = str(capture.event(project.config, {"text": text})["text"])
+    return redact.beginning(masked, most).encode("utf-8", "replace").decode()  # the ledger can't store lone surrogates
 
 
 def _masked_result(project: OpenProject, result: str) -> str:
-    if len(result) <= RESULT_LIMIT_CHARS:
-        return redacted(project, result)
     cut = f"… (the first {RESULT_LIMIT_CHARS:,} of {len(result):,} characters; the agent's transcript has all of it)"
+    cut = cut if len(result) > RESULT_LIMIT_CHARS else ""
     return beginning(project, result, RESULT_LIMIT_CHARS - len(cut)) + cut
 
 

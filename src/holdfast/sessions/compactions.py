@@ -9,11 +9,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast import clock
-from holdfast.files.redact import MASK, beginning, redact
+from holdfast.files.redact import redact
 from holdfast.memory.log import note
 from holdfast.memory.rows import Compaction, Delivery
 from holdfast.memory.store import new_id
-from holdfast.sessions import conversations, deliveries, messages
+from holdfast.sessions import deliveries, messages
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import facts
 from holdfast.workflow.wording import clean
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 LASTING = timedelta(days=1)  # the compaction that was announced before that in another session won't come any more
-SUMMARY_LIMIT_CHARS = 200_000  # characters of a summary that are kept; real ones have some ten thousand
 SHORTEST_CHARS = 4  # a shorter fact is in a summary by chance
 UNANNOUNCED = "none"  # the trigger of a compaction that came without PreCompact
 _NEWEST = "announced_at DESC, id"
@@ -270,33 +269,13 @@ def count_facts(project: OpenProject, compaction: str, workflow: Workflow, summa
             note(project, "compaction", "summarised", conversation=conversation, data=values, **about)
 
 
-def keep_summary(event: Event, context: Context, text: str) -> None:
-    """Keep the summary that the client's compaction wrote, without secrets, until `restore` says what it left out.
-
-    `event` is the `SubagentStop` of the compaction's own agent (`is_compaction`). The `text` replaces an earlier
-    summary that nobody took.
-    """
-    conversation = conversations.of(context.project, event.session_id)
-    conversations.change(context.project, conversation, summary=beginning(text, SUMMARY_LIMIT_CHARS))
-
-
-def take_summary(project: OpenProject, conversation: str) -> str:
-    """Return what a conversation's summary says and forget it; empty if nobody noted one."""
-    with project.ledger.transaction():
-        summary = conversations.get(project, conversation).summary
-        if summary:
-            conversations.change(project, conversation, summary="")
-    return summary
-
-
 def facts_kept(workflow: Workflow, summary: str) -> tuple[int, int]:
     """Return how many of a workflow's facts a summary has word for word, and how many there are."""
     text = " ".join(summary.split())
     found = [workflow.title, workflow.phase, *(each.title for each in workflow.phases if each.title != workflow.phase)]
     found += [entry.removeprefix("@") for entry in workflow.reading] + list(workflow.reminders)
     found += [each.value for each in facts.context(workflow).facts]
-    # Secrets are masked in a summary that was stored in the ledger.
-    values = [" ".join((redact(each) if MASK in text else each).split()) for each in found]
+    values = [" ".join(each.split()) for each in found]
     values = [each for each in values if len(each) >= SHORTEST_CHARS]
     return sum(each in text for each in values), len(values)
 

@@ -226,9 +226,9 @@ def adopt(project: OpenProject, conversation: str, session: str, *, cleared: boo
 
 def _joined(earlier: Conversation, later: Conversation, *, cleared: bool) -> Conversation:
     """Return a conversation that goes on as another one: what the later one knows counts."""
-    names = ("process", "process_start", "namespace", "attended", "transcript", "last_seen", "prompt", "summary")
+    names = ("process", "process_start", "namespace", "attended", "transcript", "last_seen", "prompt")
     known = {name: value for name in names if (value := getattr(later, name)) not in (None, "")}
-    gone = {"prompt": "", "summary": "", "transcript": ""} if cleared else {}
+    gone = {"prompt": "", "transcript": ""} if cleared else {}
     context = (
         *("session", "worktree", "host", "idle", "ended_at"),
         *("compactions", "size", "boundary", "reminded", "searched", "sought"),

@@ -7,7 +7,6 @@ and each change is an event in the log. A phase's history is a fold over its eve
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -75,24 +74,12 @@ def observe(project: OpenProject, workflow: Workflow, *, error: str = "", at: st
         return
     try:
         phases = _listed(workflow)
-        if error or not _unmoved(project, {workflow.key: (workflow.finished, phases)}):
+        row = project.ledger.table(WorkflowRow).one(worktree=project.worktree, workflow=workflow.key)
+        if error or row is None or (row.finished, row.phases) != (workflow.finished, phases):
             with project.ledger.transaction():
                 _note(project, workflow, phases, beginning(error.strip(), _ERROR_LIMIT_CHARS), at)
     except LedgerError as refused:
         log.write("warning", f"the changes in {workflow.place} weren't remembered: {refused}")
-
-
-def observe_all(project: OpenProject, workflows: Iterable[Workflow]) -> None:
-    """Store what moved in workflows since each was last observed (`observe`); most often nothing did."""
-    every = list(workflows)
-    if not every:
-        return  # without opening the ledger
-    unmoved = set[str]()
-    with suppress(LedgerError):  # `observe` logs it
-        unmoved = _unmoved(project, {each.key: (each.finished, _listed(each)) for each in every})
-    for each in every:
-        if each.key not in unmoved:
-            observe(project, each)
 
 
 def of(project: OpenProject, workflow: Workflow) -> History:
@@ -236,15 +223,6 @@ def _summed(phase: str, attempts: list[_Attempt]) -> PhaseHistory:
 def _between(started: str, ended: str | None) -> float:
     first, last = clock.parse(started), clock.parse(ended) if ended else clock.now()
     return max((last - first).total_seconds(), 0.0) if first and last else 0.0
-
-
-def _unmoved(project: OpenProject, workflows: Mapping[str, tuple[bool, str]]) -> set[str]:
-    """Return the keys of those workflows that are as they were last observed.
-
-    `workflows` has by key whether each is over, and its phases (`_listed`).
-    """
-    rows = project.ledger.table(WorkflowRow).by("workflow", workflows, worktree=project.worktree)
-    return {key for key, row in rows.items() if (row.finished, row.phases) == workflows[key]}
 
 
 def _listed(workflow: Workflow) -> str:

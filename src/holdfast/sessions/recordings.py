@@ -7,11 +7,9 @@ import json
 import os
 import re
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast import capture, clock, paths
-from holdfast.errors import ChangedError, StateError
 from holdfast.files import atomic
 from holdfast.files.redact import redact_value
 
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
 
-_TRIES = 20  # attempts to change a file that somebody keeps writing to
 _SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -63,33 +60,23 @@ def forget(project: OpenProject, wanted: Callable[[str, str], bool], *, dry: boo
     """Delete lines from the recordings and return their number; `dry` only counts.
 
     `wanted` gets the name of a line's file without suffix, and its text. A file that has no line left is deleted too.
-    Raises OSError, and StateError if somebody keeps recording.
+    An event that is recorded at this very moment may be lost. Raises OSError, StateError.
     """
     count = 0
     for name, lines in read(project).items():
-        gone = [line for line in lines if wanted(name, line)]
-        count += len(gone)
-        if gone and not dry:
-            _rewrite(folder(project) / f"{name}.jsonl", partial(wanted, name))
+        stay = [line for line in lines if not wanted(name, line)]
+        count += len(lines) - len(stay)
+        file = folder(project) / f"{name}.jsonl"
+        if dry or len(stay) == len(lines):
+            continue
+        if stay:
+            atomic.write(file, "".join(f"{line}\n" for line in stay).encode("utf-8", "surrogateescape"))
+        else:
+            atomic.remove(file)
     if not dry:
         with suppress(OSError):
             folder(project).rmdir()
     return count
-
-
-def _rewrite(file: Path, wanted: Callable[[str], bool]) -> None:
-    for _ in range(_TRIES):
-        before = file.read_bytes()
-        lines = before.decode("utf-8", "surrogateescape").splitlines()
-        kept = [line for line in lines if not wanted(line)]
-        text = "".join(f"{line}\n" for line in kept).encode("utf-8", "surrogateescape")
-        with suppress(ChangedError):
-            if kept:
-                atomic.replace(file, text, before)
-            else:
-                atomic.take(file)
-            return
-    raise StateError(file, "is written over and over; try again when the session has ended")
 
 
 def file_name(session: str) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from holdfast import capture
 from holdfast.errors import LedgerError
-from holdfast.sessions import conversations, owners, read_results, reads
+from holdfast.sessions import conversations, owners, reads
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import facts, registry, wording
+from holdfast.workflow import facts, registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from holdfast.memory.rows import Read
     from holdfast.sessions.hook import Context, Event
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 Change = Literal["unchanged", "changed", "missing", "never read", "not checked", "outside the project"]
-INLINE_LIMIT_UNITS = 1_500  # UTF-16 units of a file that may be inlined
 
 
 class RequiredFile(NamedTuple):
@@ -31,7 +29,6 @@ class RequiredFile(NamedTuple):
         change: how it differs from what this session last read whole. `not checked` is a folder, a pattern, or a file
             that is too large or can't be read.
         in_context: whether it was read, or attached again by the client, since the last compaction.
-        inlined: whether it is in context only because Holdfast's guidance held it.
         refused: whether a Read of it has failed since the last compaction.
     """
 
@@ -39,7 +36,6 @@ class RequiredFile(NamedTuple):
     path: str
     change: Change
     in_context: bool = False
-    inlined: bool = False
     refused: bool = False
 
     @property
@@ -83,7 +79,7 @@ def states(project: Workspace, conversation: str, workflow: Workflow) -> dict[st
     now = 0
     if project.config.reading != "off" and looks:
         try:
-            read_results.settle(project, conversation, looks.values())
+            reads.settle(project, conversation, looks.values())
             rows, now = reads.rows(project, conversation), conversations.get(project, conversation).compactions
         except LedgerError:
             rows = {}
@@ -100,31 +96,6 @@ def files(known: Mapping[str, RequiredFile]) -> Callable[[str], str | None]:
     return word
 
 
-def contents(project: Workspace, known: Mapping[str, RequiredFile]) -> list[tuple[str, str]]:
-    """Return the entries whose files guidance may hold whole, each with its text.
-
-    A file counts if it is small, is text, is inside the project with no link out of it, has the very content that this
-    session has read, isn't in the model's context anyway, and isn't excluded from capture.
-    """
-    found = []
-    for entry, state in known.items():
-        wanted = state.change == "unchanged" and state.inside and capture.allowed(project.config, state.path)
-        if wanted and (state.inlined or not state.in_context):
-            look = reads.look(project, state.path, 4 * INLINE_LIMIT_UNITS)
-            text = _small_text(look)
-            if text:
-                found.append((entry, text))
-    return found
-
-
-def inlined(project: Workspace, conversation: str, known: Mapping[str, RequiredFile], entries: Iterable[str]) -> None:
-    """Note that the model was given guidance that holds the files of these entries."""
-    rows = reads.rows(project, conversation)
-    for path in [known[entry].path for entry in entries]:
-        if path in rows:
-            reads.note(project, conversation, path, rows[path].content, "inlined")
-
-
 def unread(event: Event, context: Context, workflow: Workflow) -> list[RequiredFile] | None:
     """Return the required reading of a workflow that the model has not read since the last compaction, in its order.
 
@@ -132,7 +103,7 @@ def unread(event: Event, context: Context, workflow: Workflow) -> list[RequiredF
     event of the main conversation.
     """
     project, conversation = Workspace.at(event, context)
-    if not read_results.settle(project, conversation, ()):
+    if not reads.settle(project, conversation, ()):
         return None
     return [each for each in states(project, conversation, workflow).values() if each.due]
 
@@ -159,16 +130,5 @@ def _state(entry: str, look: Look, row: Read | None, now: int) -> RequiredFile:
         look.path,
         "unchanged" if row.content == look.digest else "changed",
         in_context=row.compaction == now,
-        inlined=row.how == "inlined",
         refused=row.refused == now,
     )
-
-
-def _small_text(look: Look) -> str:
-    """Return a file's text if it may be inlined; empty if it is too large, is no text, or is blank."""
-    try:
-        (look.data or b"").decode("utf-8")
-    except UnicodeDecodeError:
-        return ""
-    small = wording.units(look.text) <= INLINE_LIMIT_UNITS and "\0" not in look.text
-    return look.text if small and look.text.strip() else ""

@@ -63,7 +63,6 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     project, agent = Workspace.of(context.project), event.agent_id
     conversation = conversations.of(project, event.session_id)
     if not event.in_subagent:
-        compactions.take_summary(project, conversation)  # the agent's
         agent = agents.compacted_agent(project, conversation)
     launch = agents.attribute(project, conversation, agent, event.transcript_path) if agent else None
     if launch is None or not (launch.prompt or launch.phase):
@@ -94,7 +93,8 @@ def report_losses(event: Event, context: Context, text: str) -> None:
 def _restored(event: Event, context: Context, known: bool, lost: Compaction | None) -> list[Message]:
     project, conversation = Workspace.at(event, context)
     found = registry.candidates(project, conversation)
-    phases.observe_all(project, found.workflows)
+    for each in found.workflows:
+        phases.observe(project, each)
     missed = compactions.missed(project, conversation)
     resumed = getattr(event, "source", "") == "resume" and missed is None
     verdict = arbitration.judge(project, event.session_id, found.workflows, known=known, compacted=not resumed)
@@ -110,12 +110,10 @@ def _restored(event: Event, context: Context, known: bool, lost: Compaction | No
         guidance = session_guidance.restore(
             event, context, workflow, verdict, notes, compacted=not resumed, compaction=verdict.compaction or lost
         )
-        told += _moved(event, context)
         return [guidance, *told, *_blind(context), *messages.vanished(project, conversation)]
-    compactions.take_summary(project, conversation)
     if event.hook_event_name == project.client.PROMPT_EVENT:
         return told  # what the compaction took is finished by now, or another session's
-    told += _moved(event, context) + _refused(event, context, verdict) + _taken(event, context, verdict.taken)
+    told += _refused(event, context, verdict) + _taken(event, context, verdict.taken)
     told += _mention(verdict.others)
     told += messages.vanished(project, conversation) + _waiting(project, conversation)
     return told + _trail(event, context, verdict.compaction)
@@ -147,19 +145,6 @@ def _trail(event: Event, context: Context, compaction: Compaction | None = None)
     told = deliveries.deliver(project, event, text, trail.mark(text), workflow=None, compaction=compaction)
     context.log(f"restored the session's trail ({units(text)} characters)", session=event.session_id)
     return [told]
-
-
-def _moved(event: Event, context: Context) -> list[Message]:
-    """Report a transcript that isn't where the client says: to the user if another was read, else to the log."""
-    named = event.transcript_path or ""
-    found = context.project.transcripts.find(named)
-    if found == named:
-        return []
-    said = f"Claude Code named a transcript that doesn't exist: {named}"
-    if not found:
-        context.log(said, level="warning", session=event.session_id)
-        return []
-    return [Message(f"Holdfast: {said}. Your session's requests and to-dos were read from {found}.", to_user=True)]
 
 
 def _blind(context: Context) -> list[Message]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from holdfast.workflow import names, places, registry, statefile
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Restored, Workflow
@@ -88,11 +87,10 @@ def last_two(project: Workspace, path: Path) -> tuple[str, str]:
     return (numbers[1], numbers[0]) if len(numbers) > 1 else (numbers[0], NOW)
 
 
-def diff(before: Content, after: Content) -> Iterator[str]:
-    """Yield the lines of a unified diff, each with its line break; none if the contents are the same."""
-    old, new = (each.raw.decode("utf-8", "backslashreplace").split("\n") for each in (before, after))
-    for line in difflib.unified_diff(_lines(old), _lines(new), before.name, after.name):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+def diff(before: Content, after: Content) -> str:
+    """Return a unified diff; empty if the contents are the same."""
+    old, new = (each.raw.decode("utf-8", "backslashreplace") for each in (before, after))
+    return document.difference(old, new, before.name, after.name)
 
 
 def restore(project: Workspace, path: Path, number: str, *, replace: bool = False) -> Restored:
@@ -206,8 +204,3 @@ def _known(versions: Sequence[Version]) -> str:
         return "none was kept"
     first, last = versions[-1].number, versions[0].number
     return f"there are {first} to {last}" if len(versions) > 1 else f"there is only {first}"
-
-
-def _lines(parts: list[str]) -> list[str]:
-    """Return lines with their breaks; the last has none if the file doesn't end with one."""
-    return [f"{part}\n" for part in parts[:-1]] + [part for part in parts[-1:] if part]

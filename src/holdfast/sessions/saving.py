@@ -35,14 +35,14 @@ def save(event: Event, context: Context, trigger: str) -> str:
     project, conversation = Workspace.at(event, context)
     if trigger == "manual":  # started by a person, so no foreground agent runs any more
         agents.abandon_calls(project, conversation)
-    compactions.take_summary(project, conversation)  # drop the summary of an earlier compaction that was never used
     detected = _detect(context, conversation)
     found = registry.candidates(project, conversation)
     gone = set(owners.keys_without_file(project, conversation)) - {each.key for each in found.workflows}
     messages.owe_once(project, conversation, messages.GONE, *sorted(gone))
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
-    phases.observe_all(project, found.workflows)  # notes what was moved by hand since, and what was completed
+    for each in found.workflows:
+        phases.observe(project, each)  # notes what was moved by hand since, and what was completed
     for workflow in owners.may_move(project, conversation, found.workflows):
         if not workflow.finished and not workflow.recovered:
             contents.keep(project, workflow.path, workflow.raw, why=f"PreCompact {trigger}")

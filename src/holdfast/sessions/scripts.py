@@ -252,7 +252,7 @@ def _record_call(event: Call, context: Context) -> Agent:
     return agents.record_call(
         project,
         conversation,
-        agents.call_id(event.tool_use_id, values),
+        agents.call_id(event),
         kind="script",
         name=runs.script_name(script) if script else str(values.get("name") or ""),
         script=values["scriptPath"] if isinstance(values.get("scriptPath"), str) else "",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from holdfast import capture
 from holdfast.files.redact import redact
+from holdfast.sessions import agents as launched
 from holdfast.sessions import (
-    agent_results,
     compactions,
     conversations,
     deliveries,
@@ -16,19 +16,17 @@ from holdfast.sessions import (
     owners,
     required,
 )
-from holdfast.sessions import agents as launched
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance, wording
 from holdfast.workflow.todos import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from holdfast.clients.client import Todo, Trail
     from holdfast.memory.rows import Agent, Compaction
     from holdfast.sessions.arbitration import Verdict
     from holdfast.sessions.hook import Context, Event
-    from holdfast.sessions.required import RequiredFile
     from holdfast.workflow.guidance import Guidance
     from holdfast.workflow.model import Workflow
     from holdfast.workflow.wording import Message
@@ -45,10 +43,9 @@ def compile(
     others: Sequence[Workflow] = (),
     todos: Sequence[Todo] = (),
     notes: Sequence[str] = (),
-    recap: str = "",
     compacted: bool = False,
-) -> tuple[Guidance, Mapping[str, RequiredFile]]:
-    """Write the sidecar and return the guidance that points to it, with the state of each required reading.
+) -> Guidance:
+    """Write the sidecar and return the guidance that points to it.
 
     Args:
         project: the project.
@@ -57,14 +54,13 @@ def compile(
         others: workflows that get a line each.
         todos: the session's open to-dos; those that represent the workflow's phases are left out.
         notes: further notes about it, a line each.
-        recap: the client's own summary; what it has word for word is shortened in the guidance.
         compacted: whether a compaction is the reason; the client itself names running agents then.
     """
     titles = {phase.title for phase in workflow.phases}
     known = required.states(project, conversation, workflow)
     agents = [each for each in launched.waiting(project, conversation) if each.workflow in ("", workflow.key)]
     agents = [each for each in agents if not compacted or each.unused]
-    made = guidance.compile(
+    return guidance.compile(
         workflow,
         root=project.root,
         others=others,
@@ -72,12 +68,9 @@ def compile(
         agents=agent_lines(agents),
         notes=notes,
         files=required.files(known),
-        contents=required.contents(project, known),
-        recap=recap,
         compacted=compacted,
         beside=capture.allowed(project.config, workflow.path),
     )
-    return made, known
 
 
 def trail(project: Workspace, event: Event, compaction: Compaction | None) -> Trail:
@@ -117,8 +110,7 @@ def restore(
     project, conversation = Workspace.at(event, context)
     branch = owners.branch(project, workflow)
     owners.own(project, workflow, conversation)
-    recap = compactions.take_summary(project, conversation)
-    agent_results.catch_up(project, conversation, event.transcript_path)
+    launched.catch_up(project, conversation, event.transcript_path)
     notes = list(notes)
     if unread := workflow.key in messages.pending_keys(project, conversation, messages.UNREAD):
         notes.append(
@@ -129,9 +121,7 @@ def restore(
     holders = owners.holders(project, verdict.others)
     others = [each for each in verdict.others if not each.finished or holders[each.key] == conversation]
     todos = trail(project, event, verdict.compaction).todos
-    made, known = compile(
-        project, conversation, workflow, others=others, todos=todos, notes=notes, recap=recap, compacted=compacted
-    )
+    made = compile(project, conversation, workflow, others=others, todos=todos, notes=notes, compacted=compacted)
     if compaction is None and getattr(event, "source", "") == "compact":
         compaction = compactions.note_unannounced(project, conversation, workflow)
     message = deliveries.deliver(
@@ -144,15 +134,12 @@ def restore(
         omitted=made.omitted,
         decided_by=verdict.step,
     )
-    if recap and compaction:
-        compactions.count_facts(project, compaction.id, workflow, recap)
 
     def delivered() -> None:
         if message.on_delivered:
             message.on_delivered()
         if unread:
             messages.tell(project, conversation, messages.UNREAD, workflow.key)
-        required.inlined(project, conversation, known, made.inlined)
         if messages.was_told(project, conversation, messages.TODO_LIST, workflow.key):  # the guidance has the list
             messages.tell(project, conversation, messages.TODO_LIST, workflow.key, digest(workflow))
 

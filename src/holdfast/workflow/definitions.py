@@ -83,7 +83,7 @@ def _keys(model: Any, way: Iterable[str | int]) -> list[str]:
         if isinstance(key, str):
             found = model.model_fields[key].annotation
             model = next(each for each in (found, *get_args(found)) if hasattr(each, "model_fields"))
-    return list(model.model_fields)
+    return [each.alias or name for name, each in model.model_fields.items()]
 
 
 def user_folder(kind: str) -> Path:

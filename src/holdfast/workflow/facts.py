@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _WORDS = {"active": "in_progress"}
-REPEATED_UNITS = 80  # characters of a value that the compaction's summary has in full
 _DEEPEST = 4  # levels to which a context value is taken apart
 FACTS = 2_000  # facts of a section that are rendered; the state file has the rest
 ENTRIES = 1_000  # entries of the required reading that are rendered; each is a file to look at
@@ -180,21 +179,6 @@ def context(workflow: Workflow) -> Section:
 def is_inline(section: Section) -> bool:
     """Return whether the short lines of all facts have everything that the full version has."""
     return all(fact.line("") == fact.whole for fact in section.facts)
-
-
-def shorter(section: Section, recap: str) -> Section:
-    """Return a section whose long values are shortened if a summary has them word for word (line breaks aside)."""
-    summary = " ".join(recap.split())
-    if not summary:
-        return section
-    return section._replace(
-        facts=tuple(
-            fact._replace(limit=min(fact.limit, REPEATED_UNITS))
-            if len(fact.value) <= wording.LOOKED_AT_CHARS and " ".join(fact.value.split()) in summary
-            else fact
-            for fact in section.facts
-        ),
-    )
 
 
 def lines(heading: str, items: Iterable[str]) -> Section:

@@ -151,19 +151,6 @@ def test_what_was_before_it_or_belongs_to_another_session_is_no_evidence(tdd: St
     assert tdd.events("tests_run") == []
 
 
-def test_the_handler_for_who_wants_it_at_once(tdd: Story) -> None:
-    """It is off, and answers the very command when it is on."""
-    tdd.run("tdd", "green")
-    response = {"stdout": "1 passed in 0.1s", "stderr": "", "interrupted": False, "isImage": False}
-    given = {"tool_name": "Bash", "tool_input": {"command": "pytest"}, "tool_response": response}
-    assert tdd.told("PostToolUse", recorded="PostToolUse-Bash", **given) == ""
-
-    (tdd.root / ".claude/holdfast.toml").write_text('[handlers]\non = ["take_evidence"]\n')
-    tdd.project.trust()
-
-    assert "No failing test was recorded" in tdd.told("PostToolUse", recorded="PostToolUse-Bash", **given)
-
-
 @each_row(
     "line, output, failed, passed",
     [

@@ -90,15 +90,6 @@ class Result(NamedTuple):
         return self.response if isinstance(self.response, dict) else {}
 
 
-class Usage(NamedTuple):
-    """What a message of the model took. A message has a line for each block; its last line has the final numbers."""
-
-    line: Line
-    message: str
-    model: str
-    counts: dict[str, Any]
-
-
 class Attachment(NamedTuple):
     """What the client or a hook added to the model's context."""
 
@@ -115,7 +106,7 @@ class Boundary(NamedTuple):
 
 
 _Kind = TypeVar("_Kind")
-Entry: TypeAlias = Prompt | Notice | Statement | Call | Result | Usage | Attachment | Boundary
+Entry: TypeAlias = Prompt | Notice | Statement | Call | Result | Attachment | Boundary
 
 
 def of(kind: type[_Kind], entries: Iterable[Entry]) -> Iterator[_Kind]:
@@ -152,11 +143,9 @@ def typed(lines: Iterable[tuple[int, Mapping[str, Any]]], *, agents: bool = Fals
             yield from _user(line, value, calls)
 
 
-def _answer(line: Line, value: Mapping[str, Any]) -> Iterator[Statement | Call | Usage]:
-    message = mapping(value, "message")
-    if counts := mapping(message, "usage"):
-        yield Usage(line, text(message, "id"), text(message, "model"), counts)
-    for block in () if value.get("isApiErrorMessage") else _blocks(message.get("content")):
+def _answer(line: Line, value: Mapping[str, Any]) -> Iterator[Statement | Call]:
+    content = mapping(value, "message").get("content")
+    for block in () if value.get("isApiErrorMessage") else _blocks(content):
         if block.get("type") == "tool_use":
             yield Call(line, text(block, "id"), text(block, "name"), mapping(block, "input"))
         elif words := text(block, "text"):

@@ -12,17 +12,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.plugins.hooks import Hook, hook
 
 if TYPE_CHECKING:
-    from holdfast.clients.claude.events import (
-        calls,
-        interface,
-        permissions,
-        prompts,
-        results,
-        session,
-        team,
-        turns,
-        workspace,
-    )
+    from holdfast.clients.claude.events import models
     from holdfast.plugins.context import Context
     from holdfast.plugins.hooks import Answer
     from holdfast.plugins.state import State
@@ -44,7 +34,7 @@ spec = partial(hook, EVENTS)
     matcher="source",
     values=("startup", "resume", "clear", "compact", "fork"),
 )
-def on_session_start(event: session.SessionStart, context: Context, options: Any, state: State) -> Answer:
+def on_session_start(event: models.SessionStart, context: Context, options: Any, state: State) -> Answer:
     """Fires when a session begins or continues: `startup`, `resume`, `clear`, `compact`, `fork`.
 
     After a compaction, this is the one event on which lost context can be restored.
@@ -62,7 +52,7 @@ def on_session_start(event: session.SessionStart, context: Context, options: Any
 
 
 @spec("advise", "environment", "tell_user", "terminal", matcher="trigger", values=("init", "maintenance"))
-def on_setup(event: session.Setup, context: Context, options: Any, state: State) -> Answer:
+def on_setup(event: models.Setup, context: Context, options: Any, state: State) -> Answer:
     """Fires when the client is run to set up or to maintain a project (`--init`, `--maintenance`).
 
     Example::
@@ -83,7 +73,7 @@ def on_setup(event: session.Setup, context: Context, options: Any, state: State)
     longest_timeout_s=60.0,
     waits="Claude Code ends then, and what runs in the background with it",
 )
-def on_session_end(event: session.SessionEnd, context: Context, options: Any, state: State) -> Answer:
+def on_session_end(event: models.SessionEnd, context: Context, options: Any, state: State) -> Answer:
     """Fires when a session ends.
 
     All handlers together have 1.5 seconds, unless one asks for more with `timeout`.
@@ -110,7 +100,7 @@ def on_session_end(event: session.SessionEnd, context: Context, options: Any, st
     timeout_s=30.0,
     text="prompt",
 )
-def on_user_prompt_submit(event: prompts.UserPromptSubmit, context: Context, options: Any, state: State) -> Answer:
+def on_user_prompt_submit(event: models.UserPromptSubmit, context: Context, options: Any, state: State) -> Answer:
     """Fires before a prompt is processed, including prompts that the client made itself.
 
     The client makes one when a background task ends, or on a schedule. A prompt can't be rewritten.
@@ -127,9 +117,7 @@ def on_user_prompt_submit(event: prompts.UserPromptSubmit, context: Context, opt
 
 
 @spec("advise", "block", "stop", "suppress_prompt", "tell_user", "terminal", matcher="command_name", strict=True)
-def on_user_prompt_expansion(
-    event: prompts.UserPromptExpansion, context: Context, options: Any, state: State
-) -> Answer:
+def on_user_prompt_expansion(event: models.UserPromptExpansion, context: Context, options: Any, state: State) -> Answer:
     """Fires when a typed slash command, skill or MCP prompt expands, after `UserPromptSubmit`.
 
     Example::
@@ -156,7 +144,7 @@ def on_user_prompt_expansion(
     matcher="tool_name",
     strict=True,
 )
-def on_pre_tool_use(event: calls.PreToolUse, context: Context, options: Any, state: State) -> Answer:
+def on_pre_tool_use(event: models.PreToolUse, context: Context, options: Any, state: State) -> Answer:
     """Fires before a tool is called, ahead of the permission check, in every permission mode.
 
     To block is to deny. An inline shell command of a skill reaches these functions too (`PreSkillShellCommand`).
@@ -185,7 +173,7 @@ def on_pre_tool_use(event: calls.PreToolUse, context: Context, options: Any, sta
     },
 )
 def on_pre_skill_shell_command(
-    event: calls.PreSkillShellCommand, context: Context, options: Any, state: State
+    event: models.PreSkillShellCommand, context: Context, options: Any, state: State
 ) -> Answer:
     """Fires before an inline shell command of a skill or slash command runs.
 
@@ -205,7 +193,7 @@ def on_pre_skill_shell_command(
 
 
 @spec("advise", "block", "change_output", "classify", "stop", "tell_user", "terminal", matcher="tool_name")
-def on_post_tool_use(event: results.PostToolUse, context: Context, options: Any, state: State) -> Answer:
+def on_post_tool_use(event: models.PostToolUse, context: Context, options: Any, state: State) -> Answer:
     """Fires after a tool call succeeded; for a subagent in the background, after its launch.
 
     Example::
@@ -220,7 +208,7 @@ def on_post_tool_use(event: results.PostToolUse, context: Context, options: Any,
 
 
 @spec("advise", "block", "stop", "tell_user", "terminal", matcher="tool_name")
-def on_post_tool_use_failure(event: results.PostToolUseFailure, context: Context, options: Any, state: State) -> Answer:
+def on_post_tool_use_failure(event: models.PostToolUseFailure, context: Context, options: Any, state: State) -> Answer:
     """Fires after a tool call started and failed; not for refused calls and invalid arguments.
 
     Example::
@@ -235,7 +223,7 @@ def on_post_tool_use_failure(event: results.PostToolUseFailure, context: Context
 
 
 @spec("advise", "block", "stop", "tell_user", "terminal")
-def on_post_tool_batch(event: results.PostToolBatch, context: Context, options: Any, state: State) -> Answer:
+def on_post_tool_batch(event: models.PostToolBatch, context: Context, options: Any, state: State) -> Answer:
     """Fires once after all calls of one assistant message, even if some never ran.
 
     Example::
@@ -250,7 +238,7 @@ def on_post_tool_batch(event: results.PostToolBatch, context: Context, options: 
 
 
 @spec("allow", "change_input", "deny", "tell_user", "terminal", matcher="tool_name", strict=True)
-def on_permission_request(event: permissions.PermissionRequest, context: Context, options: Any, state: State) -> Answer:
+def on_permission_request(event: models.PermissionRequest, context: Context, options: Any, state: State) -> Answer:
     """Fires when the user is about to be asked for a permission, or nobody is there to ask.
 
     A changed input counts only together with allow.
@@ -267,7 +255,7 @@ def on_permission_request(event: permissions.PermissionRequest, context: Context
 
 
 @spec("retry", "terminal", matcher="tool_name")
-def on_permission_denied(event: permissions.PermissionDenied, context: Context, options: Any, state: State) -> Answer:
+def on_permission_denied(event: models.PermissionDenied, context: Context, options: Any, state: State) -> Answer:
     """Fires when auto mode denied a tool call.
 
     Example::
@@ -281,7 +269,7 @@ def on_permission_denied(event: permissions.PermissionDenied, context: Context, 
 
 
 @spec("block", "force_turn", "stop", "tell_user", "terminal", text="last_assistant_message")
-def on_stop(event: turns.Stop, context: Context, options: Any, state: State) -> Answer:
+def on_stop(event: models.Stop, context: Context, options: Any, state: State) -> Answer:
     """Fires when the model has finished a turn, unless the user interrupted it.
 
     `force_turn` and `block` make the model take another turn, so never return them without a condition that ends.
@@ -298,7 +286,7 @@ def on_stop(event: turns.Stop, context: Context, options: Any, state: State) -> 
 
 
 @spec("terminal", matcher="error", text="last_assistant_message")
-def on_stop_failure(event: turns.StopFailure, context: Context, options: Any, state: State) -> Answer:
+def on_stop_failure(event: models.StopFailure, context: Context, options: Any, state: State) -> Answer:
     """Fires instead of `Stop` when a turn died of an API error, inside subagents too.
 
     Example::
@@ -312,7 +300,7 @@ def on_stop_failure(event: turns.StopFailure, context: Context, options: Any, st
 
 
 @spec("advise", "tell_user", "terminal", matcher="agent_type")
-def on_subagent_start(event: turns.SubagentStart, context: Context, options: Any, state: State) -> Answer:
+def on_subagent_start(event: models.SubagentStart, context: Context, options: Any, state: State) -> Answer:
     """Fires when a subagent starts. Advice reaches the subagent, not the main conversation.
 
     Example::
@@ -326,7 +314,7 @@ def on_subagent_start(event: turns.SubagentStart, context: Context, options: Any
 
 
 @spec("block", "force_turn", "stop", "tell_user", "terminal", matcher="agent_type", text="last_assistant_message")
-def on_subagent_stop(event: turns.SubagentStop, context: Context, options: Any, state: State) -> Answer:
+def on_subagent_stop(event: models.SubagentStop, context: Context, options: Any, state: State) -> Answer:
     """Fires when a subagent has finished a run, maybe several times for one agent.
 
     It says nothing about success, and answers go to the subagent.
@@ -346,7 +334,7 @@ def on_subagent_stop(event: turns.SubagentStop, context: Context, options: Any, 
 @spec(
     "block", "instruct_summary", matcher="trigger", values=("manual", "auto"), reply="text", text="custom_instructions"
 )
-def on_pre_compact(event: session.PreCompact, context: Context, options: Any, state: State) -> Answer:
+def on_pre_compact(event: models.PreCompact, context: Context, options: Any, state: State) -> Answer:
     """Fires before a compaction, which may still be given up or take effect much later.
 
     Example::
@@ -361,7 +349,7 @@ def on_pre_compact(event: session.PreCompact, context: Context, options: Any, st
 
 
 @spec("tell_user", matcher="trigger", values=("manual", "auto"), reply="text", text="compact_summary")
-def on_post_compact(event: session.PostCompact, context: Context, options: Any, state: State) -> Answer:
+def on_post_compact(event: models.PostCompact, context: Context, options: Any, state: State) -> Answer:
     """Fires after a compaction; `SessionStart` with source `compact` came before it.
 
     Example::
@@ -375,7 +363,7 @@ def on_post_compact(event: session.PostCompact, context: Context, options: Any, 
 
 
 @spec("block", "tell_user", "terminal", text="task_subject")
-def on_task_created(event: team.TaskCreated, context: Context, options: Any, state: State) -> Answer:
+def on_task_created(event: models.TaskCreated, context: Context, options: Any, state: State) -> Answer:
     """Fires when the model creates a task in the client's task list; blocking deletes it again.
 
     Example::
@@ -390,7 +378,7 @@ def on_task_created(event: team.TaskCreated, context: Context, options: Any, sta
 
 
 @spec("block", "stop", "tell_user", "terminal", reply="exit code", text="task_subject")
-def on_task_completed(event: team.TaskCompleted, context: Context, options: Any, state: State) -> Answer:
+def on_task_completed(event: models.TaskCompleted, context: Context, options: Any, state: State) -> Answer:
     """Fires before a task is marked completed; blocking refuses that.
 
     Example::
@@ -405,7 +393,7 @@ def on_task_completed(event: team.TaskCompleted, context: Context, options: Any,
 
 
 @spec("block", "stop", "tell_user", "terminal", reply="exit code", text="teammate_name")
-def on_teammate_idle(event: team.TeammateIdle, context: Context, options: Any, state: State) -> Answer:
+def on_teammate_idle(event: models.TeammateIdle, context: Context, options: Any, state: State) -> Answer:
     """Fires when a team member is about to go idle; blocking keeps it working.
 
     Example::
@@ -420,7 +408,7 @@ def on_teammate_idle(event: team.TeammateIdle, context: Context, options: Any, s
 
 
 @spec("allow", "ask", "deny", "tell_user", "terminal", matcher="to_model", timeout_s=30.0, since=(2, 1, 251))
-def on_pre_model_switch(event: interface.PreModelSwitch, context: Context, options: Any, state: State) -> Answer:
+def on_pre_model_switch(event: models.PreModelSwitch, context: Context, options: Any, state: State) -> Answer:
     """Fires before the session's model changes; the matcher tests the new model.
 
     If the handlers take too long, the client blocks the switch.
@@ -437,7 +425,7 @@ def on_pre_model_switch(event: interface.PreModelSwitch, context: Context, optio
 
 
 @spec("advise", "tell_user", "terminal", matcher="to_model", timeout_s=30.0, since=(2, 1, 251))
-def on_post_model_switch(event: interface.PostModelSwitch, context: Context, options: Any, state: State) -> Answer:
+def on_post_model_switch(event: models.PostModelSwitch, context: Context, options: Any, state: State) -> Answer:
     """Fires after the session's model changed; advice reaches the new model with its first request.
 
     Example::
@@ -451,7 +439,7 @@ def on_post_model_switch(event: interface.PostModelSwitch, context: Context, opt
 
 
 @spec("terminal", matcher="notification_type", text="message")
-def on_notification(event: interface.Notification, context: Context, options: Any, state: State) -> Answer:
+def on_notification(event: models.Notification, context: Context, options: Any, state: State) -> Answer:
     """Fires when the client notifies the user.
 
     Example::
@@ -465,7 +453,7 @@ def on_notification(event: interface.Notification, context: Context, options: An
 
 
 @spec("display", "terminal", timeout_s=10.0, text="delta")
-def on_message_display(event: interface.MessageDisplay, context: Context, options: Any, state: State) -> Answer:
+def on_message_display(event: models.MessageDisplay, context: Context, options: Any, state: State) -> Answer:
     """Fires for each piece of the assistant's text that appears on the screen.
 
     The conversation keeps the original text.
@@ -488,7 +476,7 @@ def on_message_display(event: interface.MessageDisplay, context: Context, option
     values=("user_settings", "project_settings", "local_settings", "policy_settings", "skills"),
     text="file_path",
 )
-def on_config_change(event: workspace.ConfigChange, context: Context, options: Any, state: State) -> Answer:
+def on_config_change(event: models.ConfigChange, context: Context, options: Any, state: State) -> Answer:
     """Fires when a settings or skill file changed; blocking keeps the change from taking effect.
 
     Example::
@@ -502,7 +490,7 @@ def on_config_change(event: workspace.ConfigChange, context: Context, options: A
 
 
 @spec("terminal", matcher="load_reason", text="file_path")
-def on_instructions_loaded(event: workspace.InstructionsLoaded, context: Context, options: Any, state: State) -> Answer:
+def on_instructions_loaded(event: models.InstructionsLoaded, context: Context, options: Any, state: State) -> Answer:
     """Fires when a CLAUDE.md, a rule or a file imported by one was loaded.
 
     Example::
@@ -516,7 +504,7 @@ def on_instructions_loaded(event: workspace.InstructionsLoaded, context: Context
 
 
 @spec("environment", "tell_user", "terminal", "watch", text="new_cwd")
-def on_cwd_changed(event: workspace.CwdChanged, context: Context, options: Any, state: State) -> Answer:
+def on_cwd_changed(event: models.CwdChanged, context: Context, options: Any, state: State) -> Answer:
     """Fires when the model's working directory has changed.
 
     Example::
@@ -530,7 +518,7 @@ def on_cwd_changed(event: workspace.CwdChanged, context: Context, options: Any, 
 
 
 @spec("environment", "tell_user", "terminal", "watch", matcher="file_path")
-def on_file_changed(event: workspace.FileChanged, context: Context, options: Any, state: State) -> Answer:
+def on_file_changed(event: models.FileChanged, context: Context, options: Any, state: State) -> Answer:
     """Fires when a watched file changed; the matcher tests its name and also adds it to what is watched.
 
     Example::
@@ -544,7 +532,7 @@ def on_file_changed(event: workspace.FileChanged, context: Context, options: Any
 
 
 @spec("tell_user", "terminal", matcher="source", since=(2, 1, 219), text="directory")
-def on_directory_added(event: workspace.DirectoryAdded, context: Context, options: Any, state: State) -> Answer:
+def on_directory_added(event: models.DirectoryAdded, context: Context, options: Any, state: State) -> Answer:
     """Fires when a folder was added to those the session may work in.
 
     With source `slash_command`, the model sees the text of `tell_user` too.
@@ -560,7 +548,7 @@ def on_directory_added(event: workspace.DirectoryAdded, context: Context, option
 
 
 @spec("worktree", reply="text", text="name", replaces=True, waits="Claude Code waits for the folder's name")
-def on_worktree_create(event: workspace.WorktreeCreate, context: Context, options: Any, state: State) -> Answer:
+def on_worktree_create(event: models.WorktreeCreate, context: Context, options: Any, state: State) -> Answer:
     """Fires when a worktree is to be created, and replaces the client's own `git worktree`.
 
     A handler creates the folder. If no handler names a folder, the client makes no worktree and shows why.
@@ -584,7 +572,7 @@ def on_worktree_create(event: workspace.WorktreeCreate, context: Context, option
     replaces=True,
     waits="Claude Code takes the folder for removed once it has the answer",
 )
-def on_worktree_remove(event: workspace.WorktreeRemove, context: Context, options: Any, state: State) -> Answer:
+def on_worktree_remove(event: models.WorktreeRemove, context: Context, options: Any, state: State) -> Answer:
     """Fires when a worktree that a handler made is to be removed; a handler for it must remove the folder.
 
     Registering this event replaces the client's own removal. The client takes silence for success.
@@ -603,7 +591,7 @@ def on_worktree_remove(event: workspace.WorktreeRemove, context: Context, option
 
 
 @spec("answer", "terminal", matcher="mcp_server_name", text="message")
-def on_elicitation(event: interface.Elicitation, context: Context, options: Any, state: State) -> Answer:
+def on_elicitation(event: models.Elicitation, context: Context, options: Any, state: State) -> Answer:
     """Fires when an MCP server asks the user something; the matcher tests the server's name.
 
     Example::
@@ -618,7 +606,7 @@ def on_elicitation(event: interface.Elicitation, context: Context, options: Any,
 
 
 @spec("answer", "terminal", matcher="mcp_server_name")
-def on_elicitation_result(event: interface.ElicitationResult, context: Context, options: Any, state: State) -> Answer:
+def on_elicitation_result(event: models.ElicitationResult, context: Context, options: Any, state: State) -> Answer:
     """Fires after the user answered an MCP server, and may change the answer.
 
     Example::

@@ -75,21 +75,13 @@ def _work(result: Result) -> Work | None:
         return Work(result.line.at, text(result.call.input, "command"), result.text, result.failed) if ran else None
     edited = tool in EDITORS or (not tool and "structuredPatch" in data)
     path = _path(result) if edited and not result.failed else ""
-    return Work(result.line.at, path=path, lines_added=_lines_added(result)) if path else None
+    return Work(result.line.at, path=path) if path else None
 
 
 def _path(result: Result) -> str:
     """Return the path of the file that a call is about, from its input or else its result."""
     asked = result.call.input
     return text(asked, "file_path") or text(asked, "notebook_path") or text(result.data, "filePath")
-
-
-def _lines_added(result: Result) -> int:
-    """Return how many lines an edit added: those of its patch, else those of what was written."""
-    patch = [line for hunk in mappings(result.data.get("structuredPatch")) for line in hunk.get("lines") or []]
-    if patch:
-        return sum(isinstance(line, str) and line.startswith("+") for line in patch)
-    return len(text(result.call.input, "content" if result.call.tool == "Write" else "new_string").splitlines())
 
 
 class _Session:

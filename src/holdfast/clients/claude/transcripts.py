@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 TAIL_BYTES = 4 << 20  # bytes of a transcript's end that are parsed; a transcript of several hours has hundreds of MB
 READ_BYTES = 32 << 20  # bytes of it that are read at most, to make up for what isn't parsed
-# Lines of it that are parsed, the newest: the client's have some 150 bytes at least, and to parse millions of tiny ones
-# would take seconds. A count and not a time: a machine that stalls must not cost a session its requests.
-TAIL_LINES = TAIL_BYTES // 128
 REST_S = 2.0  # seconds after its last write in which a client writes no more of a compaction; it takes a tenth of one
 LINE_LIMIT_BYTES = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
 LONG_LINE_BYTES = 1 << 16  # bytes of a line from which on it is parsed without its images
@@ -76,7 +73,7 @@ def read(
     """Yield the entries of a transcript, oldest first; none if there is no such file.
 
     What is no entry is left out: half a line, broken JSON, a line that is far too long, the client's notes of its own
-    requests. Of more lines than the client fits into so many bytes, the newest are read (`TAIL_LINES`).
+    requests.
 
     Args:
         path: the transcript.
@@ -96,9 +93,6 @@ class Transcripts(client.Transcripts):
     """The reader of Claude Code's transcripts."""
 
     TAIL_BYTES = TAIL_BYTES
-
-    def find(self, path: str) -> str:
-        return _find(path)
 
     def size(self, path: str) -> int:
         with _open(path) as file:
@@ -127,25 +121,25 @@ class Transcripts(client.Transcripts):
         return False
 
     def reading(self, path: str, awaited: int | None, *, since: int = 0, files: bool = True) -> Reading:
-        earlier, present, boundary, boundaries, last = list[Noted](), list[Noted](), None, 0, 0
+        present, boundary, boundaries, last = list[Noted](), None, 0, 0
         start, data = _window(path, since)
         for entry in typed(_lines(start, data, _FILES if files else _BOUNDARY)):
             if isinstance(entry, Boundary):
                 last = entry.line.offset
                 if last >= (awaited or 0):
-                    earlier, present = earlier + present, []
+                    present = []
                     boundary, boundaries = entry.line.uuid, boundaries + 1
             elif isinstance(entry, Attachment) and entry.kind == "file":
                 cut = entry.fields.get("truncated") is True
-                present.append(Noted("shown", entry.fields.get("content"), attached=True, cut=cut))
+                present.append(Noted("shown", entry.fields.get("content"), cut=cut))
             elif isinstance(entry, Result) and not entry.failed:
                 present.append(Noted("shown", entry.response))
             elif isinstance(entry, Result) and entry.call.tool == "Read" and entry.call.line.offset >= last:
                 # A Read that was asked for before a compaction says nothing about the present context.
                 present += [Noted("refused", place)] if (place := text(entry.call.input, "file_path")) else []
         if awaited is not None and boundary is None:
-            earlier, present = present, []
-        return Reading(earlier, present, boundary, boundaries, start + data.rfind(b"\n") + 1)
+            present = []
+        return Reading(present, boundary, boundaries, start + data.rfind(b"\n") + 1)
 
     def notices(self, path: str, *, most: int = TAIL_BYTES) -> Iterator[tuple[TaskNotification, str]]:
         for notice in entries.of(entries.Notice, read(path, most=most, only=_NOTICE, agents=True)):
@@ -223,7 +217,7 @@ def _compacted(path: str, found: Iterable[Entry], *, at_rest: bool) -> bool:
     if begun is None or at_rest:
         return begun is not None
     later = read(path, since=begun, newest=False, only=_ANSWER, agents=True)
-    return any(isinstance(each, (entries.Statement, Call, entries.Usage)) for each in later)
+    return any(isinstance(each, (entries.Statement, Call)) for each in later)
 
 
 def _mentions(calls: Iterable[str]) -> Pattern[bytes]:
@@ -294,21 +288,19 @@ def _bytes(file: int, start: int, count: int) -> bytes:
 
 
 def _lines(start: int, data: bytes, only: Pattern[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the JSON objects of the newest lines that hold something, each with its first byte."""
-    places, begin = list[tuple[int, int]](), 0
+    """Yield the JSON objects of the lines that hold something, each with its first byte."""
+    begin = 0
     while begin < len(data) and (found := only.search(data, begin)):
         begin, end = data.rfind(b"\n", 0, found.start()) + 1, data.find(b"\n", found.end())
         end = len(data) if end < 0 else end
-        places.append((begin, end))
+        line, place = data[begin:end], start + begin
         begin = end + 1
-    for begin, end in places[-TAIL_LINES:]:
-        line = data[begin:end]
         if not line.startswith(b"{") or _NOISE.search(line, 0, _HEAD_BYTES):
             continue
         with suppress(ValueError, RecursionError):
             value = json.loads(_without_images(line))
             if isinstance(value, dict):
-                yield start + begin, value
+                yield place, value
 
 
 def _without_images(line: bytes) -> bytes:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from holdfast import formats, paths
-from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
+from holdfast.errors import HoldfastError, LedgerError, MissingError
 from holdfast.files import tomlfile
 from holdfast.sessions import archive
-from holdfast.workflow import names, registry
+from holdfast.workflow import definitions, names, registry
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
@@ -22,17 +22,23 @@ if TYPE_CHECKING:
 
 SHIPPED = Path(__file__).parent
 MAX_FILES = 200  # template files that are read in one folder
-# What error messages ask for, by key of a template file; the keys are those of `Pattern`.
-_KEYS = {
-    "format": " or ".join(f'"{name}"' for name in formats.NAMES),
-    "type": 'a text, such as "implementation"',
-    "phases": 'a list of one or more titles, such as ["Build it", "Review it @code-reviewer"]',
-    "total": "a whole number, 1 or more",
-    "read": 'a list of texts, such as ["docs/style.md"]',
-    "remind": 'a list of texts, such as ["Small commits"]',
-    "set": 'a table, such as { ticket = "none yet" }',
-}
 _AGENT = re.compile(r"(?P<title>.*\S)\s+@(?P<agent>[\w:.-]+)", re.DOTALL)
+
+_Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+def _known_format(name: str) -> str:
+    if name not in formats.NAMES:
+        raise ValueError(f"there is no {name!r}; write {' or '.join(formats.NAMES)}")
+    return name
+
+
+def _storable(value: Any) -> Any:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError("no state file can hold this; write it as a text, in quotes") from error
+    return value
 
 
 class Pattern(BaseModel):
@@ -50,13 +56,21 @@ class Pattern(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
-    format: str = ""
+    format: Annotated[str, AfterValidator(_known_format)] = ""
     kind: str = Field(default="", alias="type")
-    titles: list[str] = Field(min_length=1, alias="phases")
+    titles: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = Field(
+        min_length=1, alias="phases"
+    )
     total: int | None = Field(default=None, ge=1)
     reading: list[str] = Field(default=[], alias="read")
     reminders: list[str] = Field(default=[], alias="remind")
-    context: dict[str, Any] = Field(default={}, alias="set")
+    context: dict[str, Annotated[Any, AfterValidator(_storable)]] = Field(default={}, alias="set")
+
+    @model_validator(mode="after")
+    def _total_counts_all(self) -> Self:
+        if self.total is not None and self.total < len(self.titles):
+            raise ValueError(f"total is {self.total}, but {len(self.titles)} phases are named")
+        return self
 
 
 class Template(Pattern):
@@ -83,30 +97,23 @@ def _folders(project: Workspace) -> list[tuple[Path, Path | None]]:
 
 
 def get(project: Workspace, name: str) -> Template:
-    """Return the template of this name, in any case: a template file, else a workflow of the project by id or title.
+    """Return the template of this name: a template file, else a workflow of the project by id or title.
 
     A workflow gives its phases, agents, type, reading and reminders, but not its context, which was its own. Raises
-    ConfigError for an invalid file, HoldfastError if there is no such template.
+    HoldfastError if there is no such template, or its file is invalid.
     """
     if not name.strip():
         raise HoldfastError("a template needs a name; one that doesn't exist lists those that do")
     if Path(name).name == name:
         for folder, within in _folders(project):
             try:
-                return _from_file(_spelt(folder, name), within)
+                return _from_file(folder / f"{name}.toml", within)
             except MissingError:
                 continue
     if workflows := names.matching(_workflows(project), name, whole=True):
         return _from_workflow(workflows[0])
     known = list(dict.fromkeys(template.name for template in from_files(project)[0]))
     raise HoldfastError(f"{missing(f'template {name!r}', known)}, and every workflow by its id or title")
-
-
-def _spelt(folder: Path, name: str) -> Path:
-    """Return the path of a template file; if there is none of this name, of one that differs only in case."""
-    file = folder / f"{name}.toml"
-    alike = [] if file.exists() else [each for each in folder.glob("*.toml") if each.stem.casefold() == name.casefold()]
-    return alike[0] if alike else file
 
 
 def from_files(project: Workspace) -> tuple[list[Template], list[str]]:
@@ -136,46 +143,9 @@ def phase(text: str) -> tuple[str, str]:
 
 
 def _from_file(file: Path, within: Path | None) -> Template:
-    try:
-        keys = tomlfile.load(file, within=within)
-        fault = _contradiction(Pattern.model_validate(keys))
-    except MissingError:
-        raise
-    except ValidationError as error:
-        fault = _faults(error)
-    except StateError as error:
-        fault = error.reason
-    if fault:
-        raise ConfigError(f"{file}: {fault}")
+    keys = tomlfile.load(file, within=within)
+    definitions.checked(Pattern, keys, str(file), "template")
     return Template.model_validate(keys | {"name": file.stem, "source": str(file)})
-
-
-def _faults(error: ValidationError) -> str:
-    """Say what to write for each invalid key."""
-    said: dict[str, str] = {}
-    for each in error.errors(include_url=False):
-        key = str(each["loc"][0])
-        missing = "is missing; " if each["type"] == "missing" else ""
-        known = f"{missing}write {_KEYS[key]}" if key in _KEYS else f"isn't a key of a template; use {', '.join(_KEYS)}"
-        said[key] = f"{key}: {known}"
-    return "; ".join(said.values())
-
-
-def _contradiction(said: Pattern) -> str:
-    """Say what is wrong with values of the right type, and how to fix it; empty if nothing is."""
-    if said.format and said.format not in formats.NAMES:
-        return f"format: there is no {said.format!r}; write {_KEYS['format']}"
-    for number, text in enumerate(said.titles, 1):
-        if not text.strip():
-            return f"phases: phase {number} has no title; give it one"
-    if said.total is not None and said.total < len(said.titles):
-        return f"total: is {said.total}, but {len(said.titles)} phases are named; leave it out or make it more"
-    for name, value in said.context.items():
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError):
-            return f"set: {name} is of a kind that no state file can hold; write it as a text, in quotes"
-    return ""
 
 
 def _from_workflow(workflow: Workflow) -> Template:

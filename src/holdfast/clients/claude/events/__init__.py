@@ -28,25 +28,21 @@ def snake(name: str) -> str:
 
 _PARTS = {
     "event": ("Event", "Effort"),
-    "calls": ("ToolEvent", "McpServer", "Todo"),
+    "models": (*EVENTS, "ToolEvent", "McpServer", "Todo", "ToolCall", "BackgroundTask", "SessionCron"),
     "inputs": tuple(
         f"{tool}Input"
         for tool in ("Bash", "Read", "Edit", "Write", "NotebookEdit", "Glob", "Grep", "WebFetch", "Agent")
     ),
-    "results": ("ToolCall",),
-    "turns": ("BackgroundTask", "SessionCron"),
     "agents": ("agent_result",),
 }
-HOMES = {name: f"{__name__}.{hook.model.partition('.')[0]}" for name, hook in EVENTS.items()} | {
-    name: f"{__name__}.{module}" for module, names in _PARTS.items() for name in names
-}
+HOMES = {name: f"{__name__}.{module}" for module, names in _PARTS.items() for name in names}
 HOMES["AgentResult"] = HOMES["TaskNotification"] = "holdfast.clients.client"
 HOMES["Command"] = "holdfast.process.shell.command"
 """The module of every event's model, and of the types used in them; `holdfast.events` offers all to handlers."""
 
 
 def model(name: str) -> type[Event]:
-    """Return an event's model, loading only its module.
+    """Return an event's model.
 
     Args:
         name: the event's name, as in `EVENTS`.
