@@ -67,7 +67,7 @@ def test_a_template_that_cannot_be_used_is_named(root: Path) -> None:
     """With what is wrong in its file."""
     (root / ".claude" / "templates").mkdir()
     (root / ".claude" / "templates" / "bad.toml").write_text("phases = 1")
-    assert "bad.toml: phases must be a list" in holdfast("start", "T", "--template", "bad", root=root, code=1).err
+    assert "bad.toml: phases is not a list" in holdfast("start", "T", "--template", "bad", root=root, code=1).err
     assert not list(root.glob("untracked/**/*.json"))
 
 

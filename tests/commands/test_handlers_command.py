@@ -269,7 +269,7 @@ def test_a_handler_that_is_off_and_gone_is_taken_out_of_the_list(root: Path) -> 
     holdfast("handlers", "off", "noisy", root=root)
     file.unlink()
 
-    assert "holdfast handlers on noisy" in holdfast("doctor", root=root, code=1).out
+    assert "names 'noisy', but no handler has that name" in holdfast("doctor", root=root, code=1).out
     assert "Took noisy out of handlers.off" in holdfast("handlers", "on", "noisy", root=root).out
     assert "noisy" not in paths.user_config().read_text()
     assert "there is no handler" in holdfast("handlers", "on", "noisy", root=root, code=1).err
