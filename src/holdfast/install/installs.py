@@ -124,9 +124,15 @@ def _save(installs: dict[str, Install]) -> None:
 def _install(row: Any) -> Install | None:
     """Return a row of the file as an Install, or None if it isn't one."""
     try:
-        return _rows().validate_python(row)
+        return _rows().validate_python(_of_0_1(row) if isinstance(row, dict) and "containers" not in row else row)
     except ValidationError:
         return None
+
+
+def _of_0_1(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a record of version 0.1.0, which named the containers as lists of member names, as one of this version."""
+    created = {"": None} if row.get("created") else {}
+    return row | {"containers": created | {".".join(steps): None for steps in row.get("added", ())}}
 
 
 @cache
