@@ -126,9 +126,9 @@ def test_install_and_doctor_repair_it(root: Path) -> None:
     assert ":background" not in settings.read_text()
 
 
-def test_a_team_gets_the_entry_and_two_files_run_it_once(root: Path) -> None:
+def test_a_team_gets_the_entry(root: Path) -> None:
     """Its command is the same in each file. It guards nothing, so a doctor that looks for guards leaves it out."""
-    settings = written(format_py=FORMAT, before_py=FORMAT.replace("Edit|Write", "Bash").replace("post_", "pre_"))
+    written(format_py=FORMAT, before_py=FORMAT.replace("Edit|Write", "Bash").replace("post_", "pre_"))
     (root / ".claude/handlers").mkdir()
     (root / ".claude/handlers/ours.py").write_text(FORMAT.replace("background=True", "background=True, timeout=900"))
     holdfast("install", root=root)
@@ -138,22 +138,6 @@ def test_a_team_gets_the_entry_and_two_files_run_it_once(root: Path) -> None:
     holdfast("install", "--scope", "local", root=root)
     healthy("registration", root)
     assert "no guard of a shell" in healthy("guards", root)
-
-    local = root / ".claude/settings.local.json"
-    assert registered_twice(root) == []
-    for file, kept in ((settings, 0), (local, 1)):
-        read = json.loads(file.read_text())
-        read["hooks"] = {"PostToolUse": [groups(file, "PostToolUse")[kept]]}
-        file.write_text(json.dumps(read))
-    assert registered_twice(root) == []
-    aside = groups(local, "PostToolUse")[0]
-    settings.write_text(json.dumps({"hooks": {"PostToolUse": [{"hooks": [{**aside["hooks"][0], "if": "Edit(a)"}]}]}}))
-    assert registered_twice(root) == ["holdfast install --scope user"]
-
-
-def registered_twice(root: Path) -> list[str]:
-    """Return the remedy of each finding that several files register something differently."""
-    return [each.remedy for each in examine("registration", root) if "different commands" in each.text]
 
 
 def test_an_async_entry_of_other_handlers_is_still_a_problem(root: Path) -> None:

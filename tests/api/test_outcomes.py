@@ -146,7 +146,7 @@ TEXTS = ("advise", "tell_user", "title", "initial_message", "terminal")
 BAD = {
     **{f"{kind}({text})": f"{kind}() takes" for kind in TEXTS for text in ("''", "' \\n\\t '", "None", "5", "b'x'")},
     **{
-        f"terminal({text})": "the client would drop"
+        f"terminal({text})": "Claude Code would drop"
         for text in (
             *("'hello'", "'\\x1b[2J'", "'\\x1b]52;c;eA==\\a'", "'\\x1b]9;5 done\\a'", "'\\x1b]0;open'", "'\\a\\n'"),
             *("'\\x1b]0;' + 'x' * 4_096 + '\\a'", "'\\x1b]0;' + 'ä' * 2_048 + '\\a'"),

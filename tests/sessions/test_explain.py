@@ -141,7 +141,7 @@ def test_files_of_others_are_named_with_what_they_mean(project: Workspace, put: 
     assert alone[0].startswith("  warning: .claude/state/workflow.json: isn't a hybrid workflow")
     assert "so no workflow of the hybrid format can be kept here" in alone[0]
     assert 'it does not begin with "# Workflow Status:"' in alone[1]
-    assert "Rename it to get one" in alone[1]
+    assert "so a hybrid workflow has no view here" in alone[1]
     assert [line.startswith("  warning: ") for line in alone] == [True, True, False, False]
     assert "Holdfast neither reads nor writes it" in alone[2]
     assert "Holdfast neither reads nor writes it" in alone[3]

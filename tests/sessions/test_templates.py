@@ -68,8 +68,8 @@ def test_a_name_is_no_path(project: Workspace, name: str) -> None:
 @each_row(
     "text, said",
     [
-        ("phases = 1", "phases must be a list"),
-        ("phases = [1]", "phases[0] must be a text"),
+        ("phases = 1", "phases is not a list"),
+        ("phases = [1]", "phases[0] is not a text"),
         ("phases = []", "phases: list should have at least 1 item"),
         ("", "phases is missing"),
         ('phases = ["A", " "]', "phases[1]: string should have at least 1 character"),
@@ -78,11 +78,11 @@ def test_a_name_is_no_path(project: Workspace, name: str) -> None:
             "steps isn't a key of a template; use format, type, phases, total, read, remind, set",
         ),
         ('phases = ["A"]\nformat = "wfs2"', "format: there is no 'wfs2'; write hybrid or compaction"),
-        ('phases = ["A"]\ntotal = 0', "total: input should be greater than or equal to 1"),
-        ('phases = ["A"]\ntotal = "3"', "total must be a number"),
+        ('phases = ["A"]\ntotal = 0', "total is too small"),
+        ('phases = ["A"]\ntotal = "3"', "total is not a whole number"),
         ('phases = ["A", "B"]\ntotal = 1', "total is 1, but 2 phases are named"),
-        ('phases = ["A"]\nread = "a.md"', "read must be a list"),
-        ('phases = ["A"]\nset = 3', "set must be a table"),
+        ('phases = ["A"]\nread = "a.md"', "read is not a list"),
+        ('phases = ["A"]\nset = 3', "set is not a table"),
         *(
             (f'phases = ["A"]\nset = {{ k = {value} }}', "set.k: no state file can hold this; write it as a text")
             for value in ("1979-05-27", "[07:32:00]", "nan")

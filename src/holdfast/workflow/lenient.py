@@ -24,7 +24,7 @@ FAULTS = {
     "model_type": "is not an object",
     "model_attributes_type": "is not an object",
     "int_type": "is not a whole number",
-    "greater_than_equal": "is not a whole number",
+    "greater_than_equal": "is too small",
     "bool_type": "is not true or false",
     "missing": "is missing",
 }
