@@ -34,7 +34,7 @@ _TELLING = re.compile(
 CHECK = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import holdfast.cli, holdfast.engine, holdfast.dispatch.calls, holdfast.clients.claude.events.session
+import holdfast.cli, holdfast.engine, holdfast.dispatch.calls, holdfast.clients.claude.events.models
 """
 REMEDIES = (  # the first match counts: with a full disk ensurepip fails too
     (r"No space left|[Qq]uota exceeded", "Make room in {data} or in the folder for temporary files (TMPDIR)."),

@@ -24,8 +24,8 @@ TRUSTED = ".claude/handlers/known.py"
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One shipped handler, for SessionStart, and a client nobody asks."""
     folder = tmp_path / "shipped"
-    hooks = paths.shipped("hooks")
-    monkeypatch.setattr(paths, "shipped", lambda kind: hooks if kind == "hooks" else folder / kind)
+    real = paths.shipped
+    monkeypatch.setattr(paths, "shipped", lambda kind: folder / kind if kind == "handlers" else real(kind))
     monkeypatch.setattr(versions, "version", lambda: None)
     handler(folder / "handlers", "basic", "session_start")
     return folder / "handlers"

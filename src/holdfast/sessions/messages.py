@@ -231,8 +231,9 @@ def pending_keys(project: OpenProject, conversation: str, topic: str) -> list[st
 
 
 def unread_files(project: OpenProject, conversation: str) -> list[str]:
-    """Return the paths of the state files of which a conversation was told that they could not be read."""
-    return [row.key for row in _table(project).where(conversation=conversation, topic=_UNREADABLE)]
+    """Return the paths of the state files of which a conversation or the project was told that they can't be read."""
+    rows = _table(project).where(topic=_UNREADABLE)
+    return [row.key for row in rows if row.conversation in (conversation, "")]
 
 
 def once(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+import os
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from holdfast import clock
-from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
+from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError, because
 from holdfast.files import document
 from holdfast.files.lock import locked
+from holdfast.formats import RECORDS
 from holdfast.workflow import assignments, extras, places, search, statefile, views
 from holdfast.workflow.draft import Draft
 from holdfast.workflow.findings import aside, notice
@@ -161,14 +163,30 @@ class FileFormat(Format):
 
     def find(self, project: Records) -> Found:
         """Return the project's workflows of this format."""
-        return self.read_all(project, self.files(project))
+        found = self.read_all(project, self.files(project))
+        return replace(found, problems=(*self._closed(project), *found.problems))
 
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, then the last changed, as far as an event may read."""
         wanted = self.named(project, keys)
         chosen, left = self.newest(project, wanted)
         found = self.read_all(project, chosen, len(wanted))
-        return replace(found, left=found.left + left)
+        return replace(found, problems=(*self._closed(project), *found.problems), left=found.left + left)
+
+    def _closed(self, project: Records) -> list[Problem]:
+        """Return why the folder of several files can't be listed; else the workflows would be gone without a word."""
+        folder = self.folder(project)
+        try:
+            if RECORDS[self.name].SEVERAL:
+                statefile.guard(project.root, folder)
+                os.scandir(folder).close()
+        except FileNotFoundError:
+            pass
+        except StateError as error:
+            return [Problem(error.path, error.reason)]
+        except OSError as error:
+            return [Problem(folder, f"cannot be listed: {because(error)}")]
+        return []
 
     def with_keys(self, project: Records, keys: Collection[str]) -> Found:
         """Return the workflows with these keys, and no others."""
