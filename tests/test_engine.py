@@ -258,22 +258,24 @@ def oversize(event: str, field: str, **fields: Any) -> bytes:
     return head + f', "{field}": "'.encode() + b"x" * intake.LIMIT_BYTES + b'"}'
 
 
-def test_what_cannot_be_read_is_refused_where_any_guard_of_its_event_is_known(place: Place) -> None:
-    """Over 64 MB, and nested too deeply, nobody knows the tool, so every matcher selects it; other events pass."""
+def test_what_is_too_large_to_judge_is_refused_only_where_a_guard_would_judge_it(place: Place) -> None:
+    """Over 64 MB, and nested too deeply, a matching strict handler refuses; for all others it passes."""
     place.user_handler("loud", handler("return advise('never')"))
     place.user_handler("guard", handler("return None", options="match='Bash', strict=True"))
     deep = nested(100_000)
+    large = {name: oversize("PreToolUse", "tool_input", tool_name=name) for name in ("Bash", "Read")}
 
-    assert "stdin holds" in refusal_of(place.fire(oversize("PreToolUse", "tool_input"), "PreToolUse"))
-    assert "guard.py" in refusal_of(place.fire(deep.replace(b"Bash", b"Read"), "PreToolUse"))
-    assert place.fire(deep.replace(b"PreToolUse", b"PostToolUse"), "PostToolUse").stdout == ""
+    assert "stdin holds" in refusal_of(place.fire(large["Bash"]))
+    assert "guard.py" in refusal_of(place.fire(deep))
+    assert place.fire(large["Read"]).stdout == ""
+    assert place.fire(deep.replace(b"Bash", b"Read")).stdout == ""
 
 
 def test_a_prompt_that_is_too_large_to_judge_is_blocked(place: Place) -> None:
     """UserPromptSubmit has no tool: any strict handler of it refuses; the argument names the event if need be."""
     place.user_handler("guard", handler("return None", "user_prompt_submit", "strict=True"))
 
-    assert "stdin holds" in refusal_of(place.fire(oversize("UserPromptSubmit", "prompt"), "UserPromptSubmit"))
+    assert "stdin holds" in refusal_of(place.fire(oversize("UserPromptSubmit", "prompt")))
     assert "nested" in refusal_of(place.fire(b'{"prompt": ' + b"[" * 100_000, "UserPromptSubmit"))
 
 
