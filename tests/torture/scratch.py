@@ -149,7 +149,7 @@ def make(*, native: bool = True, copy: bool = False, config: str = "") -> Scratc
     folder = Path(tempfile.mkdtemp(prefix="hf-")).resolve()  # short, so that a socket's path fits
     place = processes.make(folder)
     tree = folder / "tree" if copy else ROOT
-    for name in ("src", "handlers", "hooks") if copy else ():
+    for name in ("src", "handlers", "hooks", "skills") if copy else ():
         shutil.copytree(ROOT / name, tree / name, symlinks=True)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True, timeout=500)
     (site,) = (folder / "venv/lib").glob("python*/site-packages")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast import formats, paths
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import BrokenError, HoldfastError, SchemaMismatch, StateError, command_line
-from holdfast.files import access, atomic, document
+from holdfast.files import access, atomic, cache, document
 from holdfast.files.lock import locked
 from holdfast.formats import RECORDS
 from holdfast.sessions import conversations, owners, rewind
@@ -168,7 +168,7 @@ def _stale(project: Workspace, found: Found) -> Iterator[Finding]:
 
 def _left_over(project: Workspace) -> Iterator[Finding]:
     """Yield a notice for each leftover file in the folders that Holdfast writes to; nothing reads these any more."""
-    for folder in (*places.folders(project.root), paths.sidecar_dir(project.root)):
+    for folder in (*places.folders(project.root), paths.sidecar_dir(project.root), cache.folder()):
         if access.is_link(folder):
             continue
         for path in sorted(each for pattern in places.ASIDE for each in folder.glob(pattern)):
