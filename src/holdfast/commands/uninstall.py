@@ -11,6 +11,7 @@ from holdfast.commands import options
 from holdfast.commands.verb import DryRun, ProjectDir, Scope, SettingsFile, Yes, verb
 from holdfast.install import uninstall
 from holdfast.sessions import erasure
+from holdfast.sessions.workspace import Workspace
 
 
 @verb("uninstall")
@@ -47,10 +48,11 @@ def command(
             f"Delete {paths.shown(str(paths.state_dir()))}, all that Holdfast knows of your workflows, for good?",
             abort=True,
         )
+    files = erasure.workflow_files(Workspace.open(target.root))
     lines = uninstall.uninstall(target)
     lines += uninstall.purge() if purge else []
     lines += uninstall.remainder()
-    if files := erasure.workflow_files([target.root]):
+    if files:
         lines += ["Your workflows in this project stay. `holdfast forget --everything` offers to delete them:"]
         lines += [f"  {each}" for each in files]
     click.echo(paths.shown("\n".join(lines)))
