@@ -129,7 +129,7 @@ def test_unanswered_compaction_counts_as_lost(project: Workspace, tmp_path: Path
     [
         ((), ""),
         ((WORKFLOW,), ""),
-        ((TRAIL,), "only the session's own trail was given"),
+        ((TRAIL,), "only the session's own trail was restored"),
         ((REFUSED, TRAIL), "it could belong to another live session"),
         ((REFUSED, WORKFLOW), ""),
     ],

@@ -28,7 +28,7 @@ def take_evidence(event: Event, context: Context) -> list[Message]:
     """Record what the session's transcript shows of its workflows: commits, test results, edited files.
 
     Only formats that take evidence look at it, and nothing is read for others. A subagent's work is none of it. Return
-    what the model was not told yet; it waits for an event whose messages are delivered.
+    the message for the model, which waits for an event whose messages are delivered.
     """
     if event.in_subagent:
         return []
@@ -37,7 +37,7 @@ def take_evidence(event: Event, context: Context) -> list[Message]:
     if not found:
         return []
     work = project.transcripts.work(event.transcript_path)
-    told: list[Message] = []
+    notices: list[Message] = []
     for workflow in found:
         try:
             sentences = registry.get(workflow.format).record_evidence(project, workflow, work)
@@ -48,8 +48,8 @@ def take_evidence(event: Event, context: Context) -> list[Message]:
             topic = f"{_EVIDENCE} {hashlib.sha256(each.encode('utf-8', 'replace')).hexdigest()[:12]}"
             if not messages.was_told(project, conversation, topic, workflow.key):
                 message = Message(f"Holdfast: {wording.clean(each)}")
-                told.append(messages.once(project, conversation, topic, [workflow.key], message))
-    return told
+                notices.append(messages.once(project, conversation, topic, [workflow.key], message))
+    return notices
 
 
 def held_launch(event: Call, context: Context) -> str:

@@ -1,4 +1,4 @@
-"""What a session is told of agents when its conversation begins anew: which run, which were cut off, which have ended.
+"""The agents that a restarted conversation is told about: running, interrupted and ended ones.
 
 Work whose results the conversation has had is named only after a compaction, where the model may have lost them.
 """
@@ -140,7 +140,7 @@ def _agents(event: Event, context: Context, mates: set[str]) -> Iterator[str]:
     own = [each for each in agents.waiting(project, conversation) if each.id not in mates]
     if _is_compaction(event):  # the client itself names those that run
         own = [each for each in own if each.unused]
-    cleared = getattr(event, "source", "") == "clear"  # no guidance is given then
+    cleared = getattr(event, "source", "") == "clear"  # then there is no guidance
     if own and (cleared or required.own_workflow(project, conversation) is None):
         yield from session_guidance.agent_lines(own)
     since = clock.stamp(clock.now() - timedelta(days=min(context.config.freshness_days, 36_500)))

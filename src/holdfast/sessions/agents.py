@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Call
 
-PROMPT_LIMIT_CHARS = 4_000  # characters of a launch's prompt that are kept
-RESULT_LIMIT_CHARS = 1_000_000  # of an agent's result that are kept
+PROMPT_LIMIT_CHARS = 4_000  # of a launch's stored prompt
+RESULT_LIMIT_CHARS = 1_000_000  # of an agent's stored result
 LOGGED_CHARS = 4_000  # of an agent's result that the log has
 State = Literal["called", "launched", "running", "missing", "stopped", "completed", "failed"]
 STATES = ("called", "launched", "running", "missing", "stopped", "completed", "failed")
@@ -112,7 +112,7 @@ def join_duplicates(project: OpenProject, conversation: str) -> None:
 
 
 def is_open(agent: Agent) -> bool:
-    """Return whether an agent runs, or anything about it is still to be judged or told (`Agent.open`)."""
+    """Return whether an agent runs, or is still to be judged or reported (`Agent.open`)."""
     if agent.kind == "script":
         return bool(agent.run) and agent.state in BEGUN
     if not agent.call:
@@ -165,7 +165,7 @@ def record_launch(
 def name_run(project: OpenProject, conversation: str, call: str, run: str, output: str = "") -> None:
     """Store which run a known call started, and the path of its output, if the client says that.
 
-    A call that was given up and does return is open again.
+    A call that was taken for lost and does return is open again.
     """
     with project.ledger.transaction():
         agent = of_call(project, conversation, call)
@@ -198,7 +198,7 @@ def record_report(
 ) -> Agent:
     """Store what a run reported (`report`) at an event of a conversation, and return its agent.
 
-    An agent of a conversation that is over belongs to this one from now on. Of a long result the beginning is kept,
+    An agent of an ended conversation belongs to this one from now on. Of a long result the beginning is stored,
     which says so. `about` are further fields of `Agent` that the signal tells.
     """
     masked = _masked_result(project, result)

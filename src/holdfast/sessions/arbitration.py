@@ -21,7 +21,7 @@ class Verdict:
     """What may be restored into a session.
 
     Attributes:
-        full: the workflow whose guidance is given in full, if any.
+        full: the workflow whose guidance is restored in full, if any.
         others: workflows that get a line each.
         refused: workflows that no live session owns but another live session could, so that nothing is restored.
         taken: workflows that other live sessions own, if nothing is restored.
@@ -77,7 +77,7 @@ def judge(
     verdict, before = _decide(project, conversation, workflows, holders, saved, conversation if compaction else "")
     for each in sorted(before):
         _go_on(project, each, session)
-    # Only the compaction told that the session is its owner.
+    # Only the compaction showed that the session is its owner.
     return replace(verdict, compaction=compaction, step=step if step and verdict.step == 1 else verdict.step)
 
 
@@ -186,7 +186,7 @@ def _decide(
 def _ancestors(project: OpenProject, conversation: str, found: Iterable[str | None]) -> set[str]:
     """Return the owners that are earlier ids of this session, or that it was forked from: they share a transcript.
 
-    An owner that goes on running beside this session is left out and keeps its workflows.
+    An owner that still runs at the same time is left out and keeps its workflows.
     """
     path = conversations.get(project, conversation).transcript
     return {

@@ -49,9 +49,9 @@ class CompactionReport:
         row: the compaction.
         workflows: the workflows that its conversation had.
         deliveries: what answered it, oldest first, refusals included.
-        missed: whether the transcript shows that it came although nothing was given.
-        not_restored: why the conversation that came back was given none of the workflows; empty if it got one, and
-            where the ledger doesn't tell.
+        missed: whether the transcript shows that it came although nothing was restored.
+        not_restored: why the conversation that came back got none of the workflows; empty if it got one, or if the
+            ledger doesn't show it.
     """
 
     row: Compaction
@@ -79,9 +79,8 @@ class CompactionReport:
     def ending(self) -> Ending:
         """How it ended for the model.
 
-        `confirmed`: the transcript holds the guidance. `given`: it was given, and nobody knows yet whether it arrived.
-        `lost`: nothing arrived, or it was refused. `nothing`: there was nothing to give. `open`: it was announced and
-        has not come.
+        `confirmed`: the transcript holds the guidance. `given`: it was sent, and may have arrived. `lost`: nothing
+        arrived, or it was refused. `nothing`: there was nothing to restore. `open`: it was announced and has not come.
         """
         if self.missed:
             return "lost"
@@ -96,15 +95,15 @@ class CompactionReport:
 
     @property
     def restored(self) -> bool:
-        """Whether guidance was given after it."""
+        """Whether guidance was sent after it."""
         return self.ending in ("confirmed", "given")
 
 
 class Lost(NamedTuple):
-    """Something that a session should have got after a compaction and never did.
+    """Guidance that a session should have got after a compaction and never did.
 
     Attributes:
-        delivery: the guidance that was given and did not arrive, as the transcript proves; None if none was given.
+        delivery: the guidance that was sent and did not arrive, as the transcript proves; None if none was sent.
         compaction: the compaction; None if it isn't known any more, or if the guidance answered none.
     """
 
@@ -259,8 +258,8 @@ def count_facts(project: OpenProject, compaction: str, workflow: Workflow, summa
 
     `compaction` is an id. Facts are counted by `facts_kept`.
     """
-    kept, total = facts_kept(workflow, summary)
-    values = {"facts": total, "facts_kept": kept}
+    found, total = facts_kept(workflow, summary)
+    values = {"facts": total, "facts_kept": found}
     with project.ledger.transaction():
         compacted = project.ledger.table(Compaction).one(id=compaction, facts=0)
         if total and compacted and project.ledger.table(Compaction).change(compacted, **values):
@@ -293,24 +292,24 @@ def _reports(project: OpenProject, found: Sequence[Compaction]) -> list[Compacti
     return [_report(project, each, tuple(answers[each.id])) for each in found]
 
 
-def _report(project: OpenProject, row: Compaction, given: tuple[Delivery, ...]) -> CompactionReport:
+def _report(project: OpenProject, row: Compaction, answers: tuple[Delivery, ...]) -> CompactionReport:
     came_unanswered = False
     if row.restored_at is None:
         last = missed(project, row.conversation)
         came_unanswered = last is not None and last.id == row.id
-    return CompactionReport(row, saved(row), given, came_unanswered, _not_restored(project, row, given))
+    return CompactionReport(row, saved(row), answers, came_unanswered, _not_restored(project, row, answers))
 
 
-def _not_restored(project: OpenProject, row: Compaction, given: Sequence[Delivery]) -> str:
-    """Return why the conversation that came back was given no workflow (`CompactionReport.not_restored`)."""
+def _not_restored(project: OpenProject, row: Compaction, answers: Sequence[Delivery]) -> str:
+    """Return why the conversation that came back got no workflow (`CompactionReport.not_restored`)."""
     if row.restored_at is None or row.superseded or not saved(row) or row.trigger == UNANNOUNCED:
         return ""
-    if any(each.workflow and each.state != "refused" for each in given):
+    if any(each.workflow and each.state != "refused" for each in answers):
         return ""
-    if any(each.state == "refused" for each in given):
+    if any(each.state == "refused" for each in answers):
         return "it could belong to another live session"
     places = [each.key.partition(":")[2].rpartition("#")[0] for each in saved(row)]
     for path in messages.unread_files(project, row.restored_in):
         if place := next((each for each in places if each and f"/{path}".endswith(f"/{each}")), ""):
             return f"{place} could not be read"
-    return "only the session's own trail was given" if given else ""
+    return "only the session's own trail was restored" if answers else ""

@@ -1,4 +1,4 @@
-"""Conversations: the session ids that each has had, whether it is live, and what a person asked of it last.
+"""Conversations: the session ids that each has had, whether it is live, and a person's last request.
 
 A session id is an alias. The client changes it at a compaction, a resume or `/clear`, but rows of the ledger hang on
 the conversation, whose id is the session id that it began with.

@@ -93,7 +93,7 @@ def deliver(
 def refuse(
     project: OpenProject, event: Event, workflows: Sequence[Workflow], compaction: Compaction | None = None
 ) -> None:
-    """Note that nothing was given because another live session could own the workflows; one row for each workflow."""
+    """Record that nothing was restored because another live session could own the workflows; one row for each."""
     now, conversation = clock.stamp(), conversations.of(project, event.session_id)
     with project.ledger.transaction():
         for workflow in workflows[:NAMED]:
@@ -167,13 +167,13 @@ def settle(project: OpenProject, conversation: str) -> Delivery | None:
 
 
 def let_go(project: OpenProject, delivery: str) -> None:
-    """Note that an absent delivery is not given again: its workflow is finished by now, or another session's."""
+    """Record that an absent delivery is not repeated: its workflow is finished by now, or another session's."""
     values = {"state": "unconfirmed", "changed_at": clock.stamp()}
     project.ledger.table(Delivery).update(values, id=delivery, state="absent")
 
 
 def answered(project: OpenProject, compaction: Compaction) -> bool:
-    """Return whether anything was given or refused after a compaction."""
+    """Return whether anything was restored or refused after a compaction."""
     return project.ledger.table(Delivery).one(compaction=compaction.id) is not None
 
 

@@ -45,7 +45,7 @@ class Scope:
         sessions: the ids of a conversation, its own and those of its sessions; empty for none.
         workflow: a workflow, None for none.
         worktree: the checkout that the workflow is, or was, in.
-        agents: ids of agents, of their calls and of runs of scripts, each with its session; beside a workflow its own.
+        agents: ids of agents, of their calls and of runs of scripts, each with its session; for a workflow its own.
     """
 
     everything: bool = False
@@ -124,7 +124,7 @@ def forget(project: Workspace, scope: Scope, *, dry: bool = False) -> Forgotten:
 
 
 def scrub(project: Workspace) -> bool:
-    """Remove the traces of earlier erasures from the ledger's file and the files beside it.
+    """Remove the traces of earlier erasures from the ledger's file and the files next to it.
 
     Returns whether they are certainly gone. Raises HoldfastError if the ledger can't be used.
     """
@@ -136,7 +136,9 @@ def scrub(project: Workspace) -> bool:
 
 def unclean(project: Workspace, then: str) -> HoldfastError:
     """Return an error about a ledger that another process kept from being cleaned; `then` says what cleans it."""
-    text = f"forgotten, but another process is reading {project.ledger_file}, so text may be left in the file beside it"
+    text = (
+        f"forgotten, but another process is reading {project.ledger_file}, so text may be left in the file next to it"
+    )
     return HoldfastError(f"{text}; {then}")
 
 
@@ -204,7 +206,7 @@ def _workflows(project: Workspace, sessions: Sequence[str]) -> Iterator[Workflow
 
 
 def _reports(project: Workspace, roots: Sequence[Path]) -> Iterator[Path]:
-    """Yield the HTML reports beside the ledger and in Holdfast's folders of these checkouts."""
+    """Yield the HTML reports next to the ledger and in Holdfast's folders of these checkouts."""
     yield from filter(holdfast_folder.wrote, [holdfast_folder.beside(project.ledger_file)])
     for root in roots:
         folder = holdfast_folder.existing(root)
@@ -353,7 +355,9 @@ def _of_workflow(project: Workspace, scope: Scope, workflow: Workflow) -> Iterat
             # Not every table has the checkout, but the key has the file, and which workflow was in it.
             here = "worktree = ? AND workflow = ?" if "worktree" in columns else "workflow = ?"
             yield row, here, (scope.worktree, workflow.key) if "worktree" in columns else (workflow.key,)
-    other = "key <> '' AND key NOT LIKE '%:%#%'"  # a plan's path or a report stands there; it is only told once more
+    other = (
+        "key <> '' AND key NOT LIKE '%:%#%'"  # a plan's path or a report stands there; it is only announced once more
+    )
     yield Told, f"key = ? OR value = ? OR ({other})", (workflow.key, workflow.key)
     titles = [workflow.title, *(phase.title for phase in workflow.phases)]
     yield Task, f"subject {ANY}", (any_of(titles),)
@@ -384,7 +388,7 @@ def _is_content_of(project: Workspace, workflow: Workflow, place: str, raw: byte
 
 
 def _id_of(raw: bytes) -> str | None:
-    """Return the id in a content that is no workflow by itself, such as the file beside a `hybrid` one; else None."""
+    """Return the id in a content that is no workflow by itself, such as the notes of a `hybrid` one; else None."""
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
-"""What a conversation is told once, and what it still has to be told.
+"""Messages that a conversation gets once, and those that are still due.
 
-Something counts as told when the reply with it was written (`once`). A row that is `due` still has to be told.
+A message counts as told when the reply that contains it was written (`once`). A row that is `due` isn't told yet.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from holdfast.workflow.wording import Message
 
 GIVEN = "given"
-"""Topic: a workflow was given to the session from a terminal."""
+"""Topic: a person claimed a workflow for the session in a terminal."""
 OFFERED = "offered"
-"""Topic: the session was told that a workflow, or the plan at a path, is unfinished, or that another session has it."""
+"""Topic: a workflow, or the plan at a path, is unfinished, or another session has it."""
 GONE = "gone"
 """Topic: the state file of a workflow was removed."""
 WAITING = "stale plan"
 """Topic: a plan in progress wasn't saved. Its path is the key."""
 UNSAVED = "unsaved"
-"""Topic: what other files describe could not be saved. The report is the key."""
+"""Topic: a workflow that other files describe could not be saved. The report is the key."""
 TODO_LIST = "to-do list"
 """Topic: the model knows a to-do list of a workflow. The list's digest is the value."""
 UNREAD = "unread"
@@ -50,13 +50,13 @@ _OMITTED = "omitted"  # topic: a search for workflows left state files out
 def withheld(project: Workspace, conversation: str, found: Found) -> list[Message]:
     """Tell the user at a start about an unusable ledger, files that can't be read and untrusted definitions."""
     lacking = project.ledger.problem
-    told = [_to_user(f"{lacking}.")] if lacking else []
-    told += [*unreadable(project, conversation, found), *omitted(project, conversation, found)]
-    return [*told, *left_alone(project, conversation), *untrusted(project.root)]
+    notices = [_to_user(f"{lacking}.")] if lacking else []
+    notices += [*unreadable(project, conversation, found), *omitted(project, conversation, found)]
+    return [*notices, *left_alone(project, conversation), *untrusted(project.root)]
 
 
 def pending_handovers(event: Event, context: Context) -> list[Message]:
-    """Tell the model about workflows that a person gave to its session from a terminal, once for each.
+    """Tell the model, once for each, about workflows that a person claimed for its session in a terminal.
 
     `event` is any event of the main conversation that accepts advice.
     """
@@ -112,19 +112,19 @@ def unreadable(project: OpenProject, conversation: str, found: Found) -> list[Me
 
     Another program's file is named once in a project.
     """
-    told_to = {each: "" if each.foreign else conversation for each in found.problems}
-    new = [each for each, to in told_to.items() if not was_told(project, to, _UNREADABLE, str(each.path))]
+    readers = {each: "" if each.foreign else conversation for each in found.problems}
+    new = [each for each, to in readers.items() if not was_told(project, to, _UNREADABLE, str(each.path))]
     if not new:
         return []
-    said = problem(project, new[0])
+    sentence = problem(project, new[0])
     if len(new) > 1:
         others = wording.count(len(new) - 1, "other file")
-        said = f"{said}. {others} could not be read; `holdfast doctor` names all"
+        sentence = f"{sentence}. {others} could not be read; `holdfast doctor` names all"
     else:
-        said = wording.with_remedy(said)
-    message = _to_user(f"{said}.")
+        sentence = wording.with_remedy(sentence)
+    message = _to_user(f"{sentence}.")
     for each in new:
-        message = once(project, told_to[each], _UNREADABLE, [str(each.path)], message)
+        message = once(project, readers[each], _UNREADABLE, [str(each.path)], message)
     return [message]
 
 
@@ -154,7 +154,7 @@ def problem(project: OpenProject, each: Problem) -> str:
 def vanished(project: Workspace, conversation: str) -> list[Message]:
     """Tell the user, once for each, about workflows that are ignored because their state file was removed.
 
-    The model isn't told: removing the file is the way in which the requirements have it complete a workflow (R001-19).
+    The model doesn't get this, because the requirements have it complete a workflow by removing the file (R001-19).
     """
     keys = pending_keys(project, conversation, GONE)
     return [
@@ -163,9 +163,9 @@ def vanished(project: Workspace, conversation: str) -> list[Message]:
 
 
 def _removed(project: Workspace, key: str) -> str:
-    """Say that the workflow with this key is ignored, and how to bring it back; empty if there is nothing to say.
+    """Say that the workflow with this key is ignored, and how to bring it back; else return "".
 
-    There isn't if its file is there again, if it gave way to another or was completed, or if there is no version of it.
+    It returns "" if the file exists again, if the workflow was replaced or completed, or if it has no version.
     """
     name, _, rest = key.partition(":")
     path = project.root / rest.rpartition("#")[0]
@@ -198,40 +198,40 @@ def way_back(project: Workspace, path: Path) -> str:
 
 
 def was_told(project: OpenProject, conversation: str, topic: str, key: str = "") -> bool:
-    """Return whether a conversation was told something of a topic.
+    """Return whether a conversation got a message of a topic.
 
-    `key` is that of the workflow that it is about, or what else stands in its place; empty for none.
+    `key` is the key of the workflow that it is about, or whatever else identifies the message; it may be empty.
     """
     row = _table(project).one(conversation=conversation, topic=topic, key=key)
     return row is not None and not row.due
 
 
 def tell(project: OpenProject, conversation: str, topic: str, key: str = "", value: str = "") -> None:
-    """Note that a conversation was told something (`was_told`)."""
+    """Record that a conversation got a message (`was_told`)."""
     _table(project).put(Told(conversation, topic, key, value, due=False, at=clock.stamp()))
 
 
 def owe(project: OpenProject, conversation: str, topic: str, key: str = "") -> None:
-    """Note that a conversation still has to be told something, even if it was told before (`was_told`)."""
+    """Record that a conversation must get a message, even if it got it before (`was_told`)."""
     _table(project).put(Told(conversation, topic, key, "", due=True, at=clock.stamp()))
 
 
 def owe_once(project: OpenProject, conversation: str, topic: str, *keys: str) -> None:
-    """Note that a conversation still has to be told something, unless it was told before; an empty key is none."""
+    """Record that a conversation must get a message under each key, unless it got it before; empty keys are ignored."""
     for key in keys:
         if key and not was_told(project, conversation, topic, key):
             owe(project, conversation, topic, key)
 
 
 def pending_keys(project: OpenProject, conversation: str, topic: str) -> list[str]:
-    """Return what a conversation still has to be told of a topic, by keys, in the order in which it was noted."""
+    """Return the keys of a conversation's due messages of a topic, in the order in which they were recorded."""
     rows = _table(project).where(conversation=conversation, topic=topic, due=True)
-    # Sorted here: asked for an order by time, SQLite would go through the rows of all conversations.
+    # Sorted here: with an ORDER BY, SQLite would read the rows of all conversations.
     return [row.key for row in sorted(rows, key=lambda row: (row.at, row.key))]
 
 
 def unread_files(project: OpenProject, conversation: str) -> list[str]:
-    """Return the paths of the state files of which a conversation or the project was told that they can't be read."""
+    """Return the paths of the unreadable state files that a conversation or the project got a message about."""
     rows = _table(project).where(topic=_UNREADABLE)
     return [row.key for row in rows if row.conversation in (conversation, "")]
 
@@ -239,7 +239,7 @@ def unread_files(project: OpenProject, conversation: str) -> list[str]:
 def once(
     project: OpenProject, conversation: str, topic: str, keys: Sequence[str], message: wording.Message
 ) -> wording.Message:
-    """Return a message that counts as told (`tell`), under each of some keys, once it is delivered."""
+    """Return a message that, when delivered, counts as told (`tell`) under each of the keys."""
 
     def delivered() -> None:
         if message.on_delivered:
@@ -251,7 +251,7 @@ def once(
 
 
 def note_printed(project: OpenProject, mark: str, workflow: str) -> None:
-    """Note that the guidance of the workflow with this key was printed in a terminal; `mark` is its digest."""
+    """Record that the guidance of the workflow with this key was printed in a terminal; `mark` is its digest."""
     tell(project, "", _PRINTED, mark, workflow)
 
 
@@ -261,7 +261,7 @@ def printed(project: OpenProject, marks: Iterable[str]) -> list[str]:
 
 
 def last_value(project: OpenProject, conversation: str, topic: str, key: str) -> str | None:
-    """Return the value with which a conversation was told something last; None if it never was."""
+    """Return the value of the last such message to a conversation; None without one."""
     row = _table(project).one(conversation=conversation, topic=topic, key=key)
     return row.value if row else None
 

@@ -1,4 +1,4 @@
-"""Tell a session of unfinished work that no live session owns. It isn't told to begin: it owns what it acts on."""
+"""Tell a session about unfinished work that no live session owns. It becomes the owner when it acts on it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WORDS = {  # by whether they are plans and whether they are several: before and
 _LOST = "Another session continues this workflow now."
 _BACK = "Leave it alone unless the user asks. `holdfast claim NAME --anyway` takes it back."
 _COMMAND = re.compile(r"\s*/(?:[\w.-]{1,64}:)?([\w.-]{1,64})[ \t]+([^\n]{1,4000})")
-_ASKED = "asked"  # topic: a workflow was given to a session that asked for it
+_REQUESTED = "asked"  # topic: a session got a workflow that its prompt named
 LISTED = 10  # workflows that are listed
 _MARK = re.compile(wording.OPEN.replace(wording.UNMARKED, "([0-9a-f]{12})"))
 
@@ -47,36 +47,36 @@ _MARK = re.compile(wording.OPEN.replace(wording.UNMARKED, "([0-9a-f]{12})"))
 def announce_unfinished(event: Event, context: Context) -> list[Message]:
     """Tell the user and, if somebody attends the session, the model about unfinished workflows (I001-12).
 
-    They are those that no other live session owns and that this machine's ledger knows or that are fresh. What is
-    withheld is told too (`messages.withheld`).
+    They are those that no other live session owns and that this machine's ledger knows or that are fresh. Messages
+    about withheld files come first (`messages.withheld`).
 
     `event` is a `SessionStart`.
     """
     project, conversation = Workspace.at(event, context)
     plans = saving.take_over(project, conversation)
     found = registry.candidates(project, conversation)
-    told = messages.withheld(project, conversation, found)
+    notices = messages.withheld(project, conversation, found)
     waiting = _waiting(project, conversation, found.workflows)
     if waiting:
         more = f", and {len(waiting) - 1} more (`holdfast status`)" if len(waiting) > 1 else ""
         status = _about("status", waiting[0], found.workflows)
         line = f"Holdfast: unfinished workflow {guidance.line(waiting[0])}{more}. `{status}` shows it."
-        told.append(Message(line, to_user=True))
+        notices.append(Message(line, to_user=True))
     elif not plans and (outer := enclosing(project)):
-        told.append(Message(f"Holdfast: {outer}", to_user=True))
+        notices.append(Message(f"Holdfast: {outer}", to_user=True))
     if not project.client.attended(context.environ):
-        return told
+        return notices
     names = [each.key for each in waiting] or plans
-    if getattr(event, "source", "") != "clear":  # after /clear the model has forgotten what it was told
+    if getattr(event, "source", "") != "clear":  # after /clear the model has forgotten the offer
         names = [each for each in names if not messages.was_told(project, conversation, messages.OFFERED, each)]
     if names:
         offer = _offer(waiting or names, found.workflows)
-        told.append(messages.once(project, conversation, messages.OFFERED, names, offer))
-    return told
+        notices.append(messages.once(project, conversation, messages.OFFERED, names, offer))
+    return notices
 
 
 def enclosing(project: Workspace) -> str:
-    """Say which unfinished workflow a session here doesn't get, as it is one of the repository's root; empty for none.
+    """Say which unfinished workflow of the repository's root a session here doesn't get; empty if there is none.
 
     A session's project is the folder that the client was started in (client fact), such as a monorepo's package.
     """
@@ -98,7 +98,7 @@ def enclosing(project: Workspace) -> str:
 
 
 def renewed(event: Event, context: Context) -> list[Message]:
-    """Tell the model at a prompt which workflows another session took over, and which have no owner since.
+    """Tell the model at a prompt which of its workflows another session took over, and which lost their owner.
 
     `event` is a `UserPromptSubmit`.
     """
@@ -111,13 +111,13 @@ def renewed(event: Event, context: Context) -> list[Message]:
     holders = owners.holders(project, found)
     others = [each for each in found if holders[each.key] != conversation]
     lost = [guidance.line(each) for each in others if holders[each.key] and changed[each.key]]
-    told = [Message(f"{wording.fenced(_LOST, lost)}\n{_BACK}")] if lost else []
+    notices = [Message(f"{wording.fenced(_LOST, lost)}\n{_BACK}")] if lost else []
     if project.client.attended(context.environ) and (waiting := _waiting(project, conversation, others)):
-        told.append(_offer(waiting, among))
-    if not told:
+        notices.append(_offer(waiting, among))
+    if not notices:
         for key in changed:
             messages.tell(project, conversation, messages.OFFERED, key)
-    return [messages.once(project, conversation, messages.OFFERED, list(changed), each) for each in told]
+    return [messages.once(project, conversation, messages.OFFERED, list(changed), each) for each in notices]
 
 
 def received(event: Event, context: Context, prompt: str) -> None:
@@ -148,7 +148,7 @@ def restore_for_command(event: Event, context: Context, prompt: str) -> list[Mes
         lines = [f"{quoted(each.title)} ({each.id}): {each.progress_text}" for each in found[:LISTED]]
         lines += [f"+{len(found) - LISTED} more"] if len(found) > LISTED else []
         return [Message(wording.fenced("Several unfinished workflows fit. Ask the user which one is meant.", lines))]
-    if not found or messages.was_told(project, conversation, _ASKED, found[0].key):
+    if not found or messages.was_told(project, conversation, _REQUESTED, found[0].key):
         return []
     return _restored_here(event, context, conversation, found[0])
 
@@ -200,4 +200,4 @@ def _restored_here(event: Event, context: Context, conversation: str, workflow: 
         whose = f"{quoted(workflow.title)} belongs to session {holder}, which is live"
         return [Message(f"Holdfast: {whose}; `{move}` moves it here.", to_user=True)]
     guidance = session_guidance.restore(event, context, workflow, Verdict(workflow), (), compacted=False)
-    return [messages.once(project, conversation, _ASKED, [workflow.key], guidance)]
+    return [messages.once(project, conversation, _REQUESTED, [workflow.key], guidance)]

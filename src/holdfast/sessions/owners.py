@@ -34,7 +34,7 @@ def own(project: OpenProject, workflow: Workflow, conversation: str) -> None:
 def begin(project: OpenProject, workflow: Workflow, conversation: str | None) -> None:
     """Give a new workflow to the conversation whose shell started it, or to nobody if a person did in a terminal.
 
-    Attended sessions are then told of it as they start or at their next prompt.
+    Attended sessions then get a message about it as they start or at their next prompt.
     """
     if conversation:
         own(project, workflow, conversation)
@@ -43,9 +43,9 @@ def begin(project: OpenProject, workflow: Workflow, conversation: str | None) ->
 
 
 def release(project: OpenProject, workflow: Workflow, *, by_hand: bool = False) -> None:
-    """Remove a workflow's owner: attended sessions are told of it, and the one that acts on it owns it.
+    """Remove a workflow's owner. Attended sessions get a message about it, and the first to act on it owns it.
 
-    `by_hand` means that somebody asked for this, which makes it fresh (`fresh`).
+    `by_hand` means that a person ran the command, which makes the workflow fresh (`fresh`).
     """
     if by_hand or owner(project, workflow):
         _set(project, workflow, "", branch="", released_at=clock.stamp())
@@ -110,19 +110,18 @@ def branch(project: OpenProject, workflow: Workflow) -> str:
 
 
 def changes_since(project: OpenProject, conversation: str, topic: str) -> dict[str, bool]:
-    """Return the workflows that lately lost their owner, or were this conversation's, and were not told since.
+    """Return workflows that lately lost their owner, or were this conversation's, and that it got no message about.
 
-    They count as told under a topic of `messages`. The values say whether a workflow was this conversation's, by its
-    key. Lately means within `freshness_days`; of many, these are the last `NAMED` of each
-    kind.
+    The messages are of a topic of `messages`. Each key's value says whether the workflow was this conversation's.
+    Lately means within `freshness_days`; of many, these are the last `NAMED` of each kind.
     """
     table, since, found = _table(project), _cutoff(project), dict[str, bool]()
     here = {"worktree": project.worktree}
     released = table.where("released_at >= ?", since, **here, order="released_at DESC", limit=NAMED)
     lost = table.where("since >= ?", since, **here, previous_owner=conversation, order="since DESC", limit=NAMED)
-    told = project.ledger.table(Told)
+    shown = project.ledger.table(Told)
     for rows, column in ((released, "released_at"), (lost, "since")):
-        known = told.by("key", [each.workflow for each in rows], conversation=conversation, topic=topic)
+        known = shown.by("key", [each.workflow for each in rows], conversation=conversation, topic=topic)
         for row in rows:
             if row.workflow not in known or known[row.workflow].at < getattr(row, column):
                 found[row.workflow] = found.get(row.workflow, False) or row.previous_owner == conversation
@@ -194,12 +193,12 @@ def may_move(project: OpenProject, conversation: str, workflows: Iterable[Workfl
 
 
 def fresh(project: OpenProject, workflow: Workflow) -> bool:
-    """Return whether a workflow changed recently enough to be restored without being asked for (`fresh_ones`)."""
+    """Return whether a workflow changed recently enough to be restored automatically (`fresh_ones`)."""
     return bool(fresh_ones(project, (workflow,)))
 
 
 def fresh_ones(project: OpenProject, workflows: Iterable[Workflow]) -> list[Workflow]:
-    """Return the workflows that changed recently enough to be restored without being asked for.
+    """Return the workflows that changed recently enough to be restored automatically.
 
     The age counts from a workflow's last change (`changed_at`) or, if later, from when it was last released for the
     next session. `freshness_days` is the limit.

@@ -278,7 +278,7 @@ def _left(project: Workspace, conversation: str, due: Agent) -> None:
     for workflow in _all_mine(project, conversation, paused=True):
         if workflow.key == due.workflow:
             text, keeper = _text(due.description, due.prompt), registry.get(workflow.format)
-            with suppress(HoldfastError):  # what is wrong with the state is told elsewhere; `doctor --fix` removes it
+            with suppress(HoldfastError):  # `doctor` reports the broken state, and `doctor --fix` removes it
                 keeper.unregister_overseer(project, workflow, text, due.agent_type)
 
 
@@ -454,13 +454,13 @@ def _next(project: Workspace, conversation: str, workflow: Workflow, step: Step)
             cut = f"{step.prompt[:PROMPT_LIMIT_CHARS]}… (whole in {workflow.place})"
             lines += [views.call(step), step.prompt if len(step.prompt) <= PROMPT_LIMIT_CHARS else cut]
     ready = verbs.ready(workflow)
-    beside = [each for each in ready if each is not phase and each.id not in running]
-    if beside:
+    others = [each for each in ready if each is not phase and each.id not in running]
+    if others:
         named = [
             f"{workflow.named(each)} {wording.quoted(each.title)} ({each.agent or 'no agent'})"
-            for each in beside[:NAMED]
+            for each in others[:NAMED]
         ]
-        more = f" and {len(beside) - NAMED} more" if len(beside) > NAMED else ""
+        more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
         lines.append(f"Also ready, to work on in parallel: {', '.join(named)}{more}.")
     return lines
 

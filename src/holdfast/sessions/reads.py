@@ -215,7 +215,7 @@ def note_read(event: Returned, context: Context) -> None:
         _note(project, conversation, seen, shown)
     elif kind == "parts" or not (event.tool_input.get("offset") or event.tool_input.get("limit")):
         # Images, notebooks, a PDF or some of its pages (a long one can't be read at once), "unchanged since last read",
-        # and whatever a newer client may return: the whole file was asked for, and the Read was not refused.
+        # and whatever a newer client may return: the model requested the whole file, and the Read was not refused.
         note(project, conversation, seen.path, seen.digest)
 
 
@@ -308,8 +308,8 @@ def _note_part(
         if parts[0][0] == 1 and parts[0][1] >= last:
             note(project, conversation, look.path, look.digest)
         else:
-            told = json.dumps({"content": look.digest, "compaction": now, "lines": parts})
-            put(project, conversation, look.path, parts=told)
+            seen = json.dumps({"content": look.digest, "compaction": now, "lines": parts})
+            put(project, conversation, look.path, parts=seen)
 
 
 def _joined(parts: Iterable[Sequence[int]]) -> list[list[int]]:

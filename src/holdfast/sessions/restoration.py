@@ -1,4 +1,4 @@
-"""What a session gets back after a compaction: its workflow, the trail of its own work, or an agent's launch."""
+"""Restore after a compaction: a session's workflow, the trail of its own work, or an agent's launch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TAKEN = "taken"  # the hint that a workflow is another live session's
 def restore(event: Event, context: Context, *, known: bool = True, lost: Lost | None = None) -> list[Message]:
     """Give a compacted session its workflow back, or the trail of its own work where it has none (R001-16, R001-17).
 
-    Nothing is given that another live session could own; the user and the model are told how to claim it.
+    A workflow that another live session could own isn't restored; messages say how to claim it.
 
     Args:
         event: a `SessionStart`, or the `UserPromptSubmit` that makes up for one.
@@ -45,14 +45,14 @@ def restore(event: Event, context: Context, *, known: bool = True, lost: Lost | 
         lost: what never reached the session, if this makes up for it.
 
     Returns:
-        The workflow's guidance, and what else the model and the user are to be told.
+        The workflow's guidance, and other messages to the model and the user.
     """
     trail_alone = lost and lost.delivery and not lost.delivery.workflow
     compaction = lost.compaction if lost else None
-    told = _trail(event, context, compaction) if trail_alone else _restored(event, context, known, compaction)
-    if lost and lost.delivery and not told:
+    found = _trail(event, context, compaction) if trail_alone else _restored(event, context, known, compaction)
+    if lost and lost.delivery and not found:
         deliveries.let_go(context.project, lost.delivery.id)
-    return told
+    return found
 
 
 def restore_agent(event: Event, context: Context) -> list[Message]:
@@ -71,20 +71,20 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     workflow = next((each for each in found if each.key == launch.workflow), None)
     phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
     context.log(f"restored the task of {launch.agent_type} ({agent})", session=event.session_id)
-    told = (launch.agent_type, launch.description, launch.prompt, workflow, phase)
+    task = (launch.agent_type, launch.description, launch.prompt, workflow, phase)
     brief = registry.get(workflow.format).brief(project, workflow, phase) if workflow and phase else None
-    return [Message(briefs.given_back(*told, root=context.root, brief=brief), must_keep=True)]
+    return [Message(briefs.given_back(*task, root=context.root, brief=brief), must_keep=True)]
 
 
 def report_losses(event: Event, context: Context, text: str) -> None:
-    """Count what a summary kept of the workflow that a compaction's session was given last, unless that is known.
+    """Count the facts that a summary kept of the workflow that its session got last, unless they are counted.
 
     `event` is a `PostCompact`, `text` the summary.
     """
     project, conversation = Workspace.at(event, context)
     last = next(iter(deliveries.recent(project, 1, conversation)), None)
     if last is None or not last.compaction or compacts_agent(event, context):
-        return  # of an agent's own summary the main conversation's guidance says nothing
+        return  # an agent's own summary has nothing to do with the main conversation's guidance
     for workflow in registry.candidates(project, conversation).workflows:
         if workflow.key == last.workflow:
             compactions.count_facts(project, last.compaction, workflow, text)
@@ -99,8 +99,8 @@ def _restored(event: Event, context: Context, known: bool, lost: Compaction | No
     resumed = getattr(event, "source", "") == "resume" and missed is None
     verdict = arbitration.judge(project, event.session_id, found.workflows, known=known, compacted=not resumed)
     conversation = conversations.of(project, event.session_id)  # it may turn out to be an earlier one
-    told = messages.unreadable(project, conversation, found) + messages.omitted(project, conversation, found)
-    told += [
+    notices = messages.unreadable(project, conversation, found) + messages.omitted(project, conversation, found)
+    notices += [
         messages.once(project, conversation, messages.UNSAVED, [line], Message(f"Holdfast: {line}", to_user=True))
         for line in messages.pending_keys(project, conversation, messages.UNSAVED)
     ]
@@ -110,19 +110,20 @@ def _restored(event: Event, context: Context, known: bool, lost: Compaction | No
         guidance = session_guidance.restore(
             event, context, workflow, verdict, notes, compacted=not resumed, compaction=verdict.compaction or lost
         )
-        return [guidance, *told, *_blind(context), *messages.vanished(project, conversation)]
+        return [guidance, *notices, *_blind(context), *messages.vanished(project, conversation)]
     if event.hook_event_name == project.client.PROMPT_EVENT:
-        return told  # what the compaction took is finished by now, or another session's
-    told += _refused(event, context, verdict) + _taken(event, context, verdict.taken)
-    told += _mention(verdict.others)
-    told += messages.vanished(project, conversation) + _waiting(project, conversation)
-    return told + _trail(event, context, verdict.compaction)
+        return notices  # the lost workflow is finished by now, or another session's
+    notices += _refused(event, context, verdict) + _taken(event, context, verdict.taken)
+    notices += _mention(verdict.others)
+    notices += messages.vanished(project, conversation) + _waiting(project, conversation)
+    return notices + _trail(event, context, verdict.compaction)
 
 
 def _compacted(event: Event, context: Context, workflow: Workflow) -> Workflow:
-    """Record the compaction in the state that its session gets back; what can't be written is restored all the same.
+    """Record the compaction in the state that its session gets back, which is restored even if that fails.
 
-    Not before the compaction, because one may still fail, and not when an event makes up for a lost delivery.
+    PreCompact is too early for it, because a compaction may still fail. An event that makes up for a lost delivery
+    records nothing.
     """
     if workflow.finished or workflow.recovered or getattr(event, "source", "") != "compact":
         return workflow
@@ -134,7 +135,7 @@ def _compacted(event: Event, context: Context, workflow: Workflow) -> Workflow:
 
 
 def _trail(event: Event, context: Context, compaction: Compaction | None = None) -> list[Message]:
-    """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off."""
+    """Give a session without a workflow what it did, read from its own transcript, unless `trail` is off."""
     if not context.config.trail:
         return []
     project = Workspace.of(context.project)
@@ -142,13 +143,13 @@ def _trail(event: Event, context: Context, compaction: Compaction | None = None)
     text = trail.text(found, branch=project.branch, root=context.root)
     if not text:
         return []
-    told = deliveries.deliver(project, event, text, trail.mark(text), workflow=None, compaction=compaction)
+    message = deliveries.deliver(project, event, text, trail.mark(text), workflow=None, compaction=compaction)
     context.log(f"restored the session's trail ({units(text)} characters)", session=event.session_id)
-    return [told]
+    return [message]
 
 
 def _blind(context: Context) -> list[Message]:
-    """Without a ledger nobody knows whose a workflow is: what the files have is restored, and the user told so."""
+    """Tell the user that, without a ledger, workflows were restored from files although their owner is unknown."""
     problem = context.project.ledger.problem
     blind = "so what was restored was chosen without knowing which other sessions are live"
     text = f"Holdfast: {problem}; {blind}. `holdfast doctor` says how to repair it."
@@ -156,7 +157,7 @@ def _blind(context: Context) -> list[Message]:
 
 
 def _mention(others: tuple[Workflow, ...]) -> list[Message]:
-    """Where nothing is restored, say in a line each what is there."""
+    """Name the workflows that weren't restored, a line each, if none was."""
     lines = [guidance.line(other) for other in others if other.resumable]
     if not lines:
         return []
@@ -176,12 +177,12 @@ def _waiting(project: Workspace, conversation: str) -> list[Message]:
         "Plans in progress that weren't loaded: they are old, or nothing shows that you work on one. "
         f"{wording.TAKE_UP.format('one')}"
     )
-    told = Message(wording.fenced(lead, [*lines[:PLANS], *more]))
-    return [messages.once(project, conversation, messages.WAITING, places, told)]
+    message = Message(wording.fenced(lead, [*lines[:PLANS], *more]))
+    return [messages.once(project, conversation, messages.WAITING, places, message)]
 
 
 def _refused(event: Event, context: Context, verdict: Verdict) -> list[Message]:
-    """A wrong restore is worse than none: say in one line that there is something, and how to take it."""
+    """Name the command that claims a workflow of another session: a wrong restore is worse than none."""
     refused = verdict.refused
     if not refused:
         return []
@@ -203,7 +204,7 @@ def _refused(event: Event, context: Context, verdict: Verdict) -> list[Message]:
 
 
 def _taken(event: Event, context: Context, taken: tuple[Workflow, ...]) -> list[Message]:
-    """Tell the user, once for each, that another live session has a workflow, and how to move it; not what it is."""
+    """Tell the user, once for each, that another live session has a workflow, and how to move it, but not its title."""
     project, conversation = Workspace.at(event, context)
     new = [each for each in taken if not messages.was_told(project, conversation, _TAKEN, each.key)]
     if not new:
@@ -211,10 +212,10 @@ def _taken(event: Event, context: Context, taken: tuple[Workflow, ...]) -> list[
     holding = [each for each in owners.holders(project, new).values() if each]
     holders = sorted(each[:8] for each in conversations.session_ids(project, holding).values())
     belong, them = ("belongs", "it") if len(new) == 1 else ("belong", "them")
-    told = Message(
+    message = Message(
         f"Holdfast restored nothing: {wording.count(len(new), 'workflow')} here {belong} to another live session "
         f"({', '.join(holders)}). `holdfast status` shows {them}; "
         f"`holdfast claim NAME --session {event.session_id[:8]} --anyway` moves one here.",
         to_user=True,
     )
-    return [messages.once(project, conversation, _TAKEN, [each.key for each in new], told)]
+    return [messages.once(project, conversation, _TAKEN, [each.key for each in new], message)]

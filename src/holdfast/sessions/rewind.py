@@ -79,11 +79,11 @@ def read(project: Workspace, path: Path, number: str) -> Content:
 def last_two(project: Workspace, path: Path) -> tuple[str, str]:
     """Return the numbers of the last two versions of a state file; of a single one, that and `NOW`.
 
-    Raises HoldfastError if none was kept.
+    Raises HoldfastError if there is none.
     """
     numbers = [str(each.number) for each in contents.list_versions(project, path)[:2]]
     if not numbers:
-        raise HoldfastError(f"no version of {project.place(path)} was kept, so there is nothing to compare")
+        raise HoldfastError(f"{project.place(path)} has no saved version, so there is nothing to compare")
     return (numbers[1], numbers[0]) if len(numbers) > 1 else (numbers[0], NOW)
 
 
@@ -94,7 +94,7 @@ def diff(before: Content, after: Content) -> str:
 
 
 def restore(project: Workspace, path: Path, number: str, *, replace: bool = False) -> Restored:
-    """Restore a version of a state file byte for byte. The present content is kept as a version first.
+    """Restore a version of a state file byte for byte. The present content is saved as a version first.
 
     Nothing is written if the file holds that very content. Another, unfinished workflow that is in the file by now is
     only replaced with `replace`. Raises HoldfastError if there is no such version, or if the path or the version
@@ -191,7 +191,7 @@ def _formerly(project: Workspace, wanted: str | None) -> Path | None:
 
 
 def _kept(project: Workspace, wanted: str) -> Path | None:
-    """Return `wanted` as a path if versions of it were kept, else None."""
+    """Return `wanted` as a path if it has saved versions, else None."""
     try:
         path = Path(wanted) if Path(wanted).is_absolute() else project.root / wanted
         return path if contents.list_versions(project, path) else None
@@ -201,6 +201,6 @@ def _kept(project: Workspace, wanted: str) -> Path | None:
 
 def _known(versions: Sequence[Version]) -> str:
     if not versions:
-        return "none was kept"
+        return "none is saved"
     first, last = versions[-1].number, versions[0].number
     return f"there are {first} to {last}" if len(versions) > 1 else f"there is only {first}"

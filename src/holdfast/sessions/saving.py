@@ -62,7 +62,7 @@ def save_written(event: Call, context: Context, path: Path, why: str) -> list[wo
     project = Workspace.of(context.project)
     own = places.is_state(context.root, path) or places.is_list(context.root, path)
     saved = path if own else _merged(event, context, path)
-    said = list[str]()
+    warnings = list[str]()
     for workflow in registry.candidates(project, conversations.of(project, event.session_id), saved).workflows:
         now = _followed(context, workflow, saved, why) if saved and not workflow.recovered else None
         if now is None:
@@ -70,9 +70,9 @@ def save_written(event: Call, context: Context, path: Path, why: str) -> list[wo
         contents.keep(project, now.path, now.raw, why=why)
         phases.observe(project, now)
         owners.take(project, now, conversations.of(project, event.session_id))
-        said += [each for each in now.warnings if each not in workflow.warnings]
+        warnings += [each for each in now.warnings if each not in workflow.warnings]
     lead = "Your edit alone doesn't change this workflow."
-    return [wording.Message(wording.fenced(lead, [f"{each}." for each in said]))] if said else []
+    return [wording.Message(wording.fenced(lead, [f"{each}." for each in warnings]))] if warnings else []
 
 
 def take_over(project: Workspace, conversation: str) -> list[str]:

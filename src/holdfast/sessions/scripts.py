@@ -150,7 +150,7 @@ def note_script_run(event: Returned, context: Context) -> None:
 
 
 def note_notice(project: OpenProject, conversation: str, notice: TaskNotification) -> bool:
-    """Note that the main conversation was told how a run ended, and store its agents' results; False for no run."""
+    """Record that the main conversation knows how a run ended, and store its agents' results; False for no run."""
     table = project.ledger.table(Agent)
     row = table.one(kind="script", conversation=conversation, task=notice.task_id) if notice.task_id else None
     if row and notice.status != "running":
@@ -167,7 +167,7 @@ def mark_ended(project: OpenProject, conversation: str, listed: Collection[str])
 
 
 def store_results(run: ScriptRun) -> None:
-    """Store what a run's journal says of its agents that no event has said."""
+    """Store the facts about a run's agents that its journal has and no event had."""
     project, conversation = run.project, run.row.conversation
     known = {(each.run, each.state, each.description) for each in children(project, run.row)}
     for each in run.journal.agents if run.journal else ():

@@ -97,7 +97,7 @@ def claim(
     Args:
         project: the project.
         wanted: its whole id, title or path; None means the current one (`selection.select`).
-        session: the new owner. None means nobody yet: attended sessions are told of the workflow, unless a live one
+        session: the new owner. None means no owner yet: attended sessions get a message about it, unless a live one
             owns it.
         asked_by: the session that asks; None for a person. If the owner is another session, its model is told.
         anyway: whether to take it even from another live session.
@@ -231,7 +231,7 @@ def _choice(
     Args:
         reason: why one has to be named.
         candidates: the workflows to list.
-        wanted: the name that was given.
+        wanted: the name that you typed.
         among: all workflows, from which a name must tell one; the candidates by default.
     """
     choices = [

@@ -152,10 +152,10 @@ def agent_lines(listed: Iterable[Agent]) -> list[str]:
 
     The same agents give the same lines, because they hold no times.
     """
-    given = list(listed)
-    told = "is running; don't start it again"
-    running = [f"{_name(each)} {told}{task(each)}" for each in given if each.status == "running"]
-    ended = sorted((each for each in given if each.unused), key=lambda each: each.ended_at, reverse=True)
+    agents = list(listed)
+    warning = "is running; don't start it again"
+    running = [f"{_name(each)} {warning}{task(each)}" for each in agents if each.status == "running"]
+    ended = sorted((each for each in agents if each.unused), key=lambda each: each.ended_at, reverse=True)
     more = [f"{len(ended) - AGENTS} more have ended: `holdfast status` lists them"] if len(ended) > AGENTS else []
     return [*running, *(line for each in ended[:AGENTS] for line in _ended(each)), *more]
 
@@ -164,12 +164,12 @@ def _ended(agent: Agent) -> list[str]:
     if agent.state == "missing" and agent.run:
         return [f"{_name(agent)} was interrupted; SendMessage to its id continues it{task(agent)}"]
     how = "has finished" if agent.status == "finished" else "has failed"
-    said = [f"{_name(agent)} {how}; its result is still unused{task(agent)}"]
+    lines = [f"{_name(agent)} {how}; its result is still unused{task(agent)}"]
     who = wording.one_line(agent.run, 80)
     if agent.words.strip():
-        said.append(f"last words of {who}: {wording.quoted(agent.words, wording.VALUE_LIMIT_CHARS)}")
+        lines.append(f"last words of {who}: {wording.quoted(agent.words, wording.VALUE_LIMIT_CHARS)}")
     places = [("output", agent.output), ("transcript", agent.transcript)]
-    return [*said, *(f"{what} of {who}: {wording.clean(path)}" for what, path in places if path)]
+    return [*lines, *(f"{what} of {who}: {wording.clean(path)}" for what, path in places if path)]
 
 
 def _name(agent: Agent) -> str:
