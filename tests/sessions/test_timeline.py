@@ -170,7 +170,7 @@ def test_log_of_a_session_says_who_took_its_workflow(project: HoldfastProject, a
     owners.own(there, registry.all_found(there).workflows[0], OTHER)
     there.close()
 
-    taken = '09:30 2 now owned by this session: "Alpha"; before: session 11111111'
+    taken = '09:30 2 now owned by this session: "Alpha"; previously session 11111111'
     assert [line for line in told(project, session=ME) if "owned" in line] == [
         '09:00 1 now owned by this session: "Alpha"',
         taken,
@@ -212,8 +212,8 @@ def test_log_says_if_a_compaction_was_unannounced_or_changed_the_session(
     found = told(project)
     assert '09:10 3 compaction completed, its start was missed: "Alpha" 1/1 One' in found
     assert '09:20 3 compaction completed: "Alpha" 1/1 One' in found
-    assert "09:20 3 session id changed: before: session 11111111" in found
-    assert "09:20 3 session id changed: before: session 11111111" in told(project, session=ME)
+    assert "09:20 3 session id changed: previously session 11111111" in found
+    assert "09:20 3 session id changed: previously session 11111111" in told(project, session=ME)
 
 
 def test_log_masks_secrets_in_text_and_json(project: HoldfastProject) -> None:

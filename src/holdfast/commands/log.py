@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import click
-from rich.text import Text
 
 from holdfast.commands import options, terminal
 from holdfast.commands.verb import Json, Other, SessionId, Since, verb
@@ -57,5 +56,5 @@ def command(
     for each in found:
         where = "" if each.worktree in ("", project.worktree) else f" (in {wording.one_line(each.worktree)})"
         cells = f"{each.at[:10]} {each.at[11:19]}", each.session[:8] or "-", f"{timeline.sentence(each, names)}{where}"
-        rows.append([Text(wording.clean(cell)) for cell in cells])
+        rows.append(cells)
     terminal.put_wrapped(terminal.console(), terminal.table(rows))

@@ -64,9 +64,7 @@ def judge(
     if seen is None or seen.workflow.finished:
         restored = [unfinished[ref]["name"] for ref in explanation["would_restore"]]
         if not restored:
-            return Safety(
-                False, "Not safe: a compaction restores no workflow here. The reasons: holdfast status --why."
-            )
+            return Safety(False, "Not safe: a compaction restores no workflow here. Why: holdfast status --why")
         names = ", ".join(restored[:_NAMED]) + (", …" if len(restored) > _NAMED else "")
         share = f"{len(restored)} of {count(len(unfinished), 'unfinished workflow')}"
         return Safety(True, f"Safe: a compaction restores {share}: {names}.")

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.archive import Archived
     from holdfast.sessions.compactions import CompactionReport
     from holdfast.sessions.overview import Overview
+    from holdfast.sessions.timeline import PhaseNames, TimelineEvent
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Found, Workflow
 
@@ -278,8 +279,7 @@ def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbos
         yield from _section("Project", [status["root"], *identity, f"Ledger {status['ledger']}"])
         yield from _section("Last compactions", [_compaction(each) for each in status["compactions"]])
         events, names = timeline.happened(project, limit=2 * _LISTED), timeline.phase_names(project)
-        lines = [f"{_time(e.at)}, session {e.session[:8] or '-'}: {timeline.sentence(e, names)}" for e in events]
-        yield from _section("Last events", lines)
+        yield from _section("Last events", [_event(each, names) for each in events])
     unread = status["problems"] if not seen else []  # the workflow's page names them
     yield from _section("Unreadable files", [f"{each['path']}: {each['reason']}" for each in unread])
     yield from _section("Failing handlers", [f"{each['file']}: {each['fault']}" for each in status["faults"]])
@@ -288,6 +288,11 @@ def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbos
 
 def _section(heading: str, lines: list[str]) -> Iterator[RenderableType]:
     return workflow_page.section(heading, map(terminal.text, lines))
+
+
+def _event(event: TimelineEvent, names: PhaseNames) -> str:
+    where = f", session {event.session[:8]}" if event.session else ""
+    return f"{_time(event.at)}{where}: {timeline.sentence(event, names)}"
 
 
 def _archived(project: Workspace, each: Archived) -> str:

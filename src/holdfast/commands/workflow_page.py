@@ -9,6 +9,7 @@ from rich.text import Text
 
 from holdfast import clock
 from holdfast.clock import duration, when
+from holdfast.commands import terminal
 from holdfast.commands.terminal import row
 from holdfast.files.redact import redact, redact_value
 from holdfast.workflow import views
@@ -86,7 +87,7 @@ def _head(overview: Overview, now: datetime) -> Iterator[RenderableType]:
     yield Text("; ".join(filter(None, (changed, _line(workflow.ended)))), "dim")
     kind = f" ({_line(workflow.kind)})" if workflow.kind else ""
     named = [_line(workflow.id)] if workflow.id != workflow.path.stem else []
-    yield Text(", ".join([f"{workflow.format}{kind}", *named, _line(overview.place)]), "dim")
+    yield terminal.text(", ".join([f"{workflow.format}{kind}", *named, _line(overview.place)]), "dim")
 
 
 def _phases(overview: Overview, now: datetime, *, brief: bool) -> Iterator[RenderableType]:

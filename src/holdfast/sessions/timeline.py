@@ -143,7 +143,7 @@ def _renamed(project: Workspace, events: list[TimelineEvent]) -> list[TimelineEv
     found = []
     for each in events:
         owner = names.get(str(each.data.get("previous_owner")))
-        detail = f"before: session {owner[:8]}" if owner else each.detail
+        detail = f"previously session {owner[:8]}" if owner else each.detail
         found.append(replace(each, session=names.get(each.session, ""), detail=detail))
     return found
 
@@ -239,7 +239,7 @@ def _described(event: Event, data: dict[str, Any]) -> TimelineEvent:
         named = data.get("agent_type") or data.get("agent_id") or ""
         detail = data.get("text") or ": ".join(filter(None, (named, one_line(data["last_message"], 120))))
     elif event.kind == "session" and "before" in data:
-        detail = f"before: session {data['before'][:8]}"
+        detail = f"previously session {data['before'][:8]}"
     elif event.kind == "decision":
         words, detail = _decision(data)
     what = words.format_map(values)
