@@ -27,7 +27,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
 
 @hookimpl(match="compact")
 def on_session_start(event: SessionStart, context: Context) -> None:
-    """Note that the model has lost what it had read, unless a subagent was compacted."""
+    """Record that the model has lost what it had read, unless a subagent was compacted."""
     if not sessions.compacts_agent(event, context):
         sessions.forget_reading(event, context)
 

@@ -37,7 +37,7 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
 
 @hookimpl
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Outcome]:
-    """Note that the session is live, repeat guidance that never arrived, and tell what a terminal has for it.
+    """Record that the session is live, repeat guidance that never arrived, and tell what a terminal has for it.
 
     A prompt with the text that `holdfast claim` printed makes the session the owner of that workflow. A slash command
     such as `/dev features/login.md` brings back the unfinished workflow that it is about.
@@ -63,7 +63,7 @@ def on_post_compact(event: PostCompact, context: Context) -> None:
 
 @hookimpl
 def on_session_end(event: SessionEnd, context: Context) -> None:
-    """Note that the session no longer claims anything."""
+    """Record that the session no longer claims anything."""
     sessions.leave(event, context)
 
 

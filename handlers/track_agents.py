@@ -25,7 +25,7 @@ RUN = "wf_"  # the beginning of the id of a script's run
 
 @hookimpl(tryfirst=True)
 def on_subagent_start(event: SubagentStart, context: Context) -> list[Outcome]:
-    """Note that an agent runs, and give it its task and the reminders of its workflow, once."""
+    """Record that an agent runs, and give it its task and the reminders of its workflow, once."""
     sessions.touch(event, context)
     return deliver(sessions.start_agent(event, context))
 
@@ -41,13 +41,13 @@ def on_subagent_stop(event: SubagentStop, context: Context) -> None:
 
 @hookimpl(tryfirst=True)
 def on_stop_failure(event: StopFailure, context: Context) -> None:
-    """Note that an agent failed with an API error; without an agent_id, the main conversation did."""
+    """Record that an agent failed with an API error; without an agent_id, the main conversation did."""
     sessions.note_agent(event, context, "failed", event.last_assistant_message or event.error)
 
 
 @hookimpl(match="compact|resume|clear", tryfirst=True)
 def on_session_start(event: SessionStart, context: Context) -> None:
-    """Note that the conversation begins anew, and that the agents of a client process that is gone ended with it.
+    """Record that the conversation begins anew, and that the agents of a client process that is gone ended with it.
 
     After `/clear`, agents go on in the same process, under another session id.
     """
@@ -60,7 +60,7 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 
 @hookimpl
 def on_stop(event: Stop, context: Context) -> None:
-    """Note that the main conversation has stopped, which results it got, and which agents are gone."""
+    """Record that the main conversation has stopped, which results it got, and which agents are gone."""
     told = "background_tasks" in event.model_fields_set  # clients before 2.1.145 don't list them
     sessions.record_stop(event, context, {task.id for task in event.background_tasks if task.id} if told else None)
     sessions.take_evidence(event, context)
@@ -82,7 +82,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
 
 @hookimpl(match="Agent|Task", tryfirst=True)
 def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> None:
-    """Note that a launch failed; the client doesn't say which agent it was."""
+    """Record that a launch failed; the client doesn't say which agent it was."""
     sessions.note_failure(event, context, event.error)
 
 

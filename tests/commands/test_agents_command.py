@@ -63,13 +63,13 @@ def test_each_agent_stands_where_it_does(project: HoldfastProject, monkeypatch: 
     rerun = launched(project, 5, "Once more")
     rerun.stopped("All is well.")
     said = holdfast("agents", "--rerun", rerun.run, root=project.root).out
-    assert said == f"{rerun.run} won't be used again: launched once more, it runs.\n"
+    assert said == f"The results of {rerun.run} won't be used again. The next launch runs it from the start.\n"
     assert statuses(project) == {
         "At work": "running",
         "Done": "finished",
         "Used": "used",
         "Broken": "failed",
-        "Once more": "to run anew",
+        "Once more": "to run again",
     }
 
 
@@ -98,7 +98,7 @@ def test_what_a_run_is_shown_with(launches: Launches) -> None:
         f"To use these results in a session, name {RUN} in your prompt, and ask to resume it.\n"
     )
     said = holdfast("agents", "--rerun", RUN[:6], root=root).out
-    assert said == f"{RUN} won't be used again: launched once more, all of its agents run.\n"
+    assert said == f"The results of {RUN} won't be used again. The next launch runs it from the start.\n"
     assert "To use these results" not in holdfast("agents", RUN, root=root).out
 
 

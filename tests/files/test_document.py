@@ -36,7 +36,7 @@ def _file(folder: Path, content: bytes) -> Path:
         (b'{"a": 1,\n "b": }', "is not JSON: Expecting value, line 2 column 7"),
         (b'{"a": 1', "is not JSON: Expecting ',' delimiter, line 1 column 8"),
         (b"\x00" * 64, "is not JSON: Expecting value, line 1 column 1"),
-        (b'{"a": {"b": 1, "c": 2, "b": 3}}', "is not JSON: the key 'b' is given twice in one object"),
+        (b'{"a": {"b": 1, "c": 2, "b": 3}}', "is not JSON: the key 'b' occurs twice in one object"),
         (b'{"a": NaN}', "is not JSON: NaN is not a JSON number"),
         (b'{"a": -Infinity}', "is not JSON: -Infinity is not a JSON number"),
         (b'{"a": 1e999}', "is not JSON: the number 1e999 is too large"),
@@ -170,7 +170,7 @@ def test_a_key_given_twice_is_found_however_the_file_is_written(tmp_path: Path, 
     once = f'{{{beside}, "a": {{"k"{blank}: 1, "l"{blank}: ":"}}}}'
     assert document.load(_file(tmp_path, once.encode())).data == json.loads(once)
     for twice in (once.replace('"l"', '"k"'), f'{once[:-1]}, "a"{blank}: 1}}'):
-        with pytest.raises(BrokenError, match=r"the key '[ak]' is given twice in one object"):
+        with pytest.raises(BrokenError, match=r"the key '[ak]' occurs twice in one object"):
             document.load(_file(tmp_path, twice.encode()))
 
 

@@ -456,15 +456,15 @@ def test_a_run_that_a_person_names_can_be_resumed(launches: Launches) -> None:
     assert f"in run {RUN}" in holdfast("log", root=launches.project.root).out
 
 
-@pytest.mark.parametrize("why", ["off", "alive", "to run anew", "unknown"])
+@pytest.mark.parametrize("why", ["off", "alive", "to run again", "unknown"])
 def test_a_run_that_a_person_names_is_left_alone(launches: Launches, why: str) -> None:
-    """If that is configured, while another client works on it, if it is to run anew, and if nobody knows it."""
+    """If that is configured, while another client works on it, if it is to run again, and if nobody knows it."""
     if why == "alive":
         launches.process = str(os.getppid())
     launches.ran(done=PROMPTS)
     if why != "alive":
         launches.ended()
-    if why == "to run anew":
+    if why == "to run again":
         holdfast("agents", "--rerun", RUN, root=launches.project.root)
     if why == "off":
         launches.project.write({".claude/holdfast.toml": 'agents = "off"\n'})

@@ -141,7 +141,7 @@ def test_a_state_is_made_anew_from_what_is_left(workflows: Workflows, folder: Pa
     """R002-10, R002-41, I002-23: status from the marker, title from list or plan, type from the leaves."""
     make, expected = MADE_ANEW[what]
     made = make(folder)
-    assert any("it is made anew" in each for each in workflows.repair())
+    assert any("it is rebuilt" in each for each in workflows.repair())
     state = workflows.state(made)
     assert {name: state[name] for name in expected} == expected
 

@@ -39,9 +39,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         text = f"nothing was restored after {len(lost)} of the last {count(len(came), 'compaction')}, most recently"
         yield _finding(came, lost, f"{text} {_where(lost[0])}")
     if unannounced:
-        text = (
-            f"no PreCompact came before {_where(unannounced[0])}, so what CLAUDE.local.md or a plan said wasn't saved"
-        )
+        text = f"no PreCompact came before {_where(unannounced[0])}, so CLAUDE.local.md and plans weren't saved"
         yield _finding(came, unannounced, text)
     if not (lost or unannounced):
         restored = f"the workflow was sent after each of the last {count(len(came), 'compaction')}"

@@ -38,7 +38,7 @@ _FUNCTION = '''
 
 @hookimpl({options})
 def on_{name}(event, context):
-    """Note that the event came."""
+    """Record that the event came."""
     with (context.root / "{file}").open("a") as witness:
         witness.write("{event}\\n")
 '''
@@ -49,7 +49,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
     """Run each registered command for each of its events in a temporary home and project.
 
     The user's ledger, project, configuration and handlers are not used: the shipped handlers answer, and one that only
-    records that it was called. The plugin's hooks run in another throw-away home than the settings', so none of them
+    records that it was called. The plugin's hooks run in another temporary home than the settings', so none of them
     leaves its event to the settings.
     """
     commands, copies = _of_settings(project), plugin.copies(project.root)
@@ -70,7 +70,7 @@ def canary(commands: Iterable[Entry], environ: Mapping[str, str] = MappingProxyT
 
 
 def _run(commands: Sequence[Entry], environ: Mapping[str, str], whose: str = "") -> Iterator[Finding]:
-    """Run commands in one throw-away home; `whose` is added to what is said of them."""
+    """Run commands in one temporary home; `whose` is added to each finding."""
     if commands:
         with place.opened() as made:
             made.variables.update(environ)
@@ -143,7 +143,7 @@ def _fire(client: Client, command: Entry, whose: str) -> Finding:
 
 
 def _payload(client: Client, command: Entry) -> tuple[str, dict[str, Any]]:
-    """Return the name and content of a recorded payload that the command's matcher selects, for the throw-away project.
+    """Return the name and content of a recorded payload that the command's matcher selects, for the temporary project.
 
     If nothing that the matcher selects was recorded, a recorded payload is adapted.
     """

@@ -1,4 +1,4 @@
-"""Check that each guard was asked about the calls that it selects, and at which doors to a shell it is asked."""
+"""Check that each guard saw the calls that it selects, and which tools that reach a shell it sees."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DOORS = {
 
 
 def findings(project: Workspace) -> Iterator[Finding]:
-    """Look at your functions and the project's that are asked before a call."""
+    """Check your functions and the project's that run before a call."""
     files = [file for file in discovery.find(claude, project) if file.place != "shipped" and file.active]
     registered = inspection.registered_events(project)
     found = list(_idle(project, files))
@@ -61,7 +61,7 @@ def _idle(project: Workspace, files: Sequence[HandlerFile]) -> Iterator[Finding]
 
 
 def _doors(file: HandlerFile, registered: Mapping[str, Sequence[str | None]]) -> Iterator[Finding]:
-    """Yield at which doors each function is asked that is strict, or has a matcher that selects a shell."""
+    """Yield which shell tools each function sees that is strict, or has a matcher that selects a shell."""
     routes = [each for each in file.routes if (each.strict or each.match) and not each.background]
     for function in dict.fromkeys(each.function for each in routes):
         matchers = {each.event: each.match for each in routes if each.function == function}

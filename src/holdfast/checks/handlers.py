@@ -76,7 +76,7 @@ def _memory() -> Iterator[Finding]:
     file = strict_memory.memory_file()
     if file.parent.is_dir() and not paths.is_foreign(file.parent) and not strict_memory.is_readable():
         text = (
-            f"{file} can't be read, so what a lost guard guarded isn't refused. Guards that exist are remembered anew"
+            f"{file} can't be read, so what a lost guard guarded isn't refused. Guards that exist are remembered again"
         )
         yield problem(f"{text} once the file is gone", f"rm -r {shlex.quote(str(file))}")
 

@@ -203,7 +203,7 @@ class Transcripts:
         return ""
 
     def reached(self, path: str, mark: str, since: int, after: str = "") -> Reached:
-        """Return whether a text with this mark, which stands in no other text, has reached the model.
+        """Return whether a text with this mark, which no other text has, has reached the model.
 
         `confirmed` if the client noted it as context from a hook from byte `since` on, where the transcript ended when
         the client got it; `absent` if a whole compaction is noted there and the text is not; else `unknown`, for the

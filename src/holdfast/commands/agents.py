@@ -74,5 +74,4 @@ def _show(project: Workspace, row: Agent, *, as_json: bool) -> None:
 
 def _rerun(project: Workspace, row: Agent) -> None:
     agent_list.discard(project, row)
-    anew = "all of its agents run" if row.kind == "script" else "it runs"
-    options.say(f"{row.run or row.call} won't be used again: launched once more, {anew}.")
+    options.say(f"The results of {row.run or row.call} won't be used again. The next launch runs it from the start.")

@@ -31,12 +31,12 @@ def command(
 ) -> None:
     """Print the guidance of the current workflow, or of WORKFLOW, and claim it for a session.
 
-    If Claude runs this, its own session gets the workflow. If you run it in a terminal, the session gets it whose
-    prompt contains the printed text, even from another live session.
+    If Claude runs this, its own session gets the workflow. If you run it in a terminal, the session whose prompt
+    contains the printed text gets it, even from another live session.
 
     \b
     Examples:
-      claude "$(holdfast claim)"
+      text=$(holdfast claim) && claude "$text"
       holdfast claim payments --session 1b2c3d4e
     """
     asking = options.conversation(project)
@@ -54,7 +54,7 @@ def command(
         return
     # Not `options.say`: the guidance is clean already, and cleaning would break Holdfast's own fences around data.
     click.echo(text, nl=not text.endswith("\n"))
-    if not project.ledger.problem:  # without a ledger no owner is recorded, and that was said
+    if not project.ledger.problem:  # without a ledger no owner is recorded; a warning said so
         click.echo(_news(project, claim, session), err=True)
 
 

@@ -50,7 +50,7 @@ def command(
 ) -> None:
     """Delete what Holdfast knows of a session, a workflow, an agent or the whole project.
 
-    A session goes with all the ids that it has had.
+    A session is removed with all the ids that it has had.
 
     \b
     Examples:

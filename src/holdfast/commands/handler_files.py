@@ -67,7 +67,7 @@ def add(
         options.say_short(f"{path} is already there, unchanged.")
         return
     _write(project, {path: known[name]}, trusted=in_project)
-    click.echo(f"Its options stand in [options.{name}] of a holdfast.toml; the file says which there are.")
+    click.echo(f"Its options go into [options.{name}] of a holdfast.toml; the file lists them.")
     if b".commands" in known[name] and not find_spec("tree_sitter_bash"):
         click.echo("Install holdfast[shell], or it asks about each command that isn't just plain words.")
 

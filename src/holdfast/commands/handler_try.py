@@ -262,7 +262,7 @@ def _ms(answer: Answer) -> float:
 
 
 def _not_run(files: Sequence[HandlerFile], fired: Fired) -> list[str]:
-    """Return a line for each file that would have been asked about the event if it ran, with the reason why not."""
+    """Return a line for each file that would have got the event if it ran, with the reason why it doesn't."""
     event, value = fired.event.hook_event_name, CLIENT.matcher_value(fired.event)
     resting = [f"{call.label} is {reason}" for call in fired.plan if (reason := notices.left_out(call))]
     return resting + [

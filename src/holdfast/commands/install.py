@@ -62,14 +62,14 @@ def command(
     target = options.target(scope, settings, project_dir)
     _check_place(target)
     allow_cli = yes if yes or no_allow or printing or dry_run else _asked(target)
-    asked = install.Options(allow_cli=allow_cli, status_line=status_line, all_events=all_events)
+    chosen = install.Options(allow_cli=allow_cli, status_line=status_line, all_events=all_events)
     if printing:
         click.echo(register.printed(target.root), nl=False)
     elif dry_run:
-        click.echo(install.preview(target, asked), nl=False)
+        click.echo(install.preview(target, chosen), nl=False)
     else:
         brought = handler_packages.refresh()
-        click.echo(paths.shown("\n".join([*brought, *install.install(target, asked), _permissions(target)])))
+        click.echo(paths.shown("\n".join([*brought, *install.install(target, chosen), _permissions(target)])))
         _warn_of_faults(target)
         for line in format_index.refresh():  # last, because it can fail: what was registered is printed by now
             click.echo(line)

@@ -136,7 +136,7 @@ def _must_be_own(project: Project, own: Path) -> None:
 
 
 def insist_on_ledger(project: Workspace) -> None:
-    """End the command with exit code 1 if the ledger, which holds its answer, can't be read; opening it told why."""
+    """End the command with exit code 1 if the ledger, which holds its answer, can't be read; a warning has said why."""
     if project.ledger_file.exists() and not project.ledger.whole:
         raise click.exceptions.Exit(1)
 

@@ -23,7 +23,7 @@ from holdfast.workflow.wording import quoted
 if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
-_NOBODYS = "Start claude {}: it is told of this workflow. An open session is told with your next prompt."
+_NOBODYS = "Start claude {}, and it gets this workflow. An open session is told with your next prompt."
 
 
 def _templates(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:

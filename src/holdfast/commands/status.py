@@ -119,7 +119,7 @@ def _explain(project: Workspace, *, as_json: bool) -> None:
 
 
 def _print_todos(project: Workspace, name: str | None, *, as_json: bool) -> None:
-    """Print a workflow's to-do list: for people, as JSON, or as the model is asked to take it over."""
+    """Print a workflow's to-do list: for people, as JSON, or as instructions for the model."""
     session = options.conversation(project)
     workflow_commands.settle(project)
     workflow = selection.select(project, name, session)

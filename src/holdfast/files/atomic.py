@@ -24,7 +24,7 @@ _REMOVED = "was removed by somebody else meanwhile"
 def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False, durable: bool = True) -> None:
     """Replace the content of `path` with `data` in one step (R000-21, I002-25), creating missing parent folders.
 
-    The bytes go to a temporary file beside the target, are synced, then renamed over it, and the folder is synced. An
+    The bytes go to a temporary file next to the target, are synced, then renamed over it, and the folder is synced. An
     existing file keeps its mode and, where possible, its owner; a new one gets `mode` (less the umask). With `follow` a
     symbolic link is written through to its target, without it a link is refused. What is generated from another file
     need not be `durable`: nothing is synced, so after a power failure the file may be the old one, or empty. Raises
@@ -207,7 +207,7 @@ def _short_name(target: Path) -> str:
 
 @contextmanager
 def _temporary(target: Path, data: bytes, mode: int, durable: bool) -> Iterator[Path]:
-    """Yield a finished file beside `target`, synced if `durable`, with its mode and owner; if left, it is removed.
+    """Yield a finished file next to `target`, synced if `durable`, with its mode and owner; if left, it is removed.
 
     Deletes what killed writers of this target left. Raises StateError, also for an OSError in the block.
     """

@@ -1,6 +1,6 @@
 """Read and write state files: JSON objects that people, models and Holdfast edit side by side.
 
-A state file is rendered anew, with its own keys, order and indentation. Settings are edited in place: see `jsonedit`.
+A state file is rewritten whole, with its own keys, order and indentation. Settings are edited in place: see `jsonedit`.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} is given twice in one object")
+        raise ValueError(f"the key {twice!r} occurs twice in one object")
     return found
 
 

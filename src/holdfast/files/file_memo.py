@@ -31,7 +31,7 @@ def settled(seen: Stamp) -> bool:
 
 
 class Kept(Generic[Value]):
-    """Values read from files, kept in this process until the files' stamps change.
+    """Values read from files, cached in this process until the files' stamps change.
 
     A long-lived process reads a file once and passes its value on to the processes that it forks.
     """

@@ -1,6 +1,6 @@
 """Edit the text of a settings file in its own style, leaving every other character as it is.
 
-Settings belong to the user, so they are never rendered anew. State files are: see `document`.
+Settings belong to the user, so they are never rewritten whole. State files are: see `document`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Node(NamedTuple):
 def parse(text: str) -> Node:
     """Return the root of a strict JSON `text`, which may begin with a byte order mark.
 
-    Raises HoldfastError, with line and column, for anything else: comments, trailing commas, `NaN`, a key given twice.
+    Raises HoldfastError, with line and column, for anything else: comments, trailing commas, `NaN`, a repeated key.
     """
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     root = _value(text, start, 0)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-_CONTENT_LIMIT_BYTES = 64 * 1024  # of a trusted file's copy, which is kept to show later changes
+_CONTENT_LIMIT_BYTES = 64 * 1024  # of a trusted file's copy, which shows later changes
 
 
 def digest(content: bytes) -> str:

@@ -109,17 +109,17 @@ def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
     if not record.PRESENCE or not record.STATES:
         yield "its record names no file"
     package = record.MODULE.rpartition(".")[0]
-    for asked, module, names in (
+    for present, module, names in (
         (True, record.MODULE, ("FORMAT",)),
         (record.SOURCES, f"{package}.detector", ("save", "waiting", "report")),
         (record.COMMANDS, f"{package}.verbs", ("VERBS",)),
     ):
         try:
-            loaded = import_module(module) if asked else None
+            loaded = import_module(module) if present else None
         except Exception as error:  # noqa: BLE001 - a foreign package may raise anything
             yield f"its module {module!r} can't be loaded ({' '.join(f'{type(error).__name__}: {error}'.split())})"
             continue
-        if missing := [each for each in names if asked and not hasattr(loaded, each)]:
+        if missing := [each for each in names if present and not hasattr(loaded, each)]:
             yield f"{module} has no {missing[0]}"
         elif module == record.MODULE and not all(hasattr(getattr(loaded, "FORMAT", None), each) for each in _ASKED):
             yield f"{module}.FORMAT is no instance of a subclass of holdfast.workflow.format.Format"

@@ -184,7 +184,7 @@ def unused(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Path, I
 
     Args:
         project: the project they belong to.
-        files: what `discovery.find` found; what else lies in your folder and the project's is included.
+        files: what `discovery.find` found; other files in your folder and the project's are included.
     """
     reasons = {file.path: idle(file) for file in files}
     for folder in (paths.user_handlers(), paths.project_handlers(project.root)):

@@ -92,7 +92,7 @@ def install(target: Target, options: Options = Options()) -> list[str]:
         edit = edit_of(target, files, options)
         _check_accepted(edit)
         by_plugin = plugin.registered(target)
-        with_skill = options.allow_cli or target.scope == "user"  # a repository gets no skill that nobody asked for
+        with_skill = options.allow_cli or target.scope == "user"  # a repository gets the skill only on request
         source = skill.shipped() if with_skill and not by_plugin else b""
         if edit.changes:
             settings.check_writable(edit.file)

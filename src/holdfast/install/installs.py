@@ -30,14 +30,14 @@ class Install:
 
     Attributes:
         settings: the file's real path.
-        scope: whose settings it holds.
+        scope: the scope of the settings.
         root: the project it was installed from.
         containers: what to put back into objects and arrays that are empty once Holdfast's entries are gone
             (`Settings.containers`); None if an install hasn't changed the file yet.
         allowed: the permission rules that Holdfast added.
         skill: the copy of the skill, if Holdfast made one.
         skill_digest: its SHA-256.
-        status_line: whether it was asked for the client's status line to be Holdfast's.
+        status_line: whether the client's status line is Holdfast's.
         projects: project root -> what its trusted handlers want registered here.
     """
 

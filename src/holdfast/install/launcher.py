@@ -1,6 +1,6 @@
 """The programs that an install writes: the launcher that settings.json names, its fallback, and the command.
 
-The launcher is the native relay, where there is one for this machine (`native`). It starts the entrypoint beside it,
+The launcher is the native relay, where there is one for this machine (`native`). It starts the entrypoint next to it,
 which the file `run.conf` names. Where there is no relay, the launcher is a copy of that entrypoint.
 """
 
@@ -90,7 +90,7 @@ def texts(interpreter: str | None = None) -> dict[Path, str]:
 
 
 def conf_of(interpreter: str, entry: Path, refuse: Path) -> str:
-    """Return the text of the file beside a native relay that names what it may start (`relay.c`)."""
+    """Return the text of the file next to a native relay that names what it may start (`relay.c`)."""
     return "\n".join(["holdfast relay 1", interpreter, str(entry), str(refuse), ""])
 
 
@@ -142,7 +142,7 @@ def started(text: str) -> Started | None:
 
 def installed() -> Started | None:
     """Return what the installed programs start; None if there are none, or somebody else wrote them."""
-    for path in (paths.entrypoint(), paths.launcher()):  # an earlier version had no entrypoint beside its launcher
+    for path in (paths.entrypoint(), paths.launcher()):  # an earlier version had no entrypoint next to its launcher
         with suppress(StateError):
             return started(document.read(path)[0].decode("utf-8", "replace"))
     return None

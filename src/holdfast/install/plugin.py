@@ -208,7 +208,7 @@ def _put_relay(copy: Copy) -> None:
 
 
 def _beside_relay(copy: Copy) -> dict[str, bytes]:
-    """Return what has to lie beside a copy's relay, by name. Raises StateError."""
+    """Return the files that a copy's relay needs next to it, by name. Raises StateError."""
     interpreter, refuse = str(copy.environment / "bin" / "python"), copy.data / "relay" / "refuse.sh"
     return {
         "refuse.sh": launcher.fallback(launcher.arguments(interpreter)).encode(),

@@ -125,7 +125,7 @@ def entries(
 def beyond(event: str, matcher: str | None, plugin: Matchers) -> Entry | None:
     """Return the entry for what a matcher selects and the plugin's doesn't, None if there is nothing.
 
-    If one of them is a regular expression, that can't be told exactly: the entry may select more.
+    If one of them is a regular expression, the entry may select more.
     """
     if event not in plugin:
         return Entry(matcher)
@@ -224,7 +224,7 @@ def team_lacks(root: Path) -> bool:
 
 
 def visible(files: Iterable[HandlerFile], *places: str) -> list[HandlerFile]:
-    """Return the files that lie in `places`, as if there were no files elsewhere.
+    """Return the files in `places`, as if there were no files elsewhere.
 
     A file that only a file in another place replaces counts again, because a user's own handler must not change what a
     team registers.

@@ -59,7 +59,7 @@ def sha256(data: bytes) -> str:
 
 
 def read(path: Path) -> SettingsFile:
-    """Read a settings file, given its real path; a missing file is no error.
+    """Read a settings file by its real path; a missing file is no error.
 
     Raises StateError if it is no regular file, not readable or not UTF-8.
     """

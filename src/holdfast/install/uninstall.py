@@ -58,7 +58,7 @@ def preview(target: Target) -> str:
 
 
 def outlook(target: Target, *, purging: bool) -> list[str]:
-    """Return a line for each file beside the settings file that `uninstall` would remove, with `purge` if `purging`.
+    """Return a line for each file next to the settings file that `uninstall` would remove, with `purge` if `purging`.
 
     Raises StateError if the record of the installs can't be read by this user.
     """
@@ -119,7 +119,7 @@ def _done(file: SettingsFile, edited: Settings) -> str:
 
 
 def _switch_status_line_off() -> None:
-    """Unless another install asked for the line, remove the files that it shows, so that events write none."""
+    """Unless another install shows the status line, remove its files, so that events write none."""
     if not any(each.status_line for each in installs.load().values()):
         with suppress(OSError):
             shutil.rmtree(status_file.folder())

@@ -27,7 +27,7 @@ def upkeep(project: Project, session: str) -> list[str]:
 
     Args:
         project: the project.
-        session: the id of the session whose user is told the lines; no event tells about these handlers again.
+        session: the id of the session whose user sees the lines; no event shows them again.
 
     Returns:
         Lines for the user: what changed there, what a project's settings lack, and which handlers can't run.

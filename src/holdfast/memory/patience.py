@@ -25,7 +25,7 @@ class Patience:
 
     Attributes:
         left: seconds.
-        say: tells a person at a terminal; None on the hook path, where only the log is told.
+        say: prints a line for a person at a terminal; None on the hook path, where only the log gets it.
         reported: the last message about the ledger, so that an event says it only once.
         waited: seconds spent so far.
     """

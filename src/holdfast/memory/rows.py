@@ -48,7 +48,7 @@ class Conversation(Row):
         ended_at: when its session ended; None while it may live.
         forked_from: the conversation that it is a fork of, which may live on; empty for none, None while it is unknown.
         prompt: the id of the prompt that a person gave last.
-        epoch: how often its conversation has begun anew: after a compaction, a resume, or `/clear`.
+        epoch: how often its conversation has restarted: after a compaction, a resume, or `/clear`.
         compactions: how many compactions its transcript has shown.
         size: the transcript's size at the last one, in bytes.
         boundary: the id of that compaction's boundary in the transcript; empty for none, None while it is awaited.
@@ -110,7 +110,7 @@ class SessionId(Row):
 
 @dataclass(frozen=True)
 class WorkflowRow(Row):
-    """What is known of a workflow beside its file.
+    """The facts about a workflow that its file doesn't hold.
 
     Attributes:
         worktree: the checkout.
@@ -158,15 +158,15 @@ class WorkflowRow(Row):
 
 @dataclass(frozen=True)
 class Told(Row):
-    """Something that a conversation is told once (`sessions.messages`), or the digest of its to-do list.
+    """A message that a conversation gets once (`sessions.messages`), or the digest of its to-do list.
 
     Attributes:
         conversation: whose; empty for guidance that was printed in a terminal.
         topic: what kind of thing it is.
         key: what it is about: mostly a workflow's key; empty for nothing in particular.
         value: the digest of the to-do list, or the workflow whose guidance was printed.
-        due: whether it still has to be told.
-        at: when it was told or, while it is due, since when.
+        due: whether the conversation still has to get it.
+        at: when the conversation got it or, while it is due, since when.
     """
 
     TABLE: ClassVar[str] = "told"
@@ -239,7 +239,7 @@ class Event(Row):
         at: when.
         kind: what kind of thing: `session`, `owner`, `compaction`, `delivery`, `phase`, `agent`, `decision`, ….
         worktree: the checkout.
-        conversation: whose; empty for nobody's.
+        conversation: its conversation; empty for none.
         workflow: the key of the workflow it is about; empty for none.
         title: that workflow's title then; empty if unknown.
         phase: the id of the phase it is about; empty for none.
@@ -282,7 +282,7 @@ class Agent(Row):
         parent: the run of the script that started it; empty for none.
         call: the call that launched it; empty for a run that no call is known for.
         run: the client's id of its run; empty if that is unknown.
-        named: whether the client has said which run the call started. It does so at once for a background agent, and
+        named: whether the client has named the run that the call started. For a background agent it does so at once,
             for a foreground agent when the call returns.
         agent_type: the kind of agent, such as `code-reviewer`.
         name: what a teammate or a script is called.
@@ -311,9 +311,9 @@ class Agent(Row):
             Empty before.
         output: the path that the client writes its output to; empty if unknown.
         transcript: the path of its own transcript; of a script, the folder with its journal. Empty if unknown.
-        reminded: whether it was given its workflow's reminders.
+        reminded: whether it got its workflow's reminders.
         discarded: whether a person wants the work done again (`holdfast agents ID --rerun`).
-        open: whether it runs, or anything about it is still to be judged or told. An index finds these few.
+        open: whether it runs, or is still to be judged or reported. An index finds these few.
     """
 
     TABLE: ClassVar[str] = "agents"
@@ -424,7 +424,7 @@ class Compaction(Row):
         restored_in: the conversation that came back from it; empty while none has.
         restored_at: when; None while none has.
         superseded: whether it was announced and never came, because another one did.
-        facts: how many facts of the workflow that was given back the client's summary was searched for; 0 without one.
+        facts: how many facts of the restored workflow were looked for in the client's summary; 0 without one.
         facts_kept: how many of them the summary has word for word.
     """
 
@@ -527,14 +527,14 @@ class Content(Row):
 
 @dataclass(frozen=True)
 class Import(Row):
-    """What was taken over from a memory file or plan into a state file, or must never be taken over again.
+    """A workflow taken over from a memory file or plan into a state file, or one that must never be taken over again.
 
     Attributes:
         worktree: the checkout.
         path: the state file, relative to the root; empty for what is buried.
         name: the workflow's name as `names.key` writes it, or a hash of it once the workflow was forgotten.
-        digest: the hash of what the memory file said of it.
-        content: what it said, as JSON; empty for what is buried.
+        digest: the hash of its part of the memory file.
+        content: that part, as JSON; empty for a buried one.
         at: when.
         buried: whether its workflow is done with and must not come back.
     """

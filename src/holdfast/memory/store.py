@@ -258,9 +258,9 @@ class Table(Generic[R]):
         """Change columns of a row if they are still as in `row`; of several processes that try, one gets True."""
         return self.update(values, **key(row), **{name: getattr(row, name) for name in values}) == 1
 
-    def update(self, values: dict[str, Any], sql: str = "", *given: object, **equal: object) -> int:
+    def update(self, values: dict[str, Any], sql: str = "", *parameters: object, **equal: object) -> int:
         """Set columns in all rows that a condition selects (`where`); return how many there were."""
-        condition, all_values = self._condition(sql, given, equal)
+        condition, all_values = self._condition(sql, parameters, equal)
         changes = ", ".join(f"{name} = ?" for name in values)
         return self._ledger.run(
             f"UPDATE {self._row.TABLE} SET {changes} WHERE {condition}", *values.values(), *all_values
@@ -328,10 +328,10 @@ def _stand_in(copied: sqlite3.Connection | None) -> sqlite3.Connection:
 def _unusable(file: Path, error: Exception) -> str:
     if connecting.is_busy(error):
         return f"{file}: another process has locked the ledger, so nothing of this run is remembered"
-    said = f"{file}: the ledger cannot be used ({error}), so nothing is remembered after this run"
+    problem = f"{file}: the ledger cannot be used ({error}), so nothing is remembered after this run"
     if connecting.fault(error) == "damaged":
-        return f"{said}; `holdfast doctor --fix` sets it aside, and a new one is begun"
-    return said
+        return f"{problem}; `holdfast doctor --fix` sets it aside, and a new one is begun"
+    return problem
 
 
 def new_id() -> str:

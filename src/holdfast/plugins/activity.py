@@ -28,7 +28,7 @@ _FAILED, _PRINTED = "failed", "printed"
 
 
 def note(call: Call, faults: Sequence[str], *, failed: bool) -> None:
-    """Note that a function ran just now. An error is ignored: nothing depends on it.
+    """Record that a function ran just now. An error is ignored: nothing depends on it.
 
     Args:
         call: the function.

@@ -89,7 +89,7 @@ def relaunch(event: Call, context: Context) -> Relaunch:
     """Note at a `PreToolUse` that agents are launched, and say what to do if they were launched before.
 
     Nothing finished is used again unless its run was interrupted or named, or the same work is launched again under
-    the same prompt of a person after the conversation began anew. An agent's result must still hold: nothing was edited
+    the same prompt of a person after the conversation restarted. An agent's result must still hold: nothing was edited
     since, and the agent isn't part of a loop. A failed result never is, nor an empty one of a single agent. Permissions
     stay as they are.
     """
@@ -143,7 +143,7 @@ def record_stop(event: Event, context: Context, listed: Collection[str] | None) 
 
 
 def start_epoch(event: Event, context: Context) -> None:
-    """Note that a session's conversation begins anew, so that the model doesn't know any more what it launched.
+    """Record that a session's conversation restarts, so the model no longer knows its launches.
 
     It does at a `SessionStart` after a compaction or `/clear`, or of a session that is resumed. After `/clear`, the
     session keeps what the one before it has at work, but no earlier result answers anything: the person starts over.
@@ -155,7 +155,7 @@ def start_epoch(event: Event, context: Context) -> None:
 
 
 def end_agents(event: Event, context: Context) -> None:
-    """Note that the agents of a client process that is gone have ended with it.
+    """Record that the agents of a client process that is gone have ended with it.
 
     To be called at the `SessionStart` that resumes the session, before `join` notes the new process.
     """

@@ -31,7 +31,7 @@ class Entry(NamedTuple):
         name: its id.
         kind: `agent`, `teammate` or `run`.
         status: where it stands: `running`, `finished`, `used` once the conversation has its result, `failed`,
-            `interrupted` or `to run anew`; a run can also run `elsewhere`, have completed in part (`partial`), or have
+            `interrupted` or `to run again`; a run can also run `elsewhere`, have completed in part (`partial`), or have
             `no journal` any more.
         about: what it is.
         session: the session that launched it.
@@ -91,7 +91,7 @@ def describe(project: OpenProject, rows: Iterable[Agent]) -> list[Entry]:
         if row.kind == "script":
             run = ScriptRun(project, row, None)
             about = f"{row.name or 'a script'}: {run.counted}" + (f"; {row.description}" if row.description else "")
-            kind, status = "run", str("to run anew" if row.discarded else run.status)
+            kind, status = "run", str("to run again" if row.discarded else run.status)
         else:
             about = ": ".join(filter(None, (row.name or row.agent_type, row.description)))
             kind, status = row.kind, _status(row, over)
@@ -116,7 +116,7 @@ def results(project: OpenProject, row: Agent) -> list[Returned]:
 
 
 def discard(project: OpenProject, row: Agent) -> None:
-    """Note that an agent or a run, wherever it was carried, is not to be used again. Raises LedgerError."""
+    """Record that an agent or a run, wherever it was carried, is not to be used again. Raises LedgerError."""
     table = project.ledger.table(Agent)
     for each in table.where(run=row.run, kind="script") if row.kind == "script" else [row]:
         agents.change(project, each, discarded=True)
@@ -146,7 +146,7 @@ def _name(row: Agent) -> str:
 def _status(row: Agent, over: Collection[str]) -> str:
     """Return where an agent stands; one that was at work when its session ended, or was killed, is interrupted."""
     if row.discarded:
-        return "to run anew"
+        return "to run again"
     if row.status == "running":
         return "interrupted" if row.conversation in over else "running"
     if row.state in agents.BEGUN:  # judged without a result, and none will come

@@ -52,7 +52,7 @@ PASSED = Relaunch()
 
 
 def judge_agent(event: Call, context: Context) -> Relaunch:
-    """Note that an agent is launched, and say what to do if it was before (`agent_events.relaunch`)."""
+    """Record that an agent is launched, and say what to do if it was before (`agent_events.relaunch`)."""
     project = context.project
     conversation = conversations.of(project, event.session_id)
     asking, process = conversations.current_request(project, conversation), conversations.client_process(context)

@@ -44,7 +44,7 @@ TURN_BYTES = 1 << 20  # bytes at the end of a transcript that hold the last turn
 _ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
 _STOPPED = ("stopped", "killed")  # by somebody, or by the end of the client
 
-# What stands in place of the prompt that an agent was called under:
+# Placeholders for the prompt that an agent was called under:
 CLEARED = "cleared"  # from before `/clear`: its result answers nothing any more
 ANY = ""  # cut off at work, or continued: its result answers the same work under any prompt
 
@@ -374,7 +374,7 @@ def attribute(project: OpenProject, conversation: str, run: str, transcript: str
     """Return the agent that a running subagent is; None if several could be it, or none is known.
 
     Until a call returns, the client doesn't say which run it started (client fact §3.4). A foreground run is matched by
-    its type; if several of one type run, by the prompt that its own transcript begins with, which lies beside the main
+    its type; if several of one type run, by the prompt that its own transcript begins with, which is next to the main
     session's `transcript`.
     """
     found = candidates(project, conversation, run)

@@ -141,7 +141,7 @@ def saved(compaction: Compaction) -> tuple[SavedWorkflow, ...]:
 def announce(
     project: OpenProject, conversation: str, trigger: str, workflows: Sequence[SavedWorkflow], transcript: str = ""
 ) -> Compaction:
-    """Note that a compaction of a conversation is about to come.
+    """Record that a compaction of a conversation is about to come.
 
     `workflows` are those that it has, its own first. The present size of its `transcript` (a path) is stored.
     """
@@ -152,7 +152,7 @@ def announce(
 
 
 def note_unannounced(project: OpenProject, conversation: str, workflow: Workflow) -> Compaction:
-    """Note that a conversation came back from a compaction that PreCompact never announced, and had this workflow."""
+    """Record that a conversation came back from a compaction that PreCompact never announced, and had this workflow."""
     now = clock.stamp()
     place = new_id(), project.worktree, conversation, UNANNOUNCED
     compaction = Compaction(*place, json.dumps([of(workflow)]), now, restored_in=conversation, restored_at=now)

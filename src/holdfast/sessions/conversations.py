@@ -42,7 +42,7 @@ class Request(NamedTuple):
 
     Attributes:
         prompt: the conversation and the id of the prompt that a person gave last; no prompt that the client made.
-        epoch: the conversation and how often it has begun anew.
+        epoch: the conversation and how often it has restarted.
     """
 
     prompt: str
@@ -79,7 +79,7 @@ def note_event(
     transcript: str = "",
     attended: bool | None = None,
 ) -> bool:
-    """Note that a conversation has just had an event, and return whether it was known before.
+    """Record that a conversation has just had an event, and return whether it was known before.
 
     One that had ended lives again. Without a number of the client's `process`, it goes on in the process that is noted
     already. The path of the transcript is empty, and `attended` is None, where the event doesn't say.
@@ -104,7 +104,7 @@ def note_event(
 
 
 def join(event: Event, context: Context) -> bool:
-    """Note that a conversation lives, with the client's process; one that had ended lives again.
+    """Record that a conversation lives, with the client's process; one that had ended lives again.
 
     `event` is an event of the main conversation.
 
@@ -122,7 +122,7 @@ def join(event: Event, context: Context) -> bool:
 
 
 def touch(event: Event, context: Context) -> None:
-    """Note that a conversation lives, whatever its event was: one long turn has no prompt that would tell (`join`).
+    """Record that a conversation lives, whatever its event was: one long turn has no prompt that would tell (`join`).
 
     `event` is any one; a subagent's counts too, for its session runs. It is written down every `TOUCH_INTERVAL`.
     """
@@ -136,7 +136,7 @@ def touch(event: Event, context: Context) -> None:
 
 
 def leave(event: Event, context: Context) -> None:
-    """Note that a conversation has ended, and claims nothing any more.
+    """Record that a conversation has ended, and claims nothing any more.
 
     `event` is a `SessionEnd`. That of an earlier id says nothing.
     """
@@ -146,19 +146,19 @@ def leave(event: Event, context: Context) -> None:
 
 
 def end(project: OpenProject, conversation: str) -> None:
-    """Note that a conversation has ended."""
+    """Record that a conversation has ended."""
     with project.ledger.transaction():
         if _table(project).update({"ended_at": clock.stamp()}, "ended_at IS NULL", id=conversation):
             log.note(project, "session", "session ended", conversation=conversation)
 
 
 def record_stop(project: OpenProject, conversation: str) -> None:
-    """Note that a turn is over; the next event of the main conversation ends the rest (`join`)."""
+    """Record that a turn is over; the next event of the main conversation ends the rest (`join`)."""
     _table(project).update({"idle": True, "last_seen": clock.stamp()}, "first_seen > ''", id=conversation)
 
 
 def record_prompt(event: Event, context: Context) -> None:
-    """Note that a person gave a prompt (a `UserPromptSubmit`), under which agents are launched from now on."""
+    """Record that a person gave a prompt (a `UserPromptSubmit`), under which agents are launched from now on."""
     project, prompt = context.project, str(getattr(event, "prompt_id", None) or clock.stamp())
     change(project, of(project, event.session_id), prompt=prompt)
 
@@ -170,7 +170,7 @@ def current_request(project: OpenProject, conversation: str) -> Request:
 
 
 def start_epoch(event: Event, context: Context) -> bool:
-    """Note that a conversation begins anew, so that the model doesn't know any more what it launched.
+    """Record that a conversation restarts, so the model no longer knows its launches.
 
     After `/clear`, the new id carries on the conversation of the same client process. A conversation that is resumed
     under an earlier id goes on if that happens in its own process; else that id has one of its own from now on.

@@ -137,7 +137,7 @@ def _reached(project: OpenProject, delivery: Delivery) -> Reached:
 
 
 def written(project: OpenProject, delivery: str) -> None:
-    """Note that the reply with a delivery was written."""
+    """Record that the reply with a delivery was written."""
     row = project.ledger.table(Delivery).one(id=delivery, state="pending")
     if row:
         _move(project, row, "delivered")

@@ -119,7 +119,7 @@ def forget(project: Workspace, scope: Scope, *, dry: bool = False) -> Forgotten:
     if not dry:
         cache.clear()  # it holds paths of workflows, plans and the project's own handlers
     clean = dry or not known or project.ledger.scrub()
-    insist_on_ledger(project, "forgotten, but words may still stand in its file; run this again")
+    insist_on_ledger(project, "forgotten, but words may still be in its file; run this again")
     return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
 
 

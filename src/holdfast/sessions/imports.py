@@ -1,4 +1,4 @@
-"""Imports: what was taken over from memory files and plans. What is buried is never taken over again."""
+"""Imports: records of workflows taken over from memory files and plans. A buried one is never taken over again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def saved_to(project: OpenProject, name: str, digest: str) -> Path | None:
 
 
 def bury(project: OpenProject, name: str, digest: str) -> None:
-    """Note that this extract of this workflow is done with and never creates a file again (I001-6).
+    """Record that this extract of this workflow is done with and never creates a file again (I001-6).
 
     Raises LedgerError.
     """

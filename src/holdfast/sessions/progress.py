@@ -68,7 +68,7 @@ def settle_agents(event: Event, context: Context) -> list[Moved]:
 
 
 def launch_agent(event: Call, context: Context) -> list[Moved]:
-    """Note that an agent is launched, and start the phase it is for (R000-14, I000-6, I000-15).
+    """Record that an agent is launched, and start the phase it is for (R000-14, I000-6, I000-15).
 
     A call counts once, at its `PreToolUse` or `PostToolUse`; by the latter its agent may have completed the phase
     itself (I000-8). Any launch counts, planned or not (R000-30), but one inside another agent only if that was launched

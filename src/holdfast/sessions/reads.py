@@ -127,7 +127,7 @@ def mentions(project: OpenProject, conversation: str) -> list[str]:
 
 
 def forget_reading(event: Event, context: Context) -> None:
-    """Note that the model has lost what it had read.
+    """Record that the model has lost what it had read.
 
     `event` is a `SessionStart` after the main conversation's compaction.
     """
@@ -157,7 +157,7 @@ def reminder_due(event: Event, context: Context) -> str:
 
 
 def reminded(event: Event, context: Context) -> None:
-    """Note that the model was reminded, or that there is nothing to remind it of until the next compaction.
+    """Record that the model was reminded, or that there is nothing to remind it of until the next compaction.
 
     `event` is a `UserPromptSubmit`.
     """
@@ -166,7 +166,7 @@ def reminded(event: Event, context: Context) -> None:
 
 
 def note(project: OpenProject, conversation: str, path: str, content_hash: str) -> None:
-    """Note that the model has the whole content of a file, with this SHA-256, in its context now.
+    """Record that the model has the whole content of a file, with this SHA-256, in its context now.
 
     `path` is the file's name in the ledger (`reads.name`).
     """
@@ -297,7 +297,7 @@ def _content(look: Look, shown: _Shown) -> str:
 def _note_part(
     project: OpenProject, conversation: str, look: Look, part: tuple[int, int], lines: Sequence[str]
 ) -> None:
-    """Note that lines of a file were read. Once the parts together make up the file, it counts as read."""
+    """Record that lines of a file were read. Once the parts together make up the file, it counts as read."""
     last = len(lines) - (lines[-1] == "")  # after the last line break there is nothing to read
     with project.ledger.transaction():
         now = conversations.get(project, conversation).compactions

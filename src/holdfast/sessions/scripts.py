@@ -98,7 +98,7 @@ class ScriptRun:
 
 
 def judge_script(event: Call, context: Context) -> Relaunch:
-    """Note that a script is launched, and say what to do if it was before (`agent_events.relaunch`)."""
+    """Record that a script is launched, and say what to do if it was before (`agent_events.relaunch`)."""
     project, values = context.project, event.tool_input
     row = _record_call(event, context)
     resumed, path = values.get("resumeFromRunId"), values.get("scriptPath")
@@ -160,7 +160,7 @@ def note_notice(project: OpenProject, conversation: str, notice: TaskNotificatio
 
 
 def mark_ended(project: OpenProject, conversation: str, listed: Collection[str]) -> None:
-    """Note that the runs of a conversation have ended that the client no longer lists at a Stop."""
+    """Record that the runs of a conversation have ended that the client no longer lists at a Stop."""
     for row in agents.list_open(project, conversation):
         if row.kind == "script" and row.task not in ("", *listed):
             _end(project, row, project.client.agent_runs().ended(Path(row.transcript)))
@@ -287,7 +287,7 @@ def _earlier(context: Context, row: Agent, path: str) -> list[ScriptRun]:
 def _means(earlier: ScriptRun, asking: Request) -> bool:
     """Return whether a launch means the work of an earlier run, although it doesn't name it.
 
-    The model knows of a completed run until its conversation begins anew. Before that it means new agents, for example
+    The model knows about a completed run until its conversation restarts. Before that it means new agents, for example
     to look at something again that it has mended.
     """
     if earlier.status == "interrupted":
@@ -344,7 +344,7 @@ def _twin(context: Context, event: Call, earlier: ScriptRun) -> Relaunch:
     refusal = (
         f"This script is running already: run {run}, task {task}; {earlier.counted}. Its notification "
         f"comes when it ends; don't start it again. After TaskStop {task} it goes on if it is launched again. "
-        f"To start all agents anew instead, stop the task, run `holdfast agents {run} --rerun`, and launch it."
+        f"To run all agents again instead, stop the task, run `holdfast agents {run} --rerun`, and launch it."
     )
     if context.config.agents == "tell":
         return Relaunch(messages=(Message(refusal),))

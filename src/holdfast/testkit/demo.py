@@ -70,7 +70,7 @@ def _compaction(stage: Stage) -> Iterator[Shown]:
         [Panel("what the summariser is told", said), stage.file(state, lines=8)],
     )
     for fact in ("Page Orchestration - Case Studies", "4/10", "@CLAUDE/Sitemap/case-studies.md", "ACTION REQUIRED"):
-        promise(fact in after.context, f"{fact!r} stands in the guidance")
+        promise(fact in after.context, f"{fact!r} is in the guidance")
     yield Shown("Restored after it, into Claude's context", "SessionStart (source: compact)", [_told(after.context)])
     stage.holdfast("done", "--all")
     (stage.root / "CLAUDE.local.md").unlink()
@@ -111,7 +111,7 @@ def _second_compaction(stage: Stage) -> Iterator[Shown]:
         [Panel("what the summariser is told", before.stdout)],
     )
     for fact in (TASK, "2/2", "Write and run tests", "four functions"):
-        promise(fact in after.context, f"{fact!r} stands in the guidance")
+        promise(fact in after.context, f"{fact!r} is in the guidance")
     yield Shown(
         "The current state comes back, not an older one", "SessionStart (source: compact)", [_told(after.context)]
     )

@@ -1,4 +1,4 @@
-"""A throw-away home and project for the simulated client, and the hooks registered in them."""
+"""A temporary home and project for the simulated client, and the hooks registered in them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Hook(NamedTuple):
 
 @dataclass
 class Place:
-    """A throw-away home and project; nothing outside of them is read or written.
+    """A temporary home and project; nothing outside of them is read or written.
 
     Attributes:
         top: the folder that holds both.

@@ -80,7 +80,7 @@ def report_place(root: Path, ledger: Path) -> Path:
 
 
 def beside(ledger: Path) -> Path:
-    """Return the path of an HTML report that lies beside a ledger."""
+    """Return the path of an HTML report next to a ledger."""
     return ledger.with_suffix(".html")
 
 

@@ -99,7 +99,7 @@ class FileFormat(Format):
         raise NotImplementedError
 
     def is_place(self, project: Records, path: Path) -> bool:
-        """Return whether a state file of this format may lie at a path."""
+        """Return whether a path is valid for a state file of this format."""
         return path in self.files(project)
 
     def check(self, file: StateFile) -> None:

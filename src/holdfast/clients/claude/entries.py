@@ -35,7 +35,7 @@ _CLIENTS_OWN = (
 
 
 class Line(NamedTuple):
-    """The line that an entry stands in: its first byte, the client's id and UTC stamp of it, and the git branch."""
+    """The line of an entry: its first byte, the client's id and UTC stamp of it, and the git branch."""
 
     offset: int = 0
     uuid: str = ""

@@ -23,7 +23,7 @@ MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "dar
 
 Scope = Literal["user", "project", "local"]
 SCOPES: tuple[Scope, ...] = ("user", "project", "local")
-"""The scopes whose settings a session in a project reads, unless it is told otherwise."""
+"""The scopes whose settings a session in a project reads by default."""
 
 _READ: dict[Scope, tuple[Scope, ...]] = {
     "user": ("user",),

@@ -47,7 +47,7 @@ _BOUNDARY = re.compile(rb'"subtype":"compact_boundary"')
 _FILES = re.compile(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
 _ANSWER = re.compile(rb'"type":"assistant"')
 _TOOL_CALL = re.compile(rb'"type":\s?"tool_use"')
-_NOTICE = re.compile(rb"task-notification")  # stands in every entry that notes one (client fact §3.4)
+_NOTICE = re.compile(rb"task-notification")  # in every entry about one (client fact §3.4)
 # What the client notes for itself: requests and prompts as it sent them, hundreds of kilobytes a turn, and no news.
 _NOISE = re.compile(
     rb'\{"type":"(?:api-request|atis-latch|cost-state|queue-)'

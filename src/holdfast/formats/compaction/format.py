@@ -44,7 +44,7 @@ class CompactionFormat(FileFormat):
         return (path for path in self.folder(project).glob("*/state-*.json") if not names.is_copy(path.name))
 
     def is_place(self, project: Records, path: Path) -> bool:
-        """Return whether a state file may lie at a path."""
+        """Return whether a path is valid for a state file."""
         return path.match("*/state-*.json") and path.parent.parent == self.folder(project)
 
     def check(self, file: StateFile) -> None:

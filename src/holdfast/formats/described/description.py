@@ -219,7 +219,7 @@ def parse(name: str, data: Mapping[str, Any], source: str) -> Description:
 
 
 def misplaced(place: str) -> str:
-    """Say why no state file may lie at a path or pattern relative to a project's root; empty if it may."""
+    """Return why a path or pattern, relative to a project's root, isn't valid for state files; empty if it is."""
     folded = [each.casefold() for each in place.split("/")]
     if not place.isprintable() or "\\" in place or len(place) > _PATTERN_LIMIT_CHARS:
         return "isn't a path with slashes"

@@ -52,7 +52,7 @@ class DescribedFormat(FileFormat):
                     yield path
 
     def is_place(self, project: Records, path: Path) -> bool:
-        """Return whether a file may lie at a path: its pattern says so, and no other format comes first."""
+        """Return whether a path is valid for a state file: its pattern matches, and no other format comes first."""
         keepers = places.keepers(project.root, path)
         return keepers[:1] == [self.name] and not descriptions.misplaced(path.relative_to(project.root).as_posix())
 
@@ -65,7 +65,7 @@ class DescribedFormat(FileFormat):
         view.check(self.rules, file.path, file.data)
 
     def mismatch(self, error: SchemaMismatch) -> list[Problem]:
-        """Return nothing: another program's file is nobody's business."""
+        """Return nothing: this format leaves other programs' files alone."""
         return []
 
     def workflow(self, project: Records, file: StateFile) -> Workflow:

@@ -62,7 +62,7 @@ class SkillsFormat(FileFormat):
         return [each for each in sorted(paths.active(project.root).glob("*.json")) if not names.is_copy(each.name)]
 
     def is_place(self, project: Records, path: Path) -> bool:
-        """Return whether a state file may lie at a path."""
+        """Return whether a path is valid for a state file."""
         return path.parent == paths.active(project.root) and path.suffix == ".json" and not names.is_copy(path.name)
 
     def check(self, file: StateFile) -> None:
@@ -73,7 +73,7 @@ class SkillsFormat(FileFormat):
             )
 
     def mismatch(self, error: SchemaMismatch) -> list[Problem]:
-        """Return nothing: another program's file is nobody's business."""
+        """Return nothing: this format leaves other programs' files alone."""
         return []
 
     def workflow(self, project: Records, file: StateFile) -> Workflow:
@@ -219,7 +219,7 @@ class SkillsFormat(FileFormat):
         """Return the unfinished workflows of the skill `command`, or of any, that a text means (R004-30, I004-17).
 
         The literal key counts first, as the file is named after it. Then come an id, another spelling of a feature's
-        path, and a folder that features lie in.
+        path, or a folder of features.
         """
         mine = [each for each in self.files(project) if not command or each.stem.rpartition("-")[0] == command]
         if literal := [each for each in mine if each.stem.endswith(f"-{paths.key_hash(argument)}")]:

@@ -95,7 +95,7 @@ def _agreeing(root: Path, rows: _Rows, unfinished: Mapping[Path, Mapping[str, An
 
 
 def _change(root: Path, edit: Callable[[_Rows], _Rows]) -> None:
-    """Change the list, unless it is another program's. A broken or missing one is written anew from the files.
+    """Change the list, unless it is another program's. A broken or missing one is rebuilt from the files.
 
     It is never the only source, so what makes it unreadable or unwritable stops no workflow: `doctor` names it.
     """

@@ -45,7 +45,7 @@ def findings(project: Records) -> Iterator[Finding]:
 
 
 def _not_sessions(project: Records) -> Iterator[Finding]:
-    """Yield what lies in the place of sessions and isn't read."""
+    """Yield the entries where sessions should be that aren't read."""
     top = paths.top(project)
     if os.path.lexists(top) and not top.is_dir():
         text = f"{paths.TOP} isn't a folder, so no session can be kept in it"
@@ -212,7 +212,7 @@ def _state(project: Records, folder: Path, error: StateError) -> Iterator[Findin
     elif not isinstance(error, MissingError | BrokenError | SchemaMismatch):
         yield problem(f"{where}: {error.reason}", _opening(path), code="broken", path=path)
     else:
-        done, fix = "it is made anew from what is left", "makes it anew from what is left"
+        done, fix = "it is rebuilt from what is left", "rebuilds it from what is left"
         if _earlier(project, path):
             done, fix = "its last content is put back", "puts its last content back"
         if not isinstance(error, MissingError):

@@ -165,7 +165,7 @@ def _inside(path: str, info: ValidationInfo) -> None:
 
 
 def _usual(position: int, known: tuple[str, ...]) -> AfterValidator:
-    """Check a source or priority against the list, and against the usual one of the artifact's type (I002-9)."""
+    """Check a source or priority against the list, and against the default of the artifact's type (I002-9)."""
 
     def check(value: str, info: ValidationInfo) -> None:
         usual = ARTIFACTS.get(info.data.get("type", ""), ("", ""))[position]

@@ -67,7 +67,7 @@ def add(
     """Add a task called TITLE. Edit its file to change what it says, or to add more.
 
     Without --agent the title decides who works on it: @general-purpose if it begins with review or audit, and
-    @test-fix-agent if tests are to be run or fixed. @action-planning-agent plans or designs a feature, and
+    @test-fix-agent if it is about running or fixing tests. @action-planning-agent plans or designs a feature, and
     @code-developer does everything else.
 
     \b

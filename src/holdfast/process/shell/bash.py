@@ -192,8 +192,8 @@ class Walk:
             if before and self._between(before.end_byte, each.start_byte):
                 words.append((each.start_byte, Word("-")))  # `python3 - <<EOF`: the parser loses it
         words = sorted([*words, *self._words(parts)])
-        kept = [each for _, each in words]
-        return self._add(whole, kept, assignments, redirects, stdin, [*parts, *assignments, *redirects])
+        texts = [each for _, each in words]
+        return self._add(whole, texts, assignments, redirects, stdin, [*parts, *assignments, *redirects])
 
     def _add(
         self,

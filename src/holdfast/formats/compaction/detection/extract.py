@@ -102,7 +102,7 @@ class Detection:
     """What was found in the files that people keep.
 
     Attributes:
-        extract: what is to be saved, None for nothing.
+        extract: the extract to save, or None.
         candidates: every file that was looked at.
         extracts: the extracts of single files that `extract` is made of.
         waiting: the plans in progress if none is used: several of which nothing shows that the session works on one,
