@@ -45,7 +45,7 @@ class Agent(agent.Agent[Fired]):
     @property
     def kind(self) -> str:
         """`subagent_type`."""
-        return str(self.asked["subagent_type"])
+        return str(self.arguments["subagent_type"])
 
     def returned_api_error(self) -> Fired:
         """PostToolUse of a failed foreground call on client 2.1.197: completed, with the error for a result."""

@@ -36,7 +36,7 @@ def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytes
 def launched(project: HoldfastProject, number: int, description: str) -> Agent:
     """Launch an agent in the background."""
     made = Agent(project, description, prompt=f"{description}.", number=number)
-    made.asked["run_in_background"] = True  # type: ignore[index]
+    made.arguments["run_in_background"] = True  # type: ignore[index]
     made.about_to()
     made.launched()
     made.started()

@@ -74,7 +74,7 @@ def with_agents(project: HoldfastProject) -> None:
     project.fire("SessionStart", "SessionStart-startup-tui")
     for number, description in ((1, "Draft"), (2, "Look")):
         agent = Agent(project, description, kind="general-purpose", number=number)
-        agent.asked["run_in_background"] = True  # type: ignore[index]
+        agent.arguments["run_in_background"] = True  # type: ignore[index]
         agent.about_to()
         agent.launched()
         agent.started()

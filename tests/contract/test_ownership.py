@@ -299,7 +299,7 @@ def test_after_clear_a_running_agent_goes_on_and_an_ended_one_may_run_again(tmp_
 
     running, ended = calls("A", "startup", 1)
     for each in (running, ended):
-        each.asked["run_in_background"] = True  # type: ignore[index]
+        each.arguments["run_in_background"] = True  # type: ignore[index]
         each.about_to()
         each.launched()
         each.started()

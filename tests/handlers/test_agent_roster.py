@@ -22,7 +22,7 @@ LEAD = "Agents of this session or of earlier work in this project."
 def working(launches: Launches, number: int = 1, description: str = "Look") -> Agent:
     """Return an agent that runs in the background, whose transcript the client has begun."""
     made = Agent(launches.project, description, prompt=f"{description}.", number=0x1A2B3C4D5E6F7A80 + number)
-    made.asked["run_in_background"] = True  # type: ignore[index]
+    made.arguments["run_in_background"] = True  # type: ignore[index]
     made.about_to()
     made.launched()
     made.started()

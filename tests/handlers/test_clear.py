@@ -57,7 +57,7 @@ def compact(project: HoldfastProject) -> None:
 def at_work(project: HoldfastProject, description: str, number: int) -> Agent:
     """Launch an agent in the background."""
     made = Agent(project, description, prompt=f"{description} it.", number=number)
-    made.asked["run_in_background"] = True  # type: ignore[index]
+    made.arguments["run_in_background"] = True  # type: ignore[index]
     made.about_to()
     made.launched()
     made.started()

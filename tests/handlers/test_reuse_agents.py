@@ -50,7 +50,7 @@ def agent(project: HoldfastProject, number: int = 1, *, background: bool = False
     """Return an agent of the same work as any other one here."""
     made = Agent(project, "Review", prompt="Review it.", number=0x1A2B3C4D5E6F7A80 + number)
     if background:
-        made.asked["run_in_background"] = True  # type: ignore[index]
+        made.arguments["run_in_background"] = True  # type: ignore[index]
     return made
 
 
@@ -145,7 +145,7 @@ def test_agents_that_ran_at_the_same_time_are_no_loop(project: HoldfastProject) 
         each.returned(f"{each.run} is well.")
     compacted(project)
     for number, each in enumerate(both, 3):
-        again = Agent(project, str(each.asked["description"]), prompt="Check.", number=number)
+        again = Agent(project, str(each.arguments["description"]), prompt="Check.", number=number)
         again.about_to().assert_denied(f"{each.run} is well.")
 
 
@@ -237,7 +237,7 @@ def test_one_that_was_at_work_in_a_client_that_is_gone_is_not_waited_for(
     def launched_again(number: int) -> Fired:
         again = agent(project, number, background=True)
         return project.fire(
-            "PreToolUse", "PreToolUse-Agent", tool_input=again.asked, tool_use_id=again.call, transcript_path=second
+            "PreToolUse", "PreToolUse-Agent", tool_input=again.arguments, tool_use_id=again.call, transcript_path=second
         )
 
     if continued:
@@ -270,7 +270,7 @@ def test_a_refused_launch_starts_no_phase(project: HoldfastProject, process: lis
     project.fire(
         "PreToolUse",
         "PreToolUse-Agent",
-        tool_input=again.asked,
+        tool_input=again.arguments,
         tool_use_id=again.call,
         transcript_path=str(transcript),
     ).assert_denied("was interrupted")

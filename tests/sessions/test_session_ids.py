@@ -45,7 +45,7 @@ def project(holdfast_project: Callable[..., HoldfastProject], process: list[str]
     holdfast("start", "Check", "--phase", "One", root=made.root, session=ME)
     for name, number in (("Review", 1), ("Measure", 2)):
         agent = Agent(made, name, number=number)
-        agent.asked["run_in_background"] = True  # type: ignore[index]
+        agent.arguments["run_in_background"] = True  # type: ignore[index]
         agent.about_to()
         agent.launched()
         agent.started()

@@ -114,7 +114,7 @@ def _prepare(made: Place, commands: Sequence[Entry]) -> None:
 
 
 def _options(name: str, commands: Sequence[Entry]) -> str:
-    """Return the witness's options. It wants only what is registered; otherwise sessions would be told to install."""
+    """Return the witness's options. It registers for nothing more, or sessions would get a hint to install."""
     event, found = background.event(name), {command.matcher for command in commands if command.name == name}
     matcher = found.pop() if len(found) == 1 else None
     listed = f", match={matcher!r}" if matcher and matchers.alternatives(matcher, event) else ""

@@ -139,7 +139,7 @@ def _mend(project: Workspace, path: Path) -> str:
             broken = statefile.set_aside(project, path)
             return f"set {path} aside as {broken.name}; no earlier content was known"
         _, changed = statefile.rewrite(project, path, lambda file: dict(file.data), why="doctor", repair=True)
-    return f"wrote the last good content of {path}, and kept the broken one beside it" if changed else ""
+    return f"wrote the last good content of {path}, and kept the broken one next to it" if changed else ""
 
 
 def _lock(project: Workspace, path: Path) -> Path:

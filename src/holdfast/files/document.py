@@ -177,7 +177,7 @@ def replace(
 
 
 def copy_aside(path: Path, raw: bytes, why: str = "corrupt") -> Path:
-    """Write a file's content `raw` to `<name>.<why>-<time>` beside it and return that path; the file stays.
+    """Write a file's content `raw` to `<name>.<why>-<time>` next to it and return that path; the file stays.
 
     Raises StateError.
     """

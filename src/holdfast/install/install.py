@@ -252,7 +252,7 @@ def _copy_skill(target: Target, source: bytes, record: Install) -> str:
     return copied.line
 
 
-# --- what the user is told -----------------------------------------------------------------------------------------
+# --- messages to the user ------------------------------------------------------------------------------------------
 
 
 def _registered(edit: Edit, by_plugin: Matchers) -> list[str]:

@@ -304,7 +304,7 @@ def command(event: str) -> str:
 
     If the launcher is missing, the command ends silently with 0, because any other exit code could refuse a tool call
     (client fact §1.4). Exit code 2 is passed on only for events where it is a decision. If the launcher of an event
-    that can be strict fails (its interpreter is missing, say, or it was killed), `refuse.sh` beside it refuses the
+    that can be strict fails (its interpreter is missing, say, or it was killed), `refuse.sh` next to it refuses the
     event if a strict handler is known; not for its handlers in the background, which nobody waits for.
 
     Only WorktreeCreate's command fails. There the client takes a missing folder name on stdout for an error whatever

@@ -167,7 +167,7 @@ def installed_matchers(event: str, root: Path, process: str | None = None) -> li
 
 
 def usual(root: Path) -> list[Target]:
-    """Return the settings files that a session in a project reads, unless it is told otherwise."""
+    """Return the settings files that a session in a project reads by default."""
     return [scopes.target(scope, root) for scope in SCOPES]
 
 

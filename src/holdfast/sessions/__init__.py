@@ -6,7 +6,7 @@ read or written.
 
 - A session's life: `join`, `touch`, `leave`, `crashed`.
 - A compaction: `compacts_agent`, `save`, `restore`, `restore_agent`, `lost`, `report_losses`.
-- What a session is told once: `announce_unfinished`, `renewed`, `pending_handovers`, `untrusted_ledger`,
+- Messages that a session gets once: `announce_unfinished`, `renewed`, `pending_handovers`, `untrusted_ledger`,
   `restore_for_command` (what a slash command is about).
 - `received`: the workflow whose printed guidance is in a prompt belongs to its session.
 - Required reading: `note_read`, `forget_reading`, `unread`, `reading_that_holds`, `reminder_due`, `reminded`.

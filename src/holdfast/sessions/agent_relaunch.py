@@ -38,7 +38,7 @@ class Relaunch(NamedTuple):
     Attributes:
         refusal: why the call must not run, with the result it would have brought or what to wait for; empty to let it.
         tool_input: the input with which it runs; None for the model's own.
-        messages: what the model and the user are told.
+        messages: messages to the model and the user.
         source: the row of the agent that has done the work; empty without a refusal.
     """
 

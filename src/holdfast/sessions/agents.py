@@ -230,7 +230,7 @@ def record_failure(project: OpenProject, conversation: str, call: str, error: st
 
 
 def record_notice(project: OpenProject, conversation: str, notice: TaskNotification, run: str, call: str = "") -> None:
-    """Store what a notification told the main conversation about a run, and the call that launched it.
+    """Store what a notification to the main conversation says about a run, and the call that launched it.
 
     `call` is empty if only the notification may say.
     """
@@ -397,7 +397,7 @@ def compacts_itself(project: OpenProject, conversation: str, environ: Mapping[st
     """Return whether an unmarked compaction event is a subagent's own.
 
     Never where the client marks such events. Else it is an agent's while the main thread waits for a foreground agent,
-    or rests after a Stop with an agent still running. While the main thread works beside a background agent nothing
+    or rests after a Stop with an agent still running. While the main thread works next to a background agent nothing
     tells the two apart; then it counts as the main one.
     """
     if project.client.marks_agents(environ):
@@ -409,7 +409,7 @@ def compacts_itself(project: OpenProject, conversation: str, environ: Mapping[st
 def compacted_agent(project: OpenProject, conversation: str) -> str | None:
     """Return the agent whose own compaction an unmarked event announces: the one that runs; None where several do.
 
-    To be asked where `compacts_itself` says that it is one's.
+    Call it only where `compacts_itself` holds.
     """
     running = in_foreground(project, conversation) + _in_background(project, conversation)
     found = {each.run for each in running}

@@ -319,7 +319,7 @@ def is_silent(row: Conversation) -> bool:
 
 
 def superseded(project: OpenProject, conversation: str, by: str) -> bool:
-    """Return whether one can have become another one: it doesn't certainly run elsewhere, nor went on beside it.
+    """Return whether one can have become another one: it doesn't certainly run elsewhere, and didn't run on next to it.
 
     A conversation whose process runs, and does not run the other one, goes on. Where no process was noted, or it can't
     be seen from here, one that had an event after the other was first seen goes on.

@@ -79,7 +79,7 @@ class Overview:
 
     Attributes:
         workflow: the workflow as in its file.
-        absent: its required readings that don't exist ("missing") or that nobody is asked to read (`OUTSIDE`).
+        absent: its required readings that don't exist ("missing") or that are outside the project (`OUTSIDE`).
         archived: whether its file is gone, or holds another workflow by now.
         moved: where its file was moved when it ended, None if it wasn't.
         problems: files of the project that could not be read.

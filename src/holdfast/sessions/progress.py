@@ -334,7 +334,7 @@ class Corrected(NamedTuple):
 def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wording.Message]:
     """Return what moved, what comes next, and the to-do list if it differs from the one the model knows.
 
-    Call it after state and view are written, so that the to-do list comes last (R000-28). An agent is told only what
+    Call it after state and view are written, so that the to-do list comes last (R000-28). An agent gets only what
     moved, because the main conversation does what comes next. `moved` is what `settle_agents`, `launch_agent` or
     `finish_agent` returned.
     """
@@ -498,5 +498,5 @@ def _wanted_list(conversation: str, context: Context, workflow: Workflow, moved:
     if known == digest or (known is None and not moved):
         return []
     text = todos.request(workflow, task_ids(project, conversation))
-    told = partial(messages.tell, project, conversation, messages.TODO_LIST, key, digest)
-    return [wording.Message(text, on_delivered=told)]
+    delivered = partial(messages.tell, project, conversation, messages.TODO_LIST, key, digest)
+    return [wording.Message(text, on_delivered=delivered)]

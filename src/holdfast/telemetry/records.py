@@ -79,7 +79,7 @@ def of_event(event: Event, session: str, *, reasons: bool) -> Record:
 
 
 def of_guard(call: Call, last_run: datetime | None, host: str) -> Record:
-    """Return the report of the day on a guard: a function that is asked before tool calls, whether it ever was or not.
+    """Return the report of the day on a guard: a function that runs before tool calls, even if it never ran.
 
     Args:
         call: the guard.

@@ -18,9 +18,9 @@ class Agent(Generic[Answer]):
     """A call and the subagent it runs; each method sends one recorded event, as the real client does.
 
     Attributes:
-        fire: sends an event of the main conversation, given a recorded payload's name and fields to set.
+        fire: sends an event of the main conversation, from a recorded payload's name and fields to set.
         fire_aside: the same for an event of the subagent, whose replies reach the subagent.
-        asked: the call's `description`, `prompt`, `subagent_type` and `run_in_background`.
+        arguments: the call's `description`, `prompt`, `subagent_type` and `run_in_background`.
         run: the subagent's id.
         use: the call's id.
         tool: the tool's name; `Task` before client 2.1.63.
@@ -28,7 +28,7 @@ class Agent(Generic[Answer]):
 
     fire: Callable[..., Answer]
     fire_aside: Callable[..., Answer]
-    asked: Mapping[str, Any]
+    arguments: Mapping[str, Any]
     run: str
     use: str
     tool: str = "Agent"
@@ -36,7 +36,7 @@ class Agent(Generic[Answer]):
     @property
     def call(self) -> dict[str, Any]:
         """The call's fields in PreToolUse and PostToolUse."""
-        return {"tool_name": self.tool, "tool_input": dict(self.asked), "tool_use_id": self.use}
+        return {"tool_name": self.tool, "tool_input": dict(self.arguments), "tool_use_id": self.use}
 
     @property
     def output(self) -> str:
@@ -51,14 +51,14 @@ class Agent(Generic[Answer]):
         """Send PostToolUse for a launch in the background, which returns at once."""
         name = "PostToolUse-Agent-background"
         response = recorded.load(name)["tool_response"] | {"agentId": self.run, "outputFile": self.output}
-        response |= {key: self.asked[key] for key in ("description", "prompt")}
+        response |= {key: self.arguments[key] for key in ("description", "prompt")}
         return self.fire(name, **self.call | {"tool_response": response} | changes)
 
     def returned(self, words: str = "Done.", tokens: int = 1220, **changes: Any) -> Answer:
         """Send PostToolUse for a call in the foreground, with the subagent's report and the tokens it used."""
         name = "PostToolUse-Agent"
-        response = recorded.load(name)["tool_response"] | {"agentId": self.run, "prompt": self.asked["prompt"]}
-        response |= {"agentType": self.asked["subagent_type"], "totalTokens": tokens}
+        response = recorded.load(name)["tool_response"] | {"agentId": self.run, "prompt": self.arguments["prompt"]}
+        response |= {"agentType": self.arguments["subagent_type"], "totalTokens": tokens}
         response |= {"content": [{"type": "text", "text": words}]}
         return self.fire(name, **self.call | {"tool_response": response} | changes)
 
@@ -81,33 +81,33 @@ class Agent(Generic[Answer]):
     def notified(self, status: str = "completed", words: str = "Done.") -> Answer:
         """Send UserPromptSubmit with the `<task-notification>` that the client makes when a background agent ends."""
         name = "UserPromptSubmit-task-notification"
-        told = {
+        tags = {
             "task-id": self.run,
             "tool-use-id": self.use,
             "output-file": self.output,
             "status": status,
-            "summary": f'Agent "{self.asked["description"]}" {"finished" if status == "completed" else status}',
+            "summary": f'Agent "{self.arguments["description"]}" {"finished" if status == "completed" else status}',
             "result": words,
         }
-        return self.fire(name, prompt=notification(recorded.load(name)["prompt"], told))
+        return self.fire(name, prompt=notification(recorded.load(name)["prompt"], tags))
 
     @property
     def _variant(self) -> str:
-        return "-background" if self.asked.get("run_in_background") else ""
+        return "-background" if self.arguments.get("run_in_background") else ""
 
     @property
     def _whole(self) -> dict[str, str]:
-        return {"agent_id": self.run, "agent_type": self.asked["subagent_type"]}
+        return {"agent_id": self.run, "agent_type": self.arguments["subagent_type"]}
 
 
-def notification(text: str, told: Mapping[str, str]) -> str:
+def notification(text: str, tags: Mapping[str, str]) -> str:
     """Return a client's `<task-notification>` with other texts between its tags.
 
     Args:
         text: the client's notification.
-        told: tag -> new text.
+        tags: tag -> new text.
     """
-    for name, value in told.items():
+    for name, value in tags.items():
         start, end = text.index(f"<{name}>") + len(name) + 2, text.index(f"</{name}>")
         text = text[:start] + value + text[end:]
     return text

@@ -52,8 +52,8 @@ class Client:
     @property
     def environ(self) -> dict[str, str]:
         """The environment that this client gives to hooks and the Bash tool."""
-        given = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": self.session}
-        return self.place.environ(self.root) | given | ({"CLAUDE_PID": self.process} if self.process else {})
+        variables = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": self.session}
+        return self.place.environ(self.root) | variables | ({"CLAUDE_PID": self.process} if self.process else {})
 
     @property
     def env_file(self) -> Path:
@@ -114,15 +114,27 @@ class Client:
         """
         self.place.tick()
         environ = {name: value for name, value in self.environ.items() if name != "CLAUDE_PROJECT_DIR"} | variables
-        told = self.env_file if self.env_file.is_file() else os.devnull
-        words = ["/bin/sh", "-c", self.place.shell_prefix + _AS_BASH, str(told), str(self.place.command), *arguments]
+        environment = self.env_file if self.env_file.is_file() else os.devnull
+        words = [
+            "/bin/sh",
+            "-c",
+            self.place.shell_prefix + _AS_BASH,
+            str(environment),
+            str(self.place.command),
+            *arguments,
+        ]
         return run_program(words, b"", environ, self.root, self.place.limit_s)
 
     def agent(self, name: str, description: str, prompt: str, *, background: bool = False) -> Agent[Heard]:
         """Return a call of the Agent tool that is about to be made."""
-        asked = {"description": description, "prompt": prompt, "subagent_type": name, "run_in_background": background}
+        arguments = {
+            "description": description,
+            "prompt": prompt,
+            "subagent_type": name,
+            "run_in_background": background,
+        }
         run, use = self._ids(next(self._calls))
-        return Agent(self.fire, self.fire_aside, asked, run, use)
+        return Agent(self.fire, self.fire_aside, arguments, run, use)
 
     def precompact(self, trigger: str = "auto") -> Heard:
         """Send PreCompact."""

@@ -62,32 +62,37 @@ def _compaction(stage: Stage) -> Iterator[Shown]:
     state = next((file for pattern in patterns for file in stage.root.glob(pattern)), None)
     if state is None:
         raise NotShown("not shown: PreCompact writes a state file")
-    said = before.stdout
-    promise("Page Orchestration" in said and not said.startswith("{"), "the summariser is told in plain text")
+    instructions = before.stdout
+    plain = "Page Orchestration" in instructions and not instructions.startswith("{")
+    promise(plain, "the summariser gets plain text")
     yield Shown(
         "Saved before the compaction, from CLAUDE.local.md",
         "PreCompact (manual)",
-        [Panel("what the summariser is told", said), stage.file(state, lines=8)],
+        [Panel("what the summariser gets", instructions), stage.file(state, lines=8)],
     )
     for fact in ("Page Orchestration - Case Studies", "4/10", "@CLAUDE/Sitemap/case-studies.md", "ACTION REQUIRED"):
         promise(fact in after.context, f"{fact!r} is in the guidance")
-    yield Shown("Restored after it, into Claude's context", "SessionStart (source: compact)", [_told(after.context)])
+    yield Shown(
+        "Restored after it, into Claude's context", "SessionStart (source: compact)", [_guidance_panel(after.context)]
+    )
     stage.holdfast("done", "--all")
     (stage.root / "CLAUDE.local.md").unlink()
 
 
 def _agents(stage: Stage) -> Iterator[Shown]:
     phases = [argument for phase in PHASES for argument in ("--phase", phase)]
-    said = stage.holdfast("start", TASK, "--format", FORMAT, *phases)
+    output = stage.holdfast("start", TASK, "--format", FORMAT, *phases)
     yield Shown(
         "A workflow with agents",
         f"holdfast start {TASK!r} --format {FORMAT} …",
-        [Panel("what it prints", said), stage.file(VIEW)],
+        [Panel("what it prints", output), stage.file(VIEW)],
     )
     agent = stage.agent("general-purpose", "Create calculator module", "Write it.")
     before = agent.about_to().context
     yield Shown(
-        "Its first phase begins when its agent is launched", "PreToolUse (Agent)", [_told(before), stage.file(VIEW)]
+        "Its first phase begins when its agent is launched",
+        "PreToolUse (Agent)",
+        [_guidance_panel(before), stage.file(VIEW)],
     )
     agent.started()
     agent.stopped(REPORT)
@@ -99,7 +104,7 @@ def _agents(stage: Stage) -> Iterator[Shown]:
     yield Shown(
         "The agent finished: the phase, the view and the to-do list move on",
         "PostToolUse (Agent)",
-        [_told(after), view],
+        [_guidance_panel(after), view],
     )
 
 
@@ -108,12 +113,14 @@ def _second_compaction(stage: Stage) -> Iterator[Shown]:
     yield Shown(
         "Another compaction, this time automatic",
         "PreCompact (auto)",
-        [Panel("what the summariser is told", before.stdout)],
+        [Panel("what the summariser gets", before.stdout)],
     )
     for fact in (TASK, "2/2", "Write and run tests", "four functions"):
         promise(fact in after.context, f"{fact!r} is in the guidance")
     yield Shown(
-        "The current state comes back, not an older one", "SessionStart (source: compact)", [_told(after.context)]
+        "The current state comes back, not an older one",
+        "SessionStart (source: compact)",
+        [_guidance_panel(after.context)],
     )
 
 
@@ -122,11 +129,13 @@ def _last_phase(stage: Stage) -> Shown:
     agent.about_to()
     agent.started()
     agent.stopped(TESTED)
-    said = agent.returned(TESTED).context
+    guidance = agent.returned(TESTED).context
     view = stage.file(VIEW)
     promise(view.text.count("[x]") == len(PHASES), "the workflow is completed")
-    return Shown("The last agent finished, and so did the workflow", "PostToolUse (Agent)", [_told(said), view])
+    return Shown(
+        "The last agent finished, and so did the workflow", "PostToolUse (Agent)", [_guidance_panel(guidance), view]
+    )
 
 
-def _told(text: str) -> Panel:
-    return Panel("what Claude is told", text)
+def _guidance_panel(text: str) -> Panel:
+    return Panel("what Claude gets", text)

@@ -168,7 +168,7 @@ def alone(
         path: its path.
         source: its content, if that isn't the file's present one.
         place: whose it counts as.
-        helpers: the helpers that it may import, by name, if these aren't the ones beside it.
+        helpers: the helpers that it may import, by name; by default those in its folder.
 
     Raises:
         StateError: it can't be read, or is too large.

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _INPUT = "tool_input"
 _USUAL_TOOL = "Bash"  # of an event about a tool call, if none is named
-_OWN = frozenset({"hook_event_name", "session_id", "transcript_path", "cwd"})  # never said to be recorded
+_OWN = frozenset(
+    {"hook_event_name", "session_id", "transcript_path", "cwd"}
+)  # in every payload, so never listed as recorded
 
 
 class Draft(NamedTuple):
@@ -87,16 +89,16 @@ def draft(
     payload |= {"hook_event_name": event, "session_id": session, "transcript_path": payload.get("transcript_path", "")}
     if base is None:
         payload |= {"cwd": str(root), "transcript_path": ""}
-    given: set[str] = set()
+    changed: set[str] = set()
     if named or value:
-        _set(event, payload, str(field), named or value, given)
+        _set(event, payload, str(field), named or value, changed)
     if text is not None:
-        _set(event, payload, _text_field(event, str(payload.get("tool_name", ""))), text, given)
+        _set(event, payload, _text_field(event, str(payload.get("tool_name", ""))), text, changed)
     for key, each in fields.items():
-        _set(event, payload, key, _typed(payload, key, each) if as_text else each, given)
+        _set(event, payload, key, _typed(payload, key, each) if as_text else each, changed)
     keys = [key for key in payload if key != _INPUT or not isinstance(payload[key], dict)]
     keys += [f"{_INPUT}.{key}" for key in payload[_INPUT]] if _INPUT not in keys and _INPUT in payload else []
-    taken = tuple(sorted(key for key in keys if key not in _OWN | given and key.partition(".")[0] not in given))
+    taken = tuple(sorted(key for key in keys if key not in _OWN | changed and key.partition(".")[0] not in changed))
     return Draft(payload, name, taken)
 
 
@@ -201,7 +203,7 @@ def _recorded(event: str, value: str | None) -> tuple[str, dict[str, Any]]:
     }
 
 
-def _set(event: str, payload: dict[str, Any], name: str, value: Any, given: set[str]) -> None:
+def _set(event: str, payload: dict[str, Any], name: str, value: Any, changed: set[str]) -> None:
     """Set a field of a payload. Raises EventError for one that the event hasn't."""
     known, inner = events.model(event).model_fields, payload.get(_INPUT)
     head, _, key = name.partition(".")
@@ -214,8 +216,8 @@ def _set(event: str, payload: dict[str, Any], name: str, value: Any, given: set[
         raise EventError(f"{event} has no field {name!r}{did_you_mean(name, fields, else_all=True)}")
     if not key:
         payload[head] = value
-        given.add(head)
+        changed.add(head)
         return
     whole = payload.get(head)
     payload[head] = {**(whole if isinstance(whole, dict) else {}), key: value}
-    given.add(f"{head}.{key}")
+    changed.add(f"{head}.{key}")

@@ -99,9 +99,9 @@ def audiences(event: str, reply: Reply) -> dict[str, str]:
         texts["user"].append(plain)
     else:
         rest |= {"text": plain} if plain else {}
-    told = {who: "\n".join(_shown(each) for each in given if each) for who, given in texts.items()}
-    told["client"] = json.dumps(rest, ensure_ascii=False) if rest else ""
-    return {who: text for who, text in told.items() if text}
+    shown = {who: "\n".join(_shown(each) for each in parts if each) for who, parts in texts.items()}
+    shown["client"] = json.dumps(rest, ensure_ascii=False) if rest else ""
+    return {who: text for who, text in shown.items() if text}
 
 
 def _shown(value: Any) -> str:

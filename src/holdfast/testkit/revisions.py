@@ -17,7 +17,7 @@ _SUFFIXES = (".py", ".toml")  # a script is known by its first line
 
 
 def contents(folder: Path, revision: str, name: str) -> dict[str, bytes]:
-    """Return the content of handler files in a revision, and of the helpers beside them, by their paths in a folder.
+    """Return the content of handler files in a revision, and of their helpers, by their paths in a folder.
 
     Args:
         folder: a folder in the repository.

@@ -38,7 +38,7 @@ class Shown:
     Attributes:
         title: what the step shows.
         did: the event that was sent, or the command that was run.
-        panels: what was said, and the present content of files; a panel without text isn't shown.
+        panels: messages, and the present content of files; a panel without text isn't shown.
         words: an explanation.
     """
 
@@ -48,14 +48,14 @@ class Shown:
     words: str = ""
 
 
-def promise(kept: bool, words: str) -> None:
+def promise(holds: bool, words: str) -> None:
     """Raise NotShown if something that a story promises didn't happen.
 
     Args:
-        kept: whether it happened.
+        holds: whether it happened.
         words: what should have happened.
     """
-    if not kept:
+    if not holds:
         raise NotShown(f"not shown: {words}")
 
 
@@ -71,8 +71,8 @@ class Stage(Client):
         """
         printed = self._printed(self.place.install("--scope", "project"), "holdfast install", 0)
         self.fire("SessionStart-startup")
-        told = self.env_file.read_text("utf-8") if self.env_file.exists() else ""
-        promise("HOLDFAST_PROJECT_DIR" in told, "Claude's Bash tool can call the command line")
+        variables = self.env_file.read_text("utf-8") if self.env_file.exists() else ""
+        promise("HOLDFAST_PROJECT_DIR" in variables, "Claude's Bash tool can call the command line")
         return printed
 
     def fire(self, name: str, **changes: Any) -> Heard:

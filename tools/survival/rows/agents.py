@@ -149,7 +149,7 @@ def _call(use: str) -> dict[str, Any]:
 
 
 def _prompt(agent: Agent[Heard]) -> str:
-    return str(agent.asked["prompt"])
+    return str(agent.arguments["prompt"])
 
 
 def _write(client: Conversation, name: str, line: dict[str, Any]) -> None:

@@ -85,7 +85,7 @@ class CompactionFormat(FileFormat):
         return newest_first(found.workflows)
 
     def foreign(self, project: Records) -> Iterator[Foreign]:
-        """Yield the JSON files beside the state files that are not named like one."""
+        """Yield the JSON files next to the state files that are not named like one."""
         for path in sorted(self.folder(project).glob("*/*.json")):
             if not path.match("state-*.json") or names.is_copy(path.name):
                 why = "isn't named state-NAME.json, without spaces, so it isn't read as a workflow's state"
@@ -184,7 +184,7 @@ class CompactionDraft(FileDraft):
 
     Attributes:
         ended: whether the workflow is over.
-        cancelled: whether it was given up.
+        cancelled: whether it was cancelled.
     """
 
     def __init__(self, data: dict[str, Any]) -> None:
@@ -260,7 +260,7 @@ class CompactionDraft(FileDraft):
         self._add_context(changes.context)
 
     def _place(self, **changes: Any) -> None:
-        """Change the phase. If the workflow moves, the title of the phase that it leaves is kept in a list."""
+        """Change the phase. If the workflow moves, the title of the phase that it leaves is added to a list."""
         where = read_position(self.data, [])
         current = changes.get("current", where.current)
         if current != where.current:

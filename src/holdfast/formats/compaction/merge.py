@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
-_PHASE_BEFORE = "held"  # key beside an extract's values in the ledger: the state's phase when it was last seen
+_PHASE_BEFORE = "held"  # key in the ledger, next to an extract's values: the state's phase when it was last seen
 _PHASE = ("current", "total", "phase", "status")
 
 _Value = TypeVar("_Value")
@@ -241,7 +241,9 @@ def _moved(data: Mapping[str, Any], workflow: Workflow, news: Mapping[str, Any])
 
 
 def _last_seen(project: Records, path: Path) -> dict[str, Any] | None:
-    last = _from_ledger(lambda: project.remembered(path), None, f"what other files last said about {path} is unknown")
+    last = _from_ledger(
+        lambda: project.remembered(path), None, f"the last content of other files about {path} is unknown"
+    )
     return dict(last["content"]) if last else None
 
 

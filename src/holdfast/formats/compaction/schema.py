@@ -365,6 +365,6 @@ def source_ended(root: Path, source: Source, title: str, since: float) -> str:
 
 
 def _is_named(text: str, title: str) -> bool:
-    """Return whether a memory file names a workflow, which it doesn't say was given up."""
+    """Return whether a memory file names a workflow and doesn't call it dropped."""
     named = (block for block in memory_file.blocks(text) if names.key(block.name) == names.key(title))
     return any(not block.ending for block in named)

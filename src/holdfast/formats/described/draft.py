@@ -144,7 +144,7 @@ class DescribedDraft(FileDraft):
                 self.refuse(f"the first {rules.word} that is left is the active one; {rules.name} has no word")
             words = rules.statuses["pending"]
         if not words:
-            known = ", ".join(each for each, said in rules.statuses.items() if said)
+            known = ", ".join(each for each, value in rules.statuses.items() if value)
             self.refuse(f"{rules.name} has no word for {status}; it has words for {known}")
         self._put(self._entry(id), rules.unit["status"], words[0])
 
@@ -174,8 +174,8 @@ class DescribedDraft(FileDraft):
     def _field(self, name: str) -> str:
         path = self.rules.workflow.get(name, "")
         if not path:
-            said = f"{self.rules.name} keeps no {_KEPT_BESIDE[name]}"
-            self.refuse(f"{said}; workflow.{name} in {self.rules.source} would name a field")
+            reason = f"{self.rules.name} keeps no {_KEPT_BESIDE[name]}"
+            self.refuse(f"{reason};  workflow.{name} in {self.rules.source} would name a field")
         return path
 
     def _put(self, data: dict[str, Any], path: str, value: Any) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.statefile import StateFile
 
 KEPT = ("reading", "reminders", "context")
-"""What a workflow may keep beside its units."""
+"""The values that a workflow may keep in addition to its units."""
 _STOPPED = ("failed", "blocked")
 
 
@@ -137,13 +137,13 @@ def _with_active(rules: Description, statuses: list[Status]) -> list[Status]:
 
 
 def _whole(rules: Description, data: Mapping[str, Any], phases: Sequence[Phase], warnings: list[str]) -> Status:
-    said = fields.get(data, rules.workflow.get("status", ""))
-    found, open_ = described.meaning(rules, said), [each.id for each in phases if each.status != "completed"]
+    value = fields.get(data, rules.workflow.get("status", ""))
+    found, open_ = described.meaning(rules, value), [each.id for each in phases if each.status != "completed"]
     if not open_:
         return "completed"
-    if said is not None and found is None:
-        warnings.append(f'"{rules.workflow["status"]}" is {values.text(said)!r}, for which there is no status')
-    if said is not None and found == "completed":
+    if value is not None and found is None:
+        warnings.append(f'"{rules.workflow["status"]}" is {values.text(value)!r}, for which there is no status')
+    if value is not None and found == "completed":
         warnings.append(f'"{rules.workflow["status"]}" says completed, but {", ".join(open_[:5])} is not')
     now = current(phases)
     return now.status if now and now.status != "pending" else "active" if now else "pending"

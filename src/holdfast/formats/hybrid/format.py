@@ -170,7 +170,7 @@ class HybridFormat(FileFormat):
                 yield Foreign(project.root / place, f"is {what}; Holdfast neither reads nor writes it")
 
     def findings(self, project: Records) -> Iterator[Finding]:
-        """Yield an outdated view, and a file beside the state file that belongs to another workflow."""
+        """Yield an outdated view, and a file next to the state file that belongs to another workflow."""
         path = project.root / schema.FILE
         try:
             file = self.load(project, path)

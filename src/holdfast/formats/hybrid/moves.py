@@ -82,8 +82,8 @@ def finish(data: dict[str, Any]) -> None:
     """
     failed = next((number for number, status in enumerate(_statuses(data)) if status == "failed"), None)
     if failed is not None:
-        said = f"{_named(data, failed)} failed, so the workflow can't end as completed; {_retry(failed)}"
-        raise TransitionError(f"{said}, or `holdfast cancel` gives the workflow up")
+        reason = f"{_named(data, failed)} failed, so the workflow can't end as completed; {_retry(failed)}"
+        raise TransitionError(f"{reason}, or `holdfast cancel` gives the workflow up")
     data["status"], data["current_phase"] = "completed", None
 
 
@@ -192,7 +192,9 @@ def _settle(data: dict[str, Any], index: int, advance: bool) -> None:
         _opened(data, following)["status"] = "active"
         data["current_phase"] = phases[following]["id"]
     elif statuses[index] != "completed" or data.get("current_phase") is None:
-        running = statuses.index("active") if "active" in statuses else index  # it may have failed beside an active one
+        running = (
+            statuses.index("active") if "active" in statuses else index
+        )  # it may have failed while another was active
         data["current_phase"] = phases[running]["id"]
 
 

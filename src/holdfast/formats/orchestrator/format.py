@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class OrchestratorFormat(FileFormat):
-    """One run for each project: the state file, and what its schema has no key for beside it (R003-01).
+    """One run for each project: the state file, and a file next to it for values without a key in its schema (R003-01).
 
     Each change is one read and one write under a lock, whatever happened (R003-23, R003-24, I003-7).
     """
@@ -71,7 +71,7 @@ class OrchestratorFormat(FileFormat):
         return view.workflow(project, file)
 
     def draft_of(self, project: Records, file: StateFile) -> RunDraft:
-        """Return a draft of a file's content and of the notes beside it."""
+        """Return a draft of a file's content and of the notes next to it."""
         return RunDraft(project, view.open_run(project, file))
 
     def identity(self, data: dict[str, Any], path: Path) -> str:
@@ -102,7 +102,7 @@ class OrchestratorFormat(FileFormat):
     # Start.
 
     def start(self, project: Records, start: Start) -> Workflow:
-        """Begin a run: of the tasks that are given, for which a task document is written, or of the document TITLE."""
+        """Begin a run of the document TITLE, or of the phases, for which a task document is written."""
         path = schema.state_path(project.root)
         if start.total not in (None, len(start.phases)):
             raise TransitionError("a run has exactly the tasks that you name; leave out --total")
@@ -165,7 +165,7 @@ class OrchestratorFormat(FileFormat):
     def close(self, project: Records, draft: Any, workflow: Workflow) -> Workflow:
         """Write what follows from a change: learnings into their log, and a checkpoint that is due.
 
-        The state is written, so what fails here is told, because nothing has to be done again.
+        The state is written, so a failure here is only reported: nothing has to be repeated.
         """
         try:
             learnings.log(project, draft.run)
@@ -299,7 +299,7 @@ class OrchestratorFormat(FileFormat):
             return
 
     def findings(self, project: Records) -> Iterator[Finding]:
-        """Yield what speaks against the run, and what is wrong with the files beside it."""
+        """Yield the problems of the run, and of the files next to it."""
         for each in self.foreign(project):
             if not each.in_the_way:
                 yield notice(f"{each.path}: {each.meaning}", aside(each.path), path=each.path, code="foreign")

@@ -1,4 +1,4 @@
-"""A run: the state with the notes beside it, as one thing that transitions change."""
+"""A run: the state and its notes, as one object that transitions change."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ FOLDER = ".claude/tasks"
 OUTSIDE = "is outside the project, and no run was started from it here"
 
 _LIMIT_BYTES = 2 * 1024 * 1024
-_SECTION_LIMIT_CHARS = 4_000  # characters of a task's section that its agent is told
+_SECTION_LIMIT_CHARS = 4_000  # of a task's section that its agent gets
 _HEADING_LIMIT_CHARS = 20_000  # characters of a heading that count: a run is called by its title, so it stays whole
 _LINE_LIMIT_CHARS = 500  # characters of another line that are looked at
 # Of headings without blanks around them. ASCII: other scripts' digits would make two headings one task.
@@ -264,22 +264,22 @@ def _bounds(lines: Sequence[Line]) -> tuple[dict[str, Any], list[str]]:
     for line in lines[at + 1 :]:
         if line.kind == "heading" and line.depth <= depth:
             break
-        said = line.raw[:_LINE_LIMIT_CHARS]
-        for subject in map(str.lower, _SETS.findall(said)):
+        text = line.raw[:_LINE_LIMIT_CHARS]
+        for subject in map(str.lower, _SETS.findall(text)):
             name = next(each for each in _BOUND if each.startswith(f"max_{subject}"))
-            given = _BOUND[name].search(said)
-            value = _bound(name, given[1].strip()) if given else None
+            bound = _BOUND[name].search(text)
+            value = _bound(name, bound[1].strip()) if bound else None
             if value is not None:
                 found.setdefault(name, value)
             elif name not in found:
-                faults.append(f'the bound "{" ".join(said.split())[:80]}" can\'t be understood; the default applies')
+                faults.append(f'the bound "{" ".join(text.split())[:80]}" can\'t be understood; the default applies')
     return found, faults
 
 
-def _bound(name: str, said: str) -> Any:
+def _bound(name: str, text: str) -> Any:
     if name == "max_iterations_per_task":
-        return int(said) or None
+        return int(text) or None
     if name == "max_cost":
-        return f"${said.removeprefix('$').strip()}" if amounts.money(said) else None
-    plain = re.sub(r"(?<=\d)\s*(h|m|s)[a-z]*", r"\1", said.lower()).replace("hours", "h")
+        return f"${text.removeprefix('$').strip()}" if amounts.money(text) else None
+    plain = re.sub(r"(?<=\d)\s*(h|m|s)[a-z]*", r"\1", text.lower()).replace("hours", "h")
     return plain if amounts.seconds(plain) else None

@@ -65,7 +65,7 @@ def step(workflow: Workflow) -> Step | None:
 
 
 def brief(state: State, number: int, task: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what an agent is told of its task."""
+    """Return the text about its task that an agent gets."""
     lines = [f"Task {number}/{len(state.tasks)}: {one_line(view.described(task, number), 2000)}"]
     lines += [f"Phase: {_part(state, part)}"] if (part := state.part(task)) else []
     lines += [f"Feature: {one_line(state.key)}"]

@@ -136,7 +136,7 @@ class SkillsFormat(FileFormat):
         return state.data
 
     def beside(self, start: Start) -> Start:
-        """Return what a new workflow keeps beside the state: type and context are in the state itself."""
+        """Return what a new workflow keeps next to the state: type and context are in the state itself."""
         return replace(start, kind="", context={})
 
     def _displaced(
@@ -338,7 +338,7 @@ class SkillsDraft(FileDraft):
         moves.abandon(self.state, reason)
 
     def add(self, changes: Changes) -> None:
-        """Add context to the state, and reading and reminders beside it."""
+        """Add context to the state, and reading and reminders to the file next to it."""
         if changes.context:
             self.data["context"] = {**values.mapping(self.data.get("context"), "context", []), **changes.context}
             self.state.workflow["updated_at"] = self.state.at

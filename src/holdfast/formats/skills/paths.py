@@ -30,7 +30,7 @@ def active(root: Path) -> Path:
 
 
 def completed(root: Path) -> Path:
-    """Return the folder of finished workflows, which are kept for a day."""
+    """Return the folder of finished workflows, which stay for a day."""
     return top(root) / "completed"
 
 

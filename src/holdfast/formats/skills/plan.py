@@ -81,7 +81,7 @@ def plan(root: Path, start: Start) -> Plan:
 
 
 def _rules(root: Path, skill: str, phases: tuple[str, ...]) -> Machine:
-    """Return the machine of a new workflow: the skill's, else one of the given phases."""
+    """Return the machine of a new workflow: the skill's, else one made from the phases."""
     paths.stem(skill, "")  # refuses what is no name of a skill
     if not phases:
         return machine.get(root, skill)

@@ -1,6 +1,6 @@
 """Record what came of checkpoints, steps and tests in a skill's state (R004-20 to R004-23, R004-27).
 
-Tests are told by commands, or read from the output of test runs in a session's transcript.
+Commands record test results, or they are read from the output of test runs in a session's transcript.
 """
 
 from __future__ import annotations

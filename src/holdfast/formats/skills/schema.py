@@ -166,7 +166,7 @@ class State:
         """The phases by id, in order, without what is no object.
 
         A phase's id is its name. One without a name, with that of an earlier one, with a task's id for a name, or with
-        a secret in its name is told apart by its place: ids are remembered as they are.
+        a secret in its name is identified by its place: ids are remembered as they are.
         """
         found: dict[str, dict[str, Any]] = {}
         for number, each in enumerate(objects(self.machine_state.get("phases")), 1):

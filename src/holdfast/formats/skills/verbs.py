@@ -65,8 +65,10 @@ def start(
     """
     if not about.strip():
         raise HoldfastError("say what it is about: a feature file, a folder of them, or a task")
-    asked = Start(about, kind=skill, phases=tuple((each, "") for each in phases), context=values.assigned(assignments))
-    stem = FORMAT.location(project, asked).stem
+    request = Start(
+        about, kind=skill, phases=tuple((each, "") for each in phases), context=values.assigned(assignments)
+    )
+    stem = FORMAT.location(project, request).stem
     found = {each.path: each for name in (about, stem) for each in FORMAT.asked(project, skill, name)}
     if len(found) > 1:
         ids = ", ".join(f"{each.path.stem} ({quoted(each.title)})" for each in found.values())
@@ -78,7 +80,7 @@ def start(
     if workflow is None or workflow.recovered:
         if about.endswith(".md") and not access.is_there(project.root / about):
             raise HoldfastError(f"there is no {about} in the project; correct the path of the feature file")
-        made = FORMAT.start(project, asked)
+        made = FORMAT.start(project, request)
         begun = verbs.begin(project, made)
         news = [each for each in made.warnings if each not in begun.warnings]
         lines += [] if any(each.startswith(CORRUPTED) for each in news) else [display.STARTING]

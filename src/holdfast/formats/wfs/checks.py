@@ -180,12 +180,12 @@ def _opening(path: Path) -> str:
 
 
 def _broken(project: Records, path: Path, file: StateFile) -> Finding:
-    """Return the finding for a broken file whose last content is kept."""
+    """Return the finding for a broken file whose last content is saved."""
     text = f"{paths.shown(project, path)}: {file.broken}"
     if not file.repairable:
         return problem(f"{text}; the last content Holdfast kept is used", _opening(path), code="broken", path=path)
-    done = f"{text}: its last content is put back, and this one kept beside it"
-    text = f"{text}; --fix puts its last content back, and keeps this one beside it"
+    done = f"{text}: its last content is put back, and this one kept next to it"
+    text = f"{text}; --fix puts its last content back, and keeps this one next to it"
     return problem(text, FIX, partial(_put_back, project, path, done), code="broken", path=path)
 
 
@@ -216,14 +216,14 @@ def _state(project: Records, folder: Path, error: StateError) -> Iterator[Findin
         if _earlier(project, path):
             done, fix = "its last content is put back", "puts its last content back"
         if not isinstance(error, MissingError):
-            done, fix = f"{done}, and this one kept beside it", f"{fix}, and keeps this one beside it"
+            done, fix = f"{done}, and this one kept next to it", f"{fix}, and keeps this one next to it"
         text = f"{where}: {error.reason}"
         recreate = partial(_recreate, project, folder, f"{text}: {done}")
         yield problem(f"{text}; --fix {fix}", FIX, recreate, code="broken", path=path)
 
 
 def _earlier(project: Records, path: Path) -> dict[str, Any] | None:
-    """Return the last kept content of a state file that is a session's, or None."""
+    """Return the last saved content of a state file that is a session's, or None."""
     for version in project.versions(path):
         raw = project.content(path, version.number) or b""
         try:
@@ -236,7 +236,7 @@ def _earlier(project: Records, path: Path) -> dict[str, Any] | None:
 
 
 def _recreate(project: Records, folder: Path, text: str) -> str:
-    """Put a session's last state back, else make one from the template and its tasks; the old file stays beside it."""
+    """Put a session's last state back, else make one from the template and its tasks; the old file stays next to it."""
     path, marked = paths.state(folder), folder.name in session.marked(project)
     with locked(folder):
         if os.path.lexists(path):

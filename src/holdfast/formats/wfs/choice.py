@@ -59,7 +59,7 @@ def agent_of(kind: str, title: str) -> str:
 
     | what the task is | agent |
     |---|---|
-    | its title begins with review or audit: it is asked for by name | @general-purpose |
+    | its title begins with review or audit | @general-purpose |
     | its type is test-fix | @test-fix-agent |
     | its title has plan, design, architecture, break down, decompose, roadmap, specify, and its type is a feature | \
 @action-planning-agent |

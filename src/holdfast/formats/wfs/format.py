@@ -101,7 +101,7 @@ class WfsFormat(Format):
     # Write.
 
     def start(self, project: Records, start: Start) -> Workflow:
-        """Make a session with the given phases as tasks, one after the other, and activate it (R002-09).
+        """Make a session with the phases as tasks, one after the other, and activate it (R002-09).
 
         Raises:
             TransitionError: the type is unknown, or a session of this title is unfinished (with `replace` it is
@@ -193,7 +193,7 @@ class WfsFormat(Format):
     def written(self, project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
         """Return the session that a written file belongs to, None for none; after a task file, update state and list.
 
-        A task file is kept as a generation. Edits of a list, which is never read back, are in the session's warnings.
+        A task file is saved as a version. Edits of a list, which is never read back, are in the session's warnings.
         Raises TransitionError if the session is completed, StateError if the file or the state is broken.
         """
         folder = workflow.path.parent
@@ -262,7 +262,7 @@ class WfsDraft(Draft):
     Attributes:
         session: the session.
         notes: notes for the user.
-        extra: reading, reminders and context to keep beside the state; None for none.
+        extra: reading, reminders and context to keep next to the state; None for none.
     """
 
     unit_word = "task"
@@ -310,7 +310,7 @@ class WfsDraft(Draft):
         session.pause(self.project, self.session.name)
 
     def add(self, changes: Changes) -> None:
-        """Add reading, reminders and context beside the state."""
+        """Add reading, reminders and context to the file next to the state."""
         self.extra = changes
 
     def rename(self, id: str, title: str) -> None:

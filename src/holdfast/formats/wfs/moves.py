@@ -179,7 +179,7 @@ class Change:
         self.written = True
 
     def summarize(self, task: Task, text: str) -> None:
-        """Write a task's summary; an earlier one is kept as a generation. Raises StateError."""
+        """Write a task's summary; an earlier one is saved as a version. Raises StateError."""
         path, body = paths.summary(self.session.folder, task.id), text.strip()
         with suppress(MissingError):
             self._project.keep(path, document.read(path, within=self._project.root)[0], why=f"before {self._why}")

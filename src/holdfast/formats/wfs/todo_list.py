@@ -58,7 +58,7 @@ def generate(session: Session, tree: Tree) -> bytes:
 def write(project: Records, session: Session, tree: Tree, before: bytes | None = None) -> str:
     """Write a session's list if it differs; return what to tell about what somebody wrote into it, empty for nothing.
 
-    A list that was edited is kept as a generation first, and its differences are told once for each content. One with
+    A list that was edited is saved as a version first, and its differences are reported once for each content. One with
     lines of somebody's own stays, and so does one that ticks an unfinished task: the tick may be all that shows the
     work. Raises StateError.
 
@@ -78,7 +78,7 @@ def write(project: Records, session: Session, tree: Tree, before: bytes | None =
 
 
 def keep_edits(project: Records, session: Session, tree: Tree, before: bytes | None = None) -> str:
-    """Keep a list that somebody edited; return what to tell about it, empty for what was told before.
+    """Save a list that somebody edited; return a message about it, or "" if it was reported before.
 
     Arguments and exceptions are those of `write`.
     """
@@ -96,7 +96,7 @@ def keep_edits(project: Records, session: Session, tree: Tree, before: bytes | N
 
 
 def write_or_log(project: Records, session: Session, tree: Tree, before: bytes | None = None) -> str:
-    """Write a session's list as `write` does. That it can't be written is only told, for it isn't the state."""
+    """Write a session's list as `write` does. A failure is only reported, because the list isn't the state."""
     try:
         return write(project, session, tree, before)
     except StateError as error:

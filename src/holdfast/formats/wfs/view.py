@@ -28,7 +28,7 @@ _STATUSES: dict[Standing, Status] = {"active": "active", "paused": "pending", "c
 
 
 def workflow(project: Records, session: Session, tasks: Tree | None = None) -> Workflow:
-    """Return a session as a workflow, with its tasks as given, or as they are now."""
+    """Return a session as a workflow, with these tasks, or with its present ones."""
     if tasks is None:
         tasks = tree.read(project, session.folder)
     due = next(iter((*tasks.active, *tasks.executable)), None)

@@ -59,7 +59,7 @@ class Block:
         name: the workflow's name.
         lines: the section's lines, with those of the sections for its reading, reminders and context.
         is_marked: whether it is under a heading "Workflow State".
-        phase: the value of a `Phase:` line beside the name, which only fields and lists separate from it; or empty.
+        phase: the value of a `Phase:` line near the name, which only fields and lists separate from it; or empty.
         status: the status in the workflow's own words; empty for none.
         ending: what says that the workflow is over as a whole; empty for nothing.
         is_over: whether it is over as a whole or in its current phase.

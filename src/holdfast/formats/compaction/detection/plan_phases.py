@@ -1,6 +1,6 @@
 """Find the phases of a plan or memory file, and the current one: one list per file, chosen by rank (I001-15).
 
-A phase has a label, kept as it is written: `2`, `2.1`, `3A`, `0`, `IV`. Its number is its place in the list.
+A phase has a label, exactly as written: `2`, `2.1`, `3A`, `0`, `IV`. Its number is its place in the list.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Phase:
 
     @property
     def done(self) -> bool:
-        """Whether its mark says so, or all its boxes are ticked. One that was given up isn't while boxes are open."""
+        """Whether its mark says so, or all its boxes are ticked. A dropped one isn't completed while boxes are open."""
         if self.state == "completed":
             return True
         return all(self.boxes) if self.state == "dropped" else bool(self.boxes) and all(self.boxes)
@@ -79,7 +79,7 @@ class PhaseList(NamedTuple):
     def current(self) -> int:
         """The index of the phase in progress, else of the first that isn't done, else of the last.
 
-        One about which nothing is said doesn't count before others that were worked on.
+        One without a mark doesn't count before others that were worked on.
         """
         going = next((at for at, phase in enumerate(self.phases) if phase.state == "in_progress"), None)
         if going is not None:
@@ -125,7 +125,7 @@ def is_current(field: Field) -> bool:
 
 
 def counted(text: str) -> tuple[str | None, int | None, str | None]:
-    """Return label, total and title from `4/10 - SEO Generation` or `2.1 - Fixes`; None for what isn't said."""
+    """Return label, total and title from `4/10 - SEO Generation` or `2.1 - Fixes`; None for a missing one."""
     match = _POSITION.fullmatch(text)
     plain = match and (match["label"].isdecimal() or match["total"] or match["gap"].strip())
     if not match or not (plain or not match["title"]):  # "3D models"
@@ -135,7 +135,7 @@ def counted(text: str) -> tuple[str | None, int | None, str | None]:
 
 
 def position(text: str) -> tuple[int | None, int | None, str | None]:
-    """Return number, total and name from `4/10 - SEO Generation`; None for what isn't said.
+    """Return number, total and name from `4/10 - SEO Generation`; None for each part that is missing.
 
     The name has a label that isn't a number.
     """
