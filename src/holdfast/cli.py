@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from holdfast import formats, paths
 from holdfast.commands import choices
@@ -21,8 +22,6 @@ from holdfast.version import version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from click.shell_completion import CompletionItem
 
 PURPOSES = {
     "Set up": ("install", "uninstall", "doctor", "config", "demo"),
@@ -157,8 +156,6 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands, with their lines of help, that begin with a text; click would import each of them."""
-        from click.shell_completion import CompletionItem
-
         listed = [each for lines in _sections().values() for each in lines]
         found = [CompletionItem(name, help=line) for name, line in listed if name.startswith(incomplete)]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
@@ -225,14 +222,14 @@ def main(arguments: list[str] | None = None) -> Any:
 
 def _answer(event: str | None) -> int:
     """Answer an event, and tell somebody who tries it by hand what it lacks. Return the exit code."""
-    from holdfast.engine import CLIENT
-    from holdfast.engine import main as answer
+    from holdfast import engine
 
-    if sys.stderr.isatty() and (reason := CLIENT.foreign({}, os.environ)):  # a hook has no terminal, and stays silent
+    # A hook has no terminal, and stays silent.
+    if sys.stderr.isatty() and (reason := engine.CLIENT.foreign({}, os.environ)):
         words = command_line("dispatch", *([event] if event else []))
         click.echo(f"The event is ignored: {reason}. Try:", err=True)
-        click.echo(f"  CLAUDECODE=1 {CLIENT.ROOT_VARIABLE}=$PWD {words}", err=True)
-    return answer(event)
+        click.echo(f"  CLAUDECODE=1 {engine.CLIENT.ROOT_VARIABLE}=$PWD {words}", err=True)
+    return engine.main(event)
 
 
 def _run(words: list[str]) -> Any:

@@ -16,11 +16,12 @@ from holdfast.dispatch.interrupts import EventEnded, EventOverdue, interrupt_at
 from holdfast.dispatch.reply import conclude
 from holdfast.dispatch.run import Run
 from holdfast.errors import EventError, HoldfastError
-from holdfast.files import atomic
+from holdfast.files import atomic, trust
 from holdfast.plugins import deadlines, discovery, loader, strict_memory
 from holdfast.plugins.context import Context
 from holdfast.process import reset_signals
 from holdfast.project import OpenProject
+from holdfast.server import control
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -54,8 +55,6 @@ def main(argument: str | None = None, entry: str = "") -> int:
     """
     code = dispatch(argument, output.Streams, time.monotonic())
     if entry:
-        from holdfast.server import control
-
         control.start(entry)
     return code
 
@@ -146,8 +145,6 @@ def answer(
         notices.record(event.hook_event_name, noticed, session=event.session_id)
         reply_log.note(project, event, conclusion)
         if event.hook_event_name == CLIENT.END_EVENT and project.config.telemetry.endpoint:
-            from holdfast.server import control
-
             control.flush_at_end()
 
 
@@ -189,8 +186,6 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProjec
         KeyError: the environment names no project.
         HoldfastError: the name is longer than a path can be.
     """
-    from holdfast.files import trust
-
     root = Path(environ[CLIENT.ROOT_VARIABLE])
     if len(os.fsencode(root)) >= paths.PATH_LIMIT_BYTES:
         raise HoldfastError(f"{CLIENT.ROOT_VARIABLE} is longer than any path can be")

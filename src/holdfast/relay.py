@@ -3,6 +3,8 @@
 The entrypoint runs this file alone, from its bytecode and without its package. `relay.c` asks the server.
 """
 
+import gc
+import posix
 import sys
 
 PROGRAMS = {"--serve": "holdfast.server", "--status": "holdfast.files.status_file"}
@@ -39,8 +41,6 @@ def main(entry: str, root: str, argument: "str | None", note: object = None) -> 
     if root not in sys.path:  # site-packages must not come before the standard library
         sys.path.insert(0, root)
     if argument not in PROGRAMS:
-        import gc
-
         gc.disable()  # a process this short has little garbage, and each search takes time while modules load
         entry = entry if sys.argv[2:] == ASKED else ""
     name = PROGRAMS.get(argument or "", "holdfast.engine")
@@ -56,8 +56,6 @@ def _refuse_on_sigterm(root: str, event: str) -> None:
 
     `refuse.sh` knows on which events a handler may be strict. On others it says nothing.
     """
-    import posix
-
     builtin = sys.modules["_signal"]  # loaded in every interpreter; `signal` would load `enum`
 
     def end(signum: int, frame: object) -> None:

@@ -32,6 +32,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import clock, log, paths
+from holdfast.errors import HoldfastError
 from holdfast.testkit import reply
 
 if TYPE_CHECKING:
@@ -152,7 +154,7 @@ class HoldfastProject:
 
     def trust(self) -> None:
         """Trust the project's handlers and configuration as they are now."""
-        from holdfast import engine, paths
+        from holdfast import engine
         from holdfast.plugins import strict_memory
 
         files = [*paths.project_handlers(self.root).glob("*"), paths.project_config(self.root)]
@@ -192,8 +194,6 @@ class HoldfastProject:
 
     def advance(self, seconds: float) -> None:
         """Let some time pass for the events that follow."""
-        from holdfast import clock
-
         self._now = (self._now or clock.now()) + timedelta(seconds=seconds)
 
     def send(self, payload: dict[str, Any]) -> Fired:
@@ -201,19 +201,16 @@ class HoldfastProject:
         with self._clock():
             return self._send(payload)
 
-    def _payload(self, event: str, recorded: str | None, changes: Mapping[str, Any]) -> dict[str, Any]:
-        from holdfast.testkit import payloads
-        from holdfast.testkit import recorded as recordings
+    def _payload(self, event: str, name: str | None, changes: Mapping[str, Any]) -> dict[str, Any]:
+        from holdfast.testkit import payloads, recorded
 
         if self.checked:
             payloads.check_event(event)
             payloads.check_fields(event, changes)
-        return recordings.sent(recorded or event, self.session, self.root, **changes)
+        return recorded.sent(name or event, self.session, self.root, **changes)
 
     @contextmanager
     def _clock(self) -> Iterator[None]:
-        from holdfast import clock
-
         with pytest.MonkeyPatch.context() as patches:
             if now := self._now:
                 patches.setenv("HOLDFAST_NOW", clock.stamp(now))
@@ -221,8 +218,7 @@ class HoldfastProject:
             yield
 
     def _send(self, payload: dict[str, Any], *, background: bool = False) -> Fired:
-        from holdfast import engine, log
-        from holdfast.config import Config
+        from holdfast import config, engine
         from holdfast.dispatch import notices, reply_log
         from holdfast.plugins import discovery
         from holdfast.testkit import firing
@@ -236,7 +232,7 @@ class HoldfastProject:
         if not plan or event is None:
             return Fired("", 0)
         usual = project.config.handlers.timeout
-        if usual == Config().handlers.timeout:  # a test must hold on a busy machine
+        if usual == config.Config().handlers.timeout:  # a test must hold on a busy machine
             usual = math.inf
         fired = firing.fire(project, plan, event, environ, usual, math.inf, isolate=False, deliver=True)
         reply_log.note(project, event, fired.conclusion)
@@ -270,8 +266,6 @@ def holdfast_project(
 
 def _check(files: Sequence[HandlerFile]) -> None:
     """Raise HoldfastError for a handler file that a test can't mean to have: untrusted, or with a fault."""
-    from holdfast.errors import HoldfastError
-
     for file in files:
         if file.place != "shipped" and not file.off:
             why = "; ".join(file.faults) or ("" if file.trusted else f"{file.distrust}; call project.trust()")

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from holdfast.errors import HoldfastError
+from holdfast.files.redact import beginning
 
 LIMIT_BYTES = 64 * 1024 * 1024  # of an event's input
 _CHUNK_BYTES = 1 << 16  # a pipe's size; more memory costs time
@@ -90,6 +91,4 @@ def _skip(text: str, position: int, expected: str) -> int:
 
 
 def _excerpt(data: bytes | bytearray) -> str:
-    from holdfast.files.redact import beginning  # here, because nearly every event is valid
-
     return repr(beginning(bytes(data[:_CHUNK_BYTES]).decode("utf-8", errors="replace"), 80))

@@ -8,6 +8,7 @@ import select
 import signal
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from holdfast import log
@@ -149,8 +150,6 @@ def write_environment(reply: Reply, target: str | None) -> None:
     """
     if not target or not (reply.variables or reply.path):
         return
-    from shlex import quote
-
     lines = [f"export {name}={quote(value)}" for name, value in reply.variables.items()]
     lines += [f'export PATH="$PATH":{quote(folder)}' for folder in reply.path]
     try:

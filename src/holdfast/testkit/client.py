@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -176,8 +177,6 @@ def _side_by_side(runs: Sequence[Callable[[], CompletedProgram]]) -> list[Comple
     """Run the hooks of an event in parallel, as the client does, and return how each ended, in their order."""
     if len(runs) < 2:
         return [run() for run in runs]
-    from concurrent.futures import ThreadPoolExecutor  # not above: few have two hooks for an event
-
     with ThreadPoolExecutor(len(runs)) as pool:
         return list(pool.map(lambda run: run(), runs))
 
