@@ -192,7 +192,6 @@ def holdfast(context: click.Context) -> None:
     Examples:
       holdfast install
       holdfast start "User auth" --phase Design --phase Build
-      holdfast start --help
     """
     try:
         paths.home()

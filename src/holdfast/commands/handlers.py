@@ -31,15 +31,13 @@ if TYPE_CHECKING:
 @click.group(name="handlers", cls=ListGroup)
 @click.pass_context
 def command(context: click.Context) -> None:
-    """List, write, try, test, check and trust handlers, and switch them on and off.
+    """List, write, try, test, check, trust, enable and disable handlers.
 
     \b
     Examples:
-      holdfast handlers
       holdfast handlers add git_guard
       holdfast handlers new guard --event PreToolUse
       holdfast handlers try PreToolUse Bash "git push --force"
-      holdfast handlers check
     """
     if context.invoked_subcommand not in ("check", "test"):
         paths.home()
