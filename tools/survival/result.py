@@ -115,7 +115,7 @@ def moral(results: Sequence[Result]) -> str:
     skipped = sum(bool(each.skipped) for each in results)
     facts = share(sum(each.recoverable for each in results), sum(each.planted for each in results))
     false = sum(len(each.false) for each in results)
-    text = f"{facts} of {sum(each.planted for each in results):,} facts kept, {false} false, in {len(results)} rows"
+    text = f"{facts} of {sum(each.planted for each in results):,} facts came back, {false} false, in {len(results)} rows"
     return text + (f"; {skipped} skipped" if skipped else "") + (f"; {bad} don't hold." if bad else ".")
 
 

@@ -28,7 +28,7 @@ def command(
     """Print what happened here, the newest first.
 
     These are sessions, compactions, guidance restored or refused, agents, phases, owners, decisions of handlers, and
-    generations: the earlier contents of state files, which `holdfast restore` puts back. Times are UTC.
+    saved versions of state files, which `holdfast restore` puts back. Times are UTC.
 
     A decision is what a handler denied, asked, allowed, deferred, blocked or changed. Its line names the event, the
     tool, the handler and the reason; if the decision was dropped, it says why.

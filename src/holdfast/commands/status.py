@@ -370,7 +370,7 @@ def _delivered(delivery: Delivery) -> dict[str, Any]:
 
 
 def _waiting(project: Workspace) -> list[Agent]:
-    """Return the agents that run, or whose results nobody used, of all sessions that can still continue."""
+    """Return the agents that run, or that have an unused result, of all sessions that can still continue."""
     gone = conversations.ended_ids(project)
     listed = [each for each in conversations.every(project) if each.id not in gone]
     return [agent for each in listed for agent in agents.waiting(project, each.id)]

@@ -242,5 +242,5 @@ def test_a_result_holds_only_without_a_complaint() -> None:
     assert Result("warm", "hybrid", skipped="no reason").cells()[-1] == "skipped: no reason"
     assert result.share(99_999, 100_000) == "99.9 %"
     assert result.moral([found, Result("warm", "hybrid", [good])]) == (
-        f"100 % of {len(FACTS)} facts kept, 0 false, in 2 rows; 1 don't hold."
+        f"100 % of {len(FACTS)} facts came back, 0 false, in 2 rows; 1 don't hold."
     )
