@@ -183,7 +183,7 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
 
 
 def check(file: Path, within: Path | None = None) -> list[str]:
-    """Return what keeps keys of a file from counting, even once it is trusted: a sentence each."""
+    """Return why keys of a file don't count even if it is trusted, a sentence each."""
     problems: list[str] = []
     _usable(file, _entries(file, within, problems), problems)
     return problems

@@ -33,12 +33,12 @@ UNMENDED = "couldn't be repaired: "
 
 
 def names() -> tuple[str, ...]:
-    """Return what `holdfast doctor NAME` takes: the checks, and the formats, whose files `states` checks."""
+    """Return the names for `holdfast doctor NAME`: the checks, and the formats, whose files `states` checks."""
     return tuple(dict.fromkeys((*CHECKS, *formats.NAMES)))
 
 
 def _findings(project: Workspace, name: str) -> Iterable[Finding]:
-    """Return what a check finds: a module of this folder, or `states` in the files of a format."""
+    """Return the findings of a check: a module of this folder, or `states` for the files of a format."""
     is_format = name in formats.NAMES
     module = import_module("holdfast.checks.states" if is_format else f"holdfast.checks.{name}")
     findings: Iterable[Finding] = module.findings(project, name) if is_format else module.findings(project)

@@ -97,7 +97,7 @@ def _inactive(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
 
 
 def _unused(files: Sequence[HandlerFile], project: Workspace) -> Iterator[Finding]:
-    """Yield what isn't used, but for helpers, what is reported already and shipped handlers that are off by default."""
+    """Yield unused files, except helpers, files that were reported already and shipped handlers off by default."""
     known = {file.path: file for file in files}
     for path, why in inspection.unused(project, files):
         file = known.get(path)

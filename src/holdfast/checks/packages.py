@@ -46,7 +46,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
 
 
 def _definitions(project: Workspace) -> Iterator[Finding]:
-    """Yield what becomes of the formats that TOML files describe, and which machines and the like can't be used."""
+    """Yield the state of the formats that TOML files describe, and the machines and the like that can't be used."""
     kinds = [(catalog.KIND, catalog.listed(project.root))]
     kinds += [(library.kind, library.of_people(project.root)) for library in registry.libraries()]
     for kind, listed_files in kinds:

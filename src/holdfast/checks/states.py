@@ -59,7 +59,7 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
 
 
 def of_format(project: Workspace, form: Format, workflows: Iterable[Workflow]) -> Iterator[Finding]:
-    """Yield what is wrong with the files of one format."""
+    """Yield the problems of one format's files."""
     if not form.reports_all:
         yield from (misplaced(each) for each in in_the_way(project, registry.foreign(project, form.name)))
         level = problem if form.deviations == "problem" else notice

@@ -32,7 +32,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
 
 
 def _policies() -> Iterator[Finding]:
-    """Yield what the administrator's settings forbid; these keys count only there (client fact §4.3)."""
+    """Yield the prohibitions in the administrator's settings; these keys count only there (client fact §4.3)."""
     for file in scopes.managed_files():
         remedy = f"ask whoever administers {file} to change it"
         try:
@@ -51,7 +51,7 @@ def _policies() -> Iterator[Finding]:
 
 
 def _settings(project: Workspace) -> Iterator[Finding]:
-    """Yield what the settings switch off. A file overrides the keys of the files before it."""
+    """Yield the features that the settings switch off. A file overrides the keys of the files before it."""
     disabling: Path | None = None
     variables: dict[str, Path] = {}
     for target, settings in registrations.readable(project):

@@ -168,11 +168,11 @@ class Transcripts:
         return 0
 
     def trail(self, *paths: str, mask: Mask | None = None) -> Trail:
-        """Return what a session did, from its transcripts, oldest first. `mask` changes each JSON value before that."""
+        """Return a session's trail from its transcripts, oldest first. `mask` changes each JSON value before that."""
         return Trail()
 
     def work(self, path: str) -> Sequence[Work]:
-        """Return what a session ran and edited, oldest first."""
+        """Return a session's commands and edits, oldest first."""
         return ()
 
     def edited_since(self, path: str, since: str) -> bool:
@@ -192,7 +192,7 @@ class Transcripts:
         return iter(())
 
     def returned(self, path: str, calls: Iterable[str], *, most: int) -> Iterator[CallResult]:
-        """Yield what calls returned, from a transcript's last `most` bytes.
+        """Yield the results of calls, from a transcript's last `most` bytes.
 
         A call that a person refused or interrupted returned nothing.
         """
@@ -241,7 +241,7 @@ class ScriptRuns:
         return None
 
     def journal(self, folder: Path) -> Journal | None:
-        """Return what a run's journal says; None if there is none, or it can't be read."""
+        """Return the content of a run's journal; None if there is none, or it can't be read."""
         return None
 
     def ended(self, folder: Path) -> str:

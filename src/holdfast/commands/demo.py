@@ -72,7 +72,7 @@ def _print(console: Console, number: int, shown: Shown) -> None:
 
 
 def _name() -> str:
-    """Return what the reader types to call this program, from any folder."""
+    """Return the command with which the reader calls this program from any folder."""
     called, found = Path(sys.argv[0]).absolute(), shutil.which("holdfast")
     if called.name != "holdfast":  # python -m holdfast
         return f"{sys.executable} -m holdfast"

@@ -70,7 +70,7 @@ def list_(project: Workspace, *, as_json: Json = False) -> None:
 
 @verb("check", command)
 def check(project: Workspace, *names: Annotated[str, {"metavar": "[NAME]..."}], as_json: Json = False) -> None:
-    """Say what Holdfast makes of your formats and machines.
+    """Check your formats and machines.
 
     It names the files that formats describe. Without NAME, it checks all. The exit code is 1 if one can't be used.
 

@@ -45,7 +45,7 @@ def judge(
         seen: the workflow; None if there is none, or several.
         explanation: what decides about restoring (`sessions.explain`).
         now: the present time.
-        named: whether somebody asked for this very workflow; else an unfinished one counts more than one that is over.
+        named: whether the command names this workflow; else an unfinished one counts more than a finished one.
     """
     unfinished = {each["ref"]: each for each in explanation["prospects"]}
     if seen and named and not seen.workflow.finished and seen.archived:
@@ -89,7 +89,7 @@ def _of(project: Workspace, seen: Overview, prospect: Mapping[str, str] | None, 
 
 
 def _obstacle(project: Workspace) -> str:
-    """Return what keeps Holdfast from saving anything here, and what to do; empty if nothing does."""
+    """Return why Holdfast can't save anything here, and what to do; empty if it can."""
     if project.ledger.problem:
         return f"{project.ledger.problem.rstrip('.')}. To repair it: holdfast doctor"
     if not inspection.registered_events(project):

@@ -207,7 +207,7 @@ def _page(
 
 
 def _look(project: Workspace, name: str | None) -> tuple[Found, Overview | None, safety.Safety, dict[str, Any]]:
-    """Return what is here, the workflow to show, whether it is safe, and everything that decides about that.
+    """Return the workflows here, the one to show, whether it is safe, and everything that decides about that.
 
     Raises HoldfastError for an unknown name.
     """
@@ -268,7 +268,7 @@ def _line(project: Workspace, workflow: Workflow) -> str:
 
 
 def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbose: bool) -> Iterator[RenderableType]:
-    """Yield what the project has besides the workflow that is shown."""
+    """Yield the project's sections below the workflow that is shown."""
     status = redact_value(_status(project, found))
     shown = seen.workflow.key if seen else ""
     elsewhere = [each for each in _waiting(project) if verbose or each.workflow != shown]

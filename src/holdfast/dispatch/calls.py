@@ -188,7 +188,7 @@ class Caller:
         return self._state(call, event)
 
     def _state(self, call: Call, event: Event, use: str = "") -> State:
-        """Return what a handler remembers or, with a `use`, what Holdfast remembers of its function."""
+        """Return a handler's state or, with a `use`, Holdfast's own state about its function."""
         from holdfast.plugins.state import State
 
         owner = (getattr(event, name, None) or "" for name in ("session_id", "prompt_id", "agent_id"))

@@ -48,7 +48,7 @@ def unseen(session: str, messages: Mapping[str, str], *, now: bool) -> list[str]
 
 
 def key(file: HandlerFile) -> str:
-    """Return what identifies a handler file with its present content."""
+    """Return the identity of a handler file with its present content."""
     return f"{file.path} {file.digest}"
 
 

@@ -33,7 +33,7 @@ def read_own(path: Path, limit: int) -> bytes | None:
 
 
 def closed(path: Path, *, write: bool = False) -> Path | None:
-    """Return what keeps a path from being read (with `write`, also from being written); None if nothing does.
+    """Return why a path can't be read or, with `write`, written; None if it can.
 
     This is the highest folder above it that can't be entered, else the path itself. A missing path is not closed.
     """

@@ -172,7 +172,7 @@ def _walk(value: Any, *, secret: bool, depth: int) -> Any:
 
 
 def _before(text: str, start: int) -> str:
-    """Return what comes before an offset in a text, with spaces for escapes."""
+    """Return the text before an offset, with spaces for escapes."""
     return _ESCAPE.sub(" ", text[max(0, start - _BEFORE_CHARS) : start])
 
 

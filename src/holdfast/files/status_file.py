@@ -91,7 +91,7 @@ def text() -> bytes:
 
 
 def _payload() -> bytes:
-    """Return what the client sends, or nothing on a terminal, where nobody sends anything."""
+    """Return the client's input; empty on a terminal, where no client sends any."""
     with suppress(OSError), os.fdopen(0, "rb", closefd=False) as stdin:
         return b"" if stdin.isatty() else stdin.read(_PAYLOAD_LIMIT_BYTES)
     return b""

@@ -99,7 +99,7 @@ def _loaded(entry: EntryPoint) -> Brought:
 
 
 def _faults(name: str, constants: dict[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with a package's format, beginning with its record."""
+    """Yield the problems of a package's format, its record first."""
     yield from misshapen(constants)
     record = completed(constants)
     if name != record.NAME or not _NAME.fullmatch(name):

@@ -35,7 +35,7 @@ def unusable() -> list[str]:
 
 
 def _named() -> Iterator[Package]:
-    """Yield what each entry point names; without a folder if that is none."""
+    """Yield the package of each entry point; without a folder if it names none."""
     for entry in entry_points(group=GROUP):
         try:
             spec = find_spec(entry.value)

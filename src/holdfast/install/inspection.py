@@ -52,7 +52,7 @@ def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple
 
 
 def _never_holds(file: HandlerFile) -> Iterator[str]:
-    """Yield what never holds in a rule."""
+    """Yield the conditions of a rule that never hold."""
     if file.path.suffix == kinds.RULE_SUFFIX and file.routes and not file.faults and file.source:
         fields = events.model(file.routes[0].event).model_fields
         yield from rules.never_holds(file.source, fields, get_args(settings_schema.Mode))
@@ -73,7 +73,7 @@ def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, regist
 
 
 def remarks(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
-    """Return what the author of a valid handler may not expect, as pairs of a file and a sentence.
+    """Return possible surprises for the author of a valid handler, as pairs of a file and a sentence.
 
     Args:
         project: the project they belong to.
@@ -121,7 +121,7 @@ _REPLACES_GIT = (
 def listing(
     files: Sequence[HandlerFile], withheld: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return what `holdfast handlers list --json` prints: for each event the functions that want it.
+    """Return the output of `holdfast handlers list --json`: for each event the functions that want it.
 
     The functions that run come first, in calling order; then those of inactive files, each with its `inactive_reason`.
 

@@ -112,7 +112,7 @@ def install(target: Target, options: Options = Options()) -> list[str]:
 
 
 def preview(target: Target, options: Options = Options()) -> str:
-    """Return what `install` would change in the settings file as a unified diff, or an empty string."""
+    """Return the changes that `install` would make to the settings file as a unified diff, or an empty string."""
     edit = edit_of(target, _files(target), options)
     _check_accepted(edit)
     return settings.difference(str(target.settings), edit.file.text, edit.settings.text)
@@ -135,7 +135,7 @@ def refresh(target: Target, files: Sequence[HandlerFile]) -> list[str]:
 
 
 def edit_of(target: Target, files: Sequence[HandlerFile], options: Options = Options()) -> Edit:
-    """Return what an install would make of a settings file; writes nothing.
+    """Return a settings file as an install would leave it; writes nothing.
 
     Args:
         target: the settings file.

@@ -52,7 +52,7 @@ class Install:
     projects: Mapping[str, tuple[Wish, ...]] = dataclasses.field(default_factory=dict)
 
     def others(self, root: Path) -> list[Wish]:
-        """Return what the handlers of all recorded projects except the one at `root` want."""
+        """Return the hooks that the handlers of all recorded projects except the one at `root` want."""
         return [wish for name, wishes in self.projects.items() if name != str(root) for wish in wishes]
 
     def with_project(self, root: Path, wishes: Iterable[Wish]) -> Install:

@@ -117,7 +117,7 @@ def arguments(interpreter: str, source: str = "") -> str:
 
 
 def requirement() -> str:
-    """Return what to install to get this Holdfast again: a folder, a file, a URL, or `holdfast` from an index."""
+    """Return the source to install this Holdfast from again: a folder, a file, a URL, or `holdfast` from an index."""
     checkout = paths.plugin_root()
     if (checkout / "pyproject.toml").is_file():
         return str(checkout)
@@ -130,7 +130,7 @@ def requirement() -> str:
 
 
 def started(text: str) -> Started | None:
-    """Return what a program written by an install starts, or None for any other text."""
+    """Return the program that a launcher's text starts; None if no install wrote the text."""
     first, root = _FIRST.match(text), _FILLED.search(text)
     try:
         words = shlex.split(first[2]) if first and first[1] else [first[2]] if first else []
@@ -141,7 +141,7 @@ def started(text: str) -> Started | None:
 
 
 def installed() -> Started | None:
-    """Return what the installed programs start; None if there are none, or somebody else wrote them."""
+    """Return the program that the installed launchers start; None without one, or if somebody else wrote them."""
     for path in (paths.entrypoint(), paths.launcher()):  # an earlier version had no entrypoint next to its launcher
         with suppress(StateError):
             return started(document.read(path)[0].decode("utf-8", "replace"))

@@ -47,7 +47,7 @@ def source() -> Path:
 
 
 def digest() -> str:
-    """Return what names the relay's version: the start of its source's SHA-256. Raises OSError."""
+    """Return the relay's version: the start of its source's SHA-256. Raises OSError."""
     return hashlib.sha256(source().read_bytes()).hexdigest()[:16]
 
 

@@ -184,7 +184,7 @@ def wishes_of(files: Iterable[HandlerFile]) -> list[Wish]:
 
 
 def personal_wishes(files: Sequence[HandlerFile], others: Iterable[Wish] = ()) -> list[Wish]:
-    """Return what a user's own settings, of user or local scope, have to register.
+    """Return the hooks that a user's own settings, of user or local scope, have to register.
 
     Args:
         files: what `discovery.find` found for the present project. Its trusted handlers count, with the shipped ones
@@ -195,7 +195,7 @@ def personal_wishes(files: Sequence[HandlerFile], others: Iterable[Wish] = ()) -
 
 
 def project_wishes(files: Sequence[HandlerFile]) -> list[Wish]:
-    """Return what a project's trusted handlers want, and other handlers that only its configuration switches on.
+    """Return the hooks that a project's trusted handlers want, and other handlers that only its configuration enables.
 
     A handler that changed since it was trusted counts as it was, because an event that it wanted says that it changed.
     These wishes are recorded for the project, so that a session elsewhere doesn't remove them from the user's settings.
@@ -208,7 +208,7 @@ def project_wishes(files: Sequence[HandlerFile]) -> list[Wish]:
 
 
 def team_wishes(root: Path) -> list[Wish]:
-    """Return what the settings of the project at `root`, which its whole team has, need to register.
+    """Return the hooks that the settings of the project at `root`, which its whole team has, need to register.
 
     The shipped handlers and all of the project's count, but no user's files or configuration. A handler of the project
     that is off or not trusted on this machine counts too, because others rely on it.

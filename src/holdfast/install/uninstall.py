@@ -49,7 +49,7 @@ def uninstall(target: Target) -> list[str]:
 
 
 def preview(target: Target) -> str:
-    """Return what `uninstall` would change in the settings file as a unified diff, or an empty string.
+    """Return the changes that `uninstall` would make to the settings file as a unified diff, or an empty string.
 
     Raises StateError for a file that can't be read.
     """

@@ -33,7 +33,7 @@ _FAULTS: dict[Fault, tuple[str, ...]] = {
 
 
 def fault(error: Exception) -> Fault:
-    """Return what an SQLite error means for a file; empty if it means nothing for the file.
+    """Return the meaning of an SQLite error for a file; empty if it has none.
 
     `busy`: another process has the lock. `damaged`: its content is. `lost`: it can't be used, now or ever.
     """
@@ -64,7 +64,7 @@ def connect(file: Path, patience: Patience) -> sqlite3.Connection:
 
 
 def examine(file: Path) -> str:
-    """Return what is wrong with a ledger's content, empty if it is sound; nothing is changed. Raises as `connect`."""
+    """Return the fault in a ledger's content, empty if it is sound; nothing is changed. Raises as `connect`."""
     with closing(_dial(f"{_uri(file)}?mode=ro", uri=True, timeout=_CHECK_TIMEOUT_S)) as connection:
         schema.is_ledger(connection)
         return _damage(connection)

@@ -59,7 +59,7 @@ def last_run(call: Call) -> datetime | None:
 
 
 def latest_fault(file: HandlerFile) -> tuple[str, str]:
-    """Return what a file's functions last did wrong, in a sentence, and when; empty if they have run well since."""
+    """Return the last fault of a file's functions, in a sentence, and when; empty if they have run well since."""
     calls = {route.function: Call(file, route) for route in file.routes}
     found = [line for call in calls.values() for line in _lines(call)]
     if not found:

@@ -115,7 +115,7 @@ def _started(source: bytes, environ: Mapping[str, str]) -> subprocess.Popen[byte
 
 
 def _output(process: subprocess.Popen[bytes], data: bytes) -> tuple[bytes, bytes]:
-    """Return what a script wrote until it ended, even if a program that it left behind keeps its output open."""
+    """Return a script's output until its end, even if a program that it left behind keeps the output open."""
     text: bytes | None = data
     while True:
         try:

@@ -29,7 +29,7 @@ def is_helper(name: str) -> bool:
 
 
 def declares(name: str, source: bytes, hooks: Hooks) -> Scan:
-    """Return what a handler file declares, without running any of it.
+    """Return a handler file's declarations, without running any of it.
 
     Args:
         name: its file name.

@@ -24,7 +24,7 @@ _VALUES: tuple[tuple[tuple[type[ast.AST], ...], str], ...] = (
 
 
 def faults(source: bytes, routes: Sequence[Route], hooks: Hooks) -> list[str]:
-    """Return what is wrong with the functions of a handler file, in sentences with their line.
+    """Return the faults of a handler file's functions, in sentences with their line.
 
     These are a generator, a returned value that is no outcome, an outcome that the event doesn't accept, an `event`
     annotated as another event, and options without their class. What a function calls elsewhere isn't followed.

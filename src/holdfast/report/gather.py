@@ -93,7 +93,7 @@ class Report:
 
 
 def gather(project: Workspace, *, since: datetime | None = None, session: str = "", limit: int = EVENT_LIMIT) -> Report:
-    """Return what happened in all worktrees of a project since a time, in one session or in all.
+    """Return the events in all worktrees of a project since a time, in one session or in all.
 
     Raises LedgerError.
     """

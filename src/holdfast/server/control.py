@@ -48,7 +48,7 @@ def folder() -> Path:
 
 
 def off() -> str:
-    """Return what switches the server off (the environment or the user's configuration), or an empty string."""
+    """Return the setting that switches the server off (environment or user configuration), or an empty string."""
     if protocol.off(os.environb):
         return f"HOLDFAST_SERVER={os.environ['HOLDFAST_SERVER']}"
     return "" if config.load(None, trusted=False).config.server else f"server = false in {paths.user_config()}"

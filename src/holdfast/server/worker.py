@@ -230,7 +230,7 @@ def _answer(connection: socket.socket, argument: str, started: float) -> None:
 
 @cache
 def surroundings_of(process: int | str) -> list[tuple[int, int]]:
-    """Return what identifies a process's namespaces and root folder; nothing if this is no Linux."""
+    """Return the identity of a process's namespaces and root folder; empty on systems other than Linux."""
     if not os.path.exists("/proc/self/ns"):  # noqa: PTH110 - for each event
         return []
     found = [os.stat(f"/proc/{process}/{each}") for each in _SURROUNDINGS]  # noqa: PTH116

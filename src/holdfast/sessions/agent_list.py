@@ -105,7 +105,7 @@ def line(entry: Entry) -> str:
 
 
 def results(project: OpenProject, row: Agent) -> list[Returned]:
-    """Return what an agent returned, or each agent of a run, from the client's journal as far as it is there."""
+    """Return the result of an agent, or of each agent of a run, from the client's journal as far as it exists."""
     if row.kind != "script":
         return [Returned(row.run, "", _state(row), row.result)]
     run = ScriptRun(project, row, None)

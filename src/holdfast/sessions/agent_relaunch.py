@@ -98,7 +98,7 @@ def tell_user(context: Context, event: Call, text: str, note: str = "") -> tuple
 
 
 def fingerprint(event: Call) -> str:
-    """Return what makes two calls of the Agent tool the same work: kind, description, prompt and options.
+    """Return the identity of an Agent call's work: kind, description, prompt and options.
 
     The description counts, for it may be all that names the unit: a workflow's agents can share one prompt.
     """

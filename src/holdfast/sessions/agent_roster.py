@@ -124,7 +124,7 @@ def _scripts(event: Event, context: Context, conversation: str) -> Iterator[str]
 
 
 def _script(run: ScriptRun) -> tuple[str, str]:
-    """Return what names a run of a script, and what says where its results are."""
+    """Return the name of a script's run, and the sentence about where its results are."""
     name = f"script {quoted(run.row.name or 'without a name', 60)}, run {run.row.run}"
     return name, f"results: {wording.clean(run.row.transcript)}/journal.jsonl"
 

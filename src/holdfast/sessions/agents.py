@@ -316,7 +316,7 @@ def store(project: OpenProject, agent: Agent) -> Agent:
 
 
 def of_call(project: OpenProject, conversation: str, call: str) -> Agent | None:
-    """Return what a call launched; None if the call is unknown."""
+    """Return the agent that a call launched; None if the call is unknown."""
     return project.ledger.table(Agent).one(conversation=conversation, call=call)
 
 

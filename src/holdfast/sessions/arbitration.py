@@ -92,7 +92,7 @@ def _go_on(project: OpenProject, conversation: str, session: str) -> None:
 def foresee(
     project: OpenProject, conversation: str, workflows: Sequence[Workflow], detected: Collection[Path] = ()
 ) -> Verdict:
-    """Return what `judge` would decide if a session were compacted now; nothing is written.
+    """Return the verdict of `judge` if a session were compacted now; nothing is written.
 
     It assumes that PreCompact comes first, saves what the session may save, and makes it the owner of what `settle`
     gives it.

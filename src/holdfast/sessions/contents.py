@@ -84,7 +84,7 @@ def changed_at(project: OpenProject, path: Path, raw: bytes) -> str | None:
 
 
 def seen_at(project: OpenProject, contents: Mapping[Path, bytes]) -> dict[Path, str]:
-    """Return what `changed_at` does for each of many files, without those for which that is None."""
+    """Return the `changed_at` of many files, without those for which it is None."""
     names = {storable(_key(project, path)[1]): path for path in contents}
     latest = "number = (SELECT MAX(number) FROM contents WHERE worktree = last.worktree AND path = last.path)"
     rows = project.ledger.rows(

@@ -164,7 +164,7 @@ def record_prompt(event: Event, context: Context) -> None:
 
 
 def current_request(project: OpenProject, conversation: str) -> Request:
-    """Return what a conversation works on now."""
+    """Return the request that a conversation works on now."""
     row = get(project, conversation)
     return Request(f"{conversation}/{row.prompt}", f"{conversation}/{row.epoch}")
 
@@ -353,7 +353,7 @@ def every(project: OpenProject) -> list[Conversation]:
 
 
 def get(project: OpenProject, conversation: str) -> Conversation:
-    """Return what is known of a conversation; of an unknown one, a row that is stored nowhere."""
+    """Return a conversation's row; for an unknown one, a row that isn't stored."""
     if row := _table(project).one(id=conversation):
         return row
     alias = project.ledger.table(SessionId).one(conversation=conversation)

@@ -130,7 +130,7 @@ def _begins(project: OpenProject, transcript: str, compaction: Compaction | None
 
 
 def _reached(project: OpenProject, delivery: Delivery) -> Reached:
-    """Return what the transcript shows of a delivery, by entries since PreCompact announced its compaction."""
+    """Return a delivery's state in the transcript, by entries since PreCompact announced its compaction."""
     compaction = project.ledger.table(Compaction).one(id=delivery.compaction) if delivery.compaction else None
     after = compaction.announced_at if compaction else ""
     return project.transcripts.reached(delivery.transcript, delivery.digest, delivery.size, after)

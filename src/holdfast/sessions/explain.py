@@ -93,7 +93,7 @@ def foresee(
     saved: Workflow | None,
     detected: Collection[Path] = (),
 ) -> list[Prospect]:
-    """Return what each unfinished workflow would get if a conversation were compacted now; nothing is written.
+    """Return the prospect of each unfinished workflow if a conversation were compacted now; nothing is written.
 
     None means any of those that are live. `saved` is the workflow that PreCompact would write first, which replaces the
     one of the same path. `detected` are the state files that have what the session's own files say. The workflow that
@@ -172,7 +172,7 @@ def _title(explanation: Mapping[str, Any], ref: str) -> str:
 
 
 def _saying(save: Mapping[str, Any], detected: Mapping[str, Any] | None, root: str) -> list[str]:
-    """Say what the next PreCompact would do; nothing if it has nothing to do."""
+    """Describe the next PreCompact; empty if it would do nothing."""
     if save["action"] == "none":
         return [f"nothing: {detected['source'].removeprefix(root)} says that it is completed"] if detected else []
     meaning = _MEANINGS.get(save["action"], save["action"])

@@ -133,7 +133,7 @@ def _table(project: OpenProject) -> Table[WorkflowRow]:
 
 
 def _rows(project: OpenProject, keys: Collection[str]) -> dict[str, WorkflowRow]:
-    """Return what is known of workflows, by their keys."""
+    """Return the rows of workflows, by their keys."""
     # Without any, the ledger isn't opened.
     return _table(project).by("workflow", keys, worktree=project.worktree) if keys else {}
 
@@ -182,7 +182,7 @@ def takers(project: OpenProject, conversation: str, live: Collection[str]) -> se
 
 
 def may_move(project: OpenProject, conversation: str, workflows: Iterable[Workflow]) -> list[Workflow]:
-    """Return what a conversation may save and move: its own and, if only it may take any, all fresh free workflows."""
+    """Return the workflows that a conversation may save and move: its own and, if no other may, all fresh free ones."""
     every = list(workflows)
     holder = holders(project, every)
     live = conversations.live_others(project, conversation)

@@ -83,7 +83,7 @@ def observe(project: OpenProject, workflow: Workflow, *, error: str = "", at: st
 
 
 def of(project: OpenProject, workflow: Workflow) -> History:
-    """Return what the ledger saw of a workflow. If the ledger can't be read, log that and return an empty history."""
+    """Return a workflow's history in the ledger. If the ledger can't be read, log that and return an empty history."""
     try:
         events = project.ledger.table(Event).where(
             worktree=project.worktree, workflow=workflow.key, kind="phase", order="at, id"
@@ -191,7 +191,7 @@ def _move(
 
 
 def _cause(project: OpenProject, at: str | None) -> str:
-    """Return what moved a phase: a `command`, an `event`, or whoever wrote the `file`, which was seen there later."""
+    """Return the cause of a phase's move: a `command`, an `event`, or whoever wrote the `file`, seen there later."""
     if at is None:
         return "file"
     return "command" if project.patience.say else "event"

@@ -332,7 +332,7 @@ class Corrected(NamedTuple):
 
 
 def report(event: Event, context: Context, moved: Sequence[Moved]) -> list[wording.Message]:
-    """Return what moved, what comes next, and the to-do list if it differs from the one the model knows.
+    """Return the moves, the next step, and the to-do list if it differs from the one the model knows.
 
     Call it after state and view are written, so that the to-do list comes last (R000-28). An agent gets only what
     moved, because the main conversation does what comes next. `moved` is what `settle_agents`, `launch_agent` or

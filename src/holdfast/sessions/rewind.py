@@ -115,7 +115,7 @@ def restore(project: Workspace, path: Path, number: str, *, replace: bool = Fals
 
 
 def gone(project: Workspace) -> str:
-    """Return what to say of an unfinished workflow whose file was deleted: how to put it back; empty for none."""
+    """Return how to put back an unfinished workflow whose file was deleted; empty if there is none."""
     try:
         over = {(each.workflow.place, each.workflow.title) for each in archive.entries(project)}
         missing = [each for each in contents.paths(project) if not (project.root / each).exists()]

@@ -181,7 +181,7 @@ def _waiting(workflows: Iterable[Workflow]) -> list[Workflow]:
 
 
 def unreadable(found: Found) -> str:
-    """Return what to say of files that cannot be read where no workflow is found: one may be the one that is meant."""
+    """Return a hint about unreadable files if no workflow is found: one of them may be the wanted one."""
     if not found.problems:
         return ""
     first, more = found.problems[0], len(found.problems) - 1

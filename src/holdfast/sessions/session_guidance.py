@@ -74,7 +74,7 @@ def compile(
 
 
 def trail(project: Workspace, event: Event, compaction: Compaction | None) -> Trail:
-    """Return what a session did, by its transcript, without what the user excludes from capture.
+    """Return a session's trail from its transcript, without anything that the user excludes from capture.
 
     Where the compaction changed the session's id or its transcript, or the event names none, it is the one that was
     announced (`compaction`), or that was named before.
@@ -179,5 +179,5 @@ def _name(agent: Agent) -> str:
 
 
 def task(agent: Agent) -> str:
-    """Return what an agent was launched for, in brackets; empty if it isn't known."""
+    """Return an agent's task, in brackets; empty if it isn't known."""
     return f" (launched for {wording.quoted(agent.description)})" if agent.description.strip() else ""

@@ -90,7 +90,7 @@ def happened(
     workflow: Workflow | None = None,
     limit: int = LIMIT,
 ) -> list[TimelineEvent]:
-    """Return what happened, the newest first.
+    """Return the events of a project, the newest first.
 
     Args:
         project: the project. Its other worktrees are included unless a workflow is given.
@@ -164,7 +164,7 @@ def _titled(project: Workspace, events: list[TimelineEvent]) -> list[TimelineEve
 
 
 def _about(workflow: Workflow) -> list[str]:
-    """Return what is in the data of an event of a compaction that names a workflow, or of a version of its file."""
+    """Return texts found in the data of events about a workflow: of a compaction, or of a version of its file."""
     about = [f'"key": {json.dumps(workflow.key)}', f'"path": {json.dumps(workflow.place)}']
     if workflow.spread:
         folder = json.dumps(workflow.place.rpartition("/")[0])
@@ -202,13 +202,13 @@ def sentence(happening: TimelineEvent, names: PhaseNames) -> str:
 
 
 def phase_names(project: Workspace) -> PhaseNames:
-    """Return what people call the phases of all workflows that have a file or are in the archive."""
+    """Return the display names of the phases of all workflows that have a file or are in the archive."""
     archived = [each.workflow for each in archive.entries(project)]
     return names_of([*archived, *registry.all_found(project).workflows])
 
 
 def names_of(workflows: Iterable[Workflow]) -> PhaseNames:
-    """Return what people call the phases of workflows; of two with the same key, the later one counts."""
+    """Return the display names of the phases of workflows; of two with the same key, the later one counts."""
     return {
         (each.key, phase.id): PhaseName(
             each.unit, f"{phase.number if each.in_order else one_line(phase.id, 40)} {quoted(phase.title)}"

@@ -83,7 +83,7 @@ def waiting() -> int:
 
 
 def sender(settings: TelemetrySection, timeout: float | None = None) -> Sender:
-    """Return what sends to the configured endpoint.
+    """Return a sender to the configured endpoint.
 
     Raises:
         HoldfastError: OpenTelemetry isn't installed, or the file with the variables can't be read.
@@ -192,7 +192,7 @@ def _count(ledger: Ledger, at: Position, file: Path) -> int:
 
 
 def _records(ledger: Ledger, rows: Sequence[Event], *, reasons: bool) -> list[Record]:
-    """Return what is sent of events, each with the session id that its conversation had then."""
+    """Return the telemetry records of events, each with the session id that its conversation had then."""
     found = []
     for row in rows:
         latest = ledger.table(SessionId).one("since <= ?", row.at, conversation=row.conversation, order="since DESC")

@@ -56,7 +56,7 @@ class Record(NamedTuple):
 
 
 def of_event(event: Event, session: str, *, reasons: bool) -> Record:
-    """Return what is sent of an event.
+    """Return the telemetry record of an event.
 
     Args:
         event: the event, one of `KINDS`.

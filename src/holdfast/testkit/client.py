@@ -182,5 +182,5 @@ def _side_by_side(runs: Sequence[Callable[[], CompletedProgram]]) -> list[Comple
 
 
 def encoded(payload: Mapping[str, Any]) -> bytes:
-    """Return what the client writes to a hook's stdin: one JSON object and a line break (client fact §0)."""
+    """Return a payload as the client writes it to a hook's stdin: one JSON object and a line break (client fact §0)."""
     return json.dumps(payload).encode() + b"\n"

@@ -77,7 +77,7 @@ def run(file: HandlerFile, project: OpenProject) -> Iterator[Result]:
 def _answered(
     file: HandlerFile, route: Route, text: str, expected: str, fields: Mapping[str, Any], project: OpenProject
 ) -> tuple[str, bool]:
-    """Return what a function answered, in words, and whether that is as expected."""
+    """Return a function's answer, in words, and whether it is as expected."""
     try:
         made = payloads.of_example(route, text, fields, firing.SESSION, project.root)
         fired = firing.send(project, made.payload, [file])

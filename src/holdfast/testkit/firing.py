@@ -93,7 +93,7 @@ class Fired:
         return (self.conclusion.reply, self.faults) == (other.conclusion.reply, other.faults)
 
     def audiences(self) -> dict[str, str]:
-        """Return what the `model`, the `user` and the `client` get; an audience that gets nothing is left out."""
+        """Return the texts for the `model`, the `user` and the `client`; an audience without one is left out."""
         return reply.audiences(self.event.hook_event_name, self.conclusion.reply)
 
 

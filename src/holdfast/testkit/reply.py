@@ -69,7 +69,7 @@ def specific(stdout: str) -> dict[str, Any]:
 
 
 def audiences(event: str, reply: Reply) -> dict[str, str]:
-    """Return what the `model`, the `user` and the `client` get of a reply; who gets nothing is left out.
+    """Return a reply's texts for the `model`, the `user` and the `client`; an audience without one is left out.
 
     The client gets what neither of the others reads: a decision, a changed input, variables.
     """

@@ -166,7 +166,7 @@ def _referenced(workflow: Workflow, line: str) -> list[Phase]:
 
 
 def _without_order(line: str) -> Iterator[str]:
-    """Yield what is left of a line without the first, and then also the last, words that order an agent to work."""
+    """Yield a line without the first, and then also the last, words that order an agent to work."""
     for _ in range(_ORDER_WORDS):
         rest = _ORDER.sub("", line)
         yield from (each for each in (rest, _LAST_ORDER.sub("", line), _LAST_ORDER.sub("", rest)) if each != line)
@@ -212,7 +212,7 @@ def _names(workflow: Workflow) -> list[_Name]:
 
 
 def _refers(plain: str, line: str, name: _Name, workflow: Workflow) -> bool:
-    """Return whether a line, given in plain form and as it is, refers to a phase."""
+    """Return whether a line, in plain form and as it is, refers to a phase."""
     phase, title, id_ = name
     written = {each.strip(_DECORATION).casefold() for each in (line, _ID_LABEL.sub("", line))}
     if plain == title or phase.id.casefold() in written:

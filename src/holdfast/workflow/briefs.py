@@ -1,4 +1,4 @@
-"""What a subagent is told about its work: its workflow's reminders, and after a compaction its own task again."""
+"""The texts that a subagent gets: its workflow's reminders, and after a compaction its own task again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.model import Brief, Phase, Workflow
 
-START_LIMIT_UNITS = 1_500  # UTF-16 units of what a new agent is told besides its task and hand-over
+START_LIMIT_UNITS = 1_500  # UTF-16 units of a new agent's brief, without its task and hand-over
 TASK_LIMIT_UNITS = 6_000  # UTF-16 units of its task
 LIMIT_UNITS = 9_500  # UTF-16 units of the text after its own compaction; the client cuts at 10,000
 PROMPT_LIMIT_UNITS = 2_000  # UTF-16 units of its prompt
@@ -21,7 +21,7 @@ _FENCE = (wording.OPEN, wording.CLOSE)
 
 
 def reminders(workflow: Workflow, phase: Phase | None, *, root: Path, brief: Brief | None = None) -> str:
-    """Return what a new agent needs of a workflow: hand-over, key reminders, required reading and task; empty for none.
+    """Return a new agent's brief: hand-over, key reminders, required reading and task; empty if there are none.
 
     Args:
         workflow: the workflow that it works for.
@@ -53,7 +53,7 @@ def given_back(
     root: Path,
     brief: Brief | None = None,
 ) -> str:
-    """Return what an agent was launched for, to tell it after its own compaction.
+    """Return an agent's task, for the time after its own compaction.
 
     Args:
         agent_type: the kind of agent.
@@ -90,7 +90,7 @@ def _part(workflow: Workflow, phase: Phase) -> list[str]:
 
 
 def _handed_over(workflow: Workflow, phase: Phase | None) -> list[str]:
-    """Return what a phase gets from the one before it, and what was noted on it (I000-4)."""
+    """Return a phase's hand-over from the one before it, and its notes (I000-4)."""
     if phase is None:
         return []
     earlier = workflow.phases if workflow.in_order else ()  # else the format's own brief has what the phase builds on

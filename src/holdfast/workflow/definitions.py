@@ -154,7 +154,7 @@ class Library(Generic[Value]):
         return found
 
     def value(self, root: Path, path: Path) -> Value:
-        """Return what a file says.
+        """Return the content of a file.
 
         Raises:
             MissingError: there is no file.

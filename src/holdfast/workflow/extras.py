@@ -1,4 +1,4 @@
-"""Extras: values of a workflow beyond its format's schema, stored in a file beside the state.
+"""Extras: values of a workflow beyond its format's schema, stored in a file next to the state.
 
 The state file itself has exactly the keys of its schema (R000-02, R002-08), whatever `start` and `update` get.
 """
@@ -178,13 +178,13 @@ def _change(project: Records, state: Path, workflow_id: str, edit: Callable[[dic
 
 
 def _readable(project: Records, state: Path, workflow_id: str) -> Mapping[str, Any]:
-    """Return what a state file's extras hold of the workflow with this id; nothing if they can't be read."""
+    """Return the values for the workflow with this id in a state file's extras; empty if they can't be read."""
     data = _whole(project, state)
     return data if values.text(data.get("id")) == workflow_id else {}
 
 
 def _whole(project: Records, state: Path) -> Mapping[str, Any]:
-    """Return what a state file's extras hold, of whichever workflow; nothing if they can't be read."""
+    """Return the values in a state file's extras, of whichever workflow; empty if they can't be read."""
     try:
         file = _load(project, places.extras(project.root, state))
     except StateError:

@@ -62,7 +62,7 @@ class Section(NamedTuple):
     left: int = 0
 
     def without(self, phases: Collection[int]) -> Section:
-        """Return the section without the facts of phases, given by their numbers, which are told elsewhere."""
+        """Return the section without the facts of the phases with these numbers, which are elsewhere in the text."""
         return self._replace(facts=tuple([fact for fact in self.facts if fact.phase not in phases]))
 
 

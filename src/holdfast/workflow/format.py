@@ -103,7 +103,7 @@ class Format:
         return ()
 
     def findings(self, project: Records) -> Iterable[Finding]:
-        """Yield what is wrong with its files, for `holdfast doctor`, which runs the fixes."""
+        """Yield the problems of its files, for `holdfast doctor`, which runs the fixes."""
         return ()
 
     # Write.
@@ -131,7 +131,7 @@ class Format:
             workflow: the workflow as the caller knows it; another one in its file by now is refused.
             edit: moves the draft. It may run several times, each time with a new draft.
             why: what the version is called.
-            error: what a failed or blocked phase said, for the ledger.
+            error: the message of a failed or blocked phase, for the ledger.
             repair: write a broken file again from its last version, even if nothing changes.
         """
         raise NotImplementedError
@@ -200,7 +200,7 @@ class Format:
         raise TransitionError(f"agents don't move a workflow of {self.name}")
 
     def brief(self, project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
-        """Return what to tell an agent about a phase if the format has more than the prompt; else None."""
+        """Return a brief for a phase's agent if the format has more than the prompt; else None."""
         return None
 
     def register_overseer(self, project: Records, workflow: Workflow, text: str, agent: str) -> bool:
@@ -275,7 +275,7 @@ class Detector(Protocol):
         """
 
     def waiting(self, project: Records, places: Sequence[str]) -> list[str]:
-        """Return what to tell a session about waiting files, a line for each that is still in progress."""
+        """Return a line about each waiting file that is still in progress."""
 
     def report(self, project: Records, session: str) -> DetectionReport:
         """Look at all files, for a session. Never writes, and never raises for their contents."""

@@ -171,7 +171,7 @@ def _status(workflow: Workflow) -> str:
 
 
 def summary(workflows: Iterable[Workflow]) -> str:
-    """Return what to tell a compaction's summariser, at most SUMMARY_LIMIT_CHARS; empty without a workflow.
+    """Return the text for a compaction's summariser, at most SUMMARY_LIMIT_CHARS; empty without a workflow.
 
     It is plain text, with a line for each workflow, fenced like all text from files: PreCompact's stdout becomes
     instructions of the summariser, and the client repeats it to the model.
@@ -283,7 +283,7 @@ def _acknowledgement(workflow: Workflow) -> str:
 
 
 def _action(workflow: Workflow, required: Section) -> list[str]:
-    """Return what to do first (R001-18), in plain sentences (I001-20).
+    """Return the first steps (R001-18), in plain sentences (I001-20).
 
     No text here comes from a file.
     """

@@ -1,7 +1,7 @@
 """Holdfast's own folder in a project: files only for their owner, ignored by git, no links followed.
 
 It holds sidecars, each the full version of a workflow's guidance, which the model may read; results of agents that were
-too long to be told; and the report.
+too long for the guidance; and the report.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def write_sidecar(root: Path, workflow: Workflow, text: str) -> tuple[Path, str]
 
 
 def result_place(root: Path, agent: str) -> Path:
-    """Return the path of the file with the result of an agent that was too long to be told."""
+    """Return the path of the file with an agent's result that was too long for the guidance."""
     safe = "".join(each if each.isascii() and (each.isalnum() or each in "-_") else "_" for each in agent[:60])
     return place(root, f"agent-{safe}.md")
 
 
 def result(agent: str, session: str, words: str) -> bytes:
-    """Return what such a file holds: two lines by which it is recognised and forgotten, then the result."""
+    """Return the content of such a file: two lines that identify it, so that it can be forgotten, then the result."""
     return f"Agent: {agent}\nSession: {session}\n\n{words}".encode("utf-8", "replace")
 
 

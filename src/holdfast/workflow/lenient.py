@@ -77,10 +77,10 @@ def name(where: tuple[int | str, ...]) -> str:
 def _words(fault: Any) -> str:
     if fault["type"] in FAULTS:
         return FAULTS[fault["type"]]
-    said = values.text(fault["input"])
+    value = values.text(fault["input"])
     if fault["type"] == "literal_error":
-        return f'is "{said}", not one of {fault["ctx"]["expected"].replace(" or ", ", ").replace(chr(39), "")}'
-    return f'is "{said}", which doesn\'t fit: {fault["msg"]}'
+        return f'is "{value}", not one of {fault["ctx"]["expected"].replace(" or ", ", ").replace(chr(39), "")}'
+    return f'is "{value}", which doesn\'t fit: {fault["msg"]}'
 
 
 def _mend(data: Any, where: tuple[int | str, ...], kind: str, *, again: bool) -> None:

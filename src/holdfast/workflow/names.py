@@ -78,7 +78,7 @@ def short(workflow: Workflow, among: Sequence[Workflow]) -> str:
 
 
 def is_copy(name: str) -> bool:
-    """Return whether a file is a copy that a person made beside a state file, such as `state-x copy.json`.
+    """Return whether a file is a person's copy of a state file, such as `state-x copy.json`.
 
     No state file has a space in its name, and every file manager puts one into a copy's.
     """

@@ -1,4 +1,4 @@
-"""Required reading outside the project: it is listed, but nobody is asked to read it."""
+"""Required reading outside the project: it is listed, but Claude isn't asked to read it."""
 
 from __future__ import annotations
 

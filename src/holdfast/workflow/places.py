@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-ASIDE = ("*.corrupt-*", "*.kept-*")  # copies that are set aside beside a file
+ASIDE = ("*.corrupt-*", "*.kept-*")  # copies that are set aside next to a file
 
 
 def states() -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def private(root: Path, path: Path) -> Path | None:
 
 
 def extras(root: Path, state: Path) -> Path:
-    """Return the path of a state file's extras: beside it, or in the folder that its format's record has for them.
+    """Return the path of a state file's extras: next to it, or in the folder that its format's record has for them.
 
     That folder is the one of the pattern that ends in `.extra.json` and has a name for each state file.
     """

@@ -122,7 +122,7 @@ class Records(Protocol):
         """Return whether a workflow changed recently enough to be restored unasked. Raises LedgerError."""
 
     def mentions(self, session: str) -> Sequence[str]:
-        """Return what a session named in its work: files it edited and read, its requests, its agents' prompts."""
+        """Return the texts of a session's work: files it edited and read, its requests, its agents' prompts."""
 
     def live_others(self, session: str) -> set[str]:
         """Return the other sessions that are live. Raises LedgerError."""

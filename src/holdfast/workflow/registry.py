@@ -67,7 +67,7 @@ def noted(workflow: Workflow, changes: Changes, note: str) -> Changes:
 
 
 def reopening(workflow: Workflow) -> str:
-    """Say what to do to open a workflow again that is over."""
+    """Return how to reopen a finished workflow."""
     return RECORDS[workflow.format].REOPENING.replace("{id}", workflow.id)
 
 
@@ -172,7 +172,7 @@ def owned(project: Records, session: str, names: Iterable[str] | None = None) ->
     Args:
         project: the project.
         session: the session.
-        names: the formats that are asked; those that are present by default.
+        names: the formats to search; by default those that are present.
 
     Raises:
         LedgerError: the ledger can't be read.
@@ -206,7 +206,7 @@ def usable(names: Iterable[str]) -> Iterator[Format]:
 
 
 def _asked(project: Records, name: str, ask: Callable[[Format], Found]) -> Found:
-    """Return what a format finds. If another package's format fails, that is a problem of its own only."""
+    """Return the findings of a format. If another package's format fails, only that one has a problem."""
     try:
         found = ask(get(name))
         if not isinstance(found, Found):

@@ -349,7 +349,7 @@ def _watched(project: Records, path: Path) -> StateFile:
 
 
 def _look(path: Path) -> tuple[int, int, int] | None:
-    """Return what changes when a file is saved: inode, size, mtime in nanoseconds; None without a file."""
+    """Return a file's stamp, which every save changes: inode, size, mtime in nanoseconds; None without a file."""
     try:
         info = os.lstat(path)
     except OSError:

@@ -41,7 +41,7 @@ class FileDraft(Draft):
 
     Attributes:
         data: a copy of the file's content, which the change edits.
-        extra: reading, reminders and context to keep beside the state (`workflow.extras`); None for none.
+        extra: reading, reminders and context to keep next to the state (`workflow.extras`); None for none.
         notes: what to remember of the workflow there besides; None to leave it.
         keeps_notes: whether a unit has a place for what it hands over.
         failure: the status of a unit whose agent failed.
@@ -56,11 +56,11 @@ class FileDraft(Draft):
         self.notes: dict[str, Any] | None = None
 
     def add(self, changes: Changes) -> None:
-        """Add reading, reminders and context beside the state."""
+        """Add reading, reminders and context to the file next to the state."""
         self.extra = changes
 
     def content(self) -> dict[str, Any]:
-        """Return what to write, with what follows from the edits."""
+        """Return the content to write, with the consequences of the edits."""
         return self.data
 
     def judge(self, id: str, status: Status, words: str) -> None:
@@ -85,7 +85,7 @@ class FileFormat(Format):
 
     Attributes:
         schema: what a file of the format looks like, for the message about one that doesn't.
-        has_extras: whether reading, reminders and context have a file beside the state file (`workflow.extras`).
+        has_extras: whether reading, reminders and context have a file next to the state file (`workflow.extras`).
         missing: what to tell somebody whose workflow's file is gone.
     """
 
@@ -127,7 +127,7 @@ class FileFormat(Format):
         raise NotImplementedError
 
     def beside(self, start: Start) -> Start:
-        """Return what of a new workflow is kept beside its state file, if the format has extras."""
+        """Return the values of a new workflow that are kept next to its state file, if the format has extras."""
         return start
 
     def identity(self, data: dict[str, Any], path: Path) -> str:
@@ -359,7 +359,7 @@ class FileFormat(Format):
         A finished workflow in its place goes to the archive, an unfinished one only if `start` says so.
 
         Raises:
-            TransitionError: an unfinished workflow is in its place, or the format can't keep what is given.
+            TransitionError: an unfinished workflow is in its place, or the format can't keep a value.
             SchemaMismatch: another program's file is in its place.
             StateError: the place can't be used.
         """
@@ -417,8 +417,8 @@ class FileFormat(Format):
         return file, workflow, statefile.keep_aside(project, file.path, file.document.raw)
 
     def displaced(self, workflow: Workflow, aside: Path) -> str:
-        """Say where the content that a new workflow displaced is kept, if the ledger doesn't have it."""
-        return f"what {workflow.place} held before is kept as {aside.name} beside it"
+        """Say where the content that a new workflow displaced is, if the ledger doesn't have it."""
+        return f"what {workflow.place} held before is kept as {aside.name} next to it"
 
     # Restore.
 

@@ -65,12 +65,12 @@ def correct(todos: Sequence[Any], workflow: Workflow) -> tuple[list[Any], list[s
 
 def covers(todos: Sequence[Any], workflow: Workflow) -> bool:
     """Return whether a list has every phase of the workflow with its status; other items don't matter."""
-    given = Counter(
+    items = Counter(
         (item.get("content"), item.get("status"))
         for item in todos
         if isinstance(item, dict) and isinstance(item.get("content"), str) and isinstance(item.get("status"), str)
     )
-    return Counter((todo["content"], todo["status"]) for todo in todo_list(workflow)) <= given
+    return Counter((todo["content"], todo["status"]) for todo in todo_list(workflow)) <= items
 
 
 def request(workflow: Workflow, ids: Mapping[str, str]) -> str:
@@ -84,15 +84,15 @@ def request(workflow: Workflow, ids: Mapping[str, str]) -> str:
     if len(phases) > _MOST:
         lines.append(f"+{len(phases) - _MOST} more: `holdfast status` has all of them")
     known = [phase.title for phase in phases if phase.title in ids]
-    given = fenced("Put these items in your to-do list unchanged and keep the others.", lines)
+    listed = fenced("Put these items in your to-do list unchanged and keep the others.", lines)
     if not known:
         tasks = "TaskCreate adds an item, TaskUpdate sets its status"
     elif len(known) == len(phases):
         tasks = "TaskUpdate with the given number sets a status"
     else:
         tasks = "TaskUpdate with the given number sets a status, TaskCreate adds an item without one"
-    asked = f'With TodoWrite, activeForm is "Working on " and the title. With task tools, {tasks}.'
-    return f"{given}\n{asked} Without either, use the list as a checklist."
+    ways = f'With TodoWrite, activeForm is "Working on " and the title. With task tools, {tasks}.'
+    return f"{listed}\n{ways} Without either, use the list as a checklist."
 
 
 def _content(item: Any) -> Any:

@@ -237,7 +237,7 @@ def done(
 def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
     """Apply changes to the current phase, or to number `changes.current`.
 
-    That one becomes active if neither a status nor a new title is given.
+    That one becomes active if there is neither a status nor a new title.
 
     A broken state file is replaced by its last content with the changes applied, even if they change nothing.
 

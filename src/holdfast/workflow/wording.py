@@ -48,9 +48,9 @@ class Message(NamedTuple):
     on_delivered: Callable[[], object] | None = None
 
 
-def with_remedy(said: str) -> str:
-    """Return what is said to be wrong, with where to learn what to do about it, unless it names that already."""
-    return said if _DOCTOR in said else f"{said}; {REMEDY}"
+def with_remedy(problem: str) -> str:
+    """Return a problem with the command that shows its remedy, unless it names one already."""
+    return problem if _DOCTOR in problem else f"{problem}; {REMEDY}"
 
 
 def clean(text: str) -> str:
@@ -95,8 +95,8 @@ def with_mark(lines: Sequence[str]) -> tuple[str, str]:
 
 def fenced(lead: str, lines: Iterable[str]) -> str:
     """Return Holdfast's sentence `lead`, with cleaned lines from files below it in a fence that they can't end."""
-    told = f"{lead} {DATA}"
-    return with_mark([told, OPEN, *map(clean, lines), CLOSE])[0]
+    head = f"{lead} {DATA}"
+    return with_mark([head, OPEN, *map(clean, lines), CLOSE])[0]
 
 
 def quoted(text: str, limit: int = 80) -> str:
@@ -114,7 +114,7 @@ def missing(what: str, known: Sequence[str], none: str = "", *, where: str = "th
 
     Args:
         what: the thing with its name, such as `task 'x'`.
-        known: the names that exist, of which the first `NAMED` are said.
+        known: the names that exist; the first `NAMED` are listed.
         none: what to say if none exist.
         where: what lacks the thing, such as `the task has`.
     """

@@ -136,7 +136,7 @@ class ClaudeCode(Client):
         return deny(reason) if "deny" in self.EVENTS[event].accepts else block(reason)
 
     def unanswered(self, event: str) -> str:
-        """Return what a WorktreeCreate handler failed to do, because there the client takes silence for a failure."""
+        """Return why a WorktreeCreate handler's silence is a failure: the client takes it for one."""
         return "named no folder; it has to return worktree(path)" if event == "WorktreeCreate" else ""
 
     def process(self, environ: Mapping[str, str]) -> str | None:

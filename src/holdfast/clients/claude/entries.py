@@ -179,7 +179,7 @@ def _message(
 
 
 def _request(content: object, source: Mapping[str, Any]) -> str:
-    """Return what a person wrote; empty if a message isn't a person's.
+    """Return a person's text; empty if a message isn't a person's.
 
     These aren't prompts: tool results, client notes, output of local commands, expansions of slash commands, summaries
     of compactions, marks of an interruption, and what another agent or a hook said.
@@ -192,7 +192,7 @@ def _request(content: object, source: Mapping[str, Any]) -> str:
 
 
 def _persons(words: str) -> str:
-    """Return what of a text block is a person's: nothing, all of it, or a slash command as it was typed."""
+    """Return a person's part of a text block: nothing, all of it, or a slash command as typed."""
     words = words[:_TEXT_LIMIT_CHARS]
     if command := _COMMAND.match(words):
         arguments = _ARGUMENTS.search(words)

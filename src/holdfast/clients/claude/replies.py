@@ -146,7 +146,7 @@ def _plain_shares(event: str, outcomes: Sequence[Outcome], text: str) -> dict[in
 
 
 def _shares(event: str, outcomes: Sequence[Outcome], advice: Mapping[int, int]) -> dict[int, int]:
-    """Return what each outcome puts into the model's context, in UTF-16 units, by position."""
+    """Return the size of each outcome's text in the model's context, in UTF-16 units, by position."""
     shares = {position: share for position, share in advice.items() if share}
     for kind in ("deny", "block"):
         if event in REASONED[kind]:

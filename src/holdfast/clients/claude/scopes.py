@@ -167,7 +167,7 @@ def installed_plugins(name: str, here: Target) -> Iterator[InstalledPlugin]:
 
 
 def plugin_hooks(root: Path) -> Iterator[tuple[str, str | None, Mapping[str, Any]]]:
-    """Yield what `hooks_in` yields for each command that a plugin registers."""
+    """Yield the hooks (`hooks_in`) of each command that a plugin registers."""
     yield from hooks_in(_load(root / "hooks" / "hooks.json"))
 
 

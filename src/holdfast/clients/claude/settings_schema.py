@@ -102,7 +102,7 @@ class _Settings(_Shape):
 
 
 def faults(text: str) -> list[Fault]:
-    """Return what makes the client ignore a settings file, or hooks in it.
+    """Return the faults for which the client ignores a settings file, or hooks in it.
 
     What the client ignores depends on its version; if there is no client to ask, the oldest is assumed.
 

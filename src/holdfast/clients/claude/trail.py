@@ -29,7 +29,7 @@ _EXIT = ("Exit code ", "Error: Exit code ")
 
 
 def trail(entries: Iterable[Entry]) -> Trail:
-    """Return what a session did."""
+    """Return a session's trail."""
     session = _Session()
     for entry in _once(entries):
         session.take(entry)

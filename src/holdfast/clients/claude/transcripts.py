@@ -221,7 +221,7 @@ def _compacted(path: str, found: Iterable[Entry], *, at_rest: bool) -> bool:
 
 
 def _mentions(calls: Iterable[str]) -> Pattern[bytes]:
-    """Return what the lines of these calls hold, and those of their results."""
+    """Return the content of these calls' lines, and of their results' lines."""
     ids = b"|".join(re.escape(each.encode()) for each in sorted(calls))
     return re.compile(b'"(?:tool_use_id|id)":"(?:%b)"' % ids)
 

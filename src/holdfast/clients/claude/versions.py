@@ -58,7 +58,7 @@ def _read(found: re.Match[str] | None) -> Version | None:
 
 
 def _output(call: list[str]) -> str:
-    """Return what a program prints, empty if it fails. After the timeout it is killed with its child processes."""
+    """Return a program's output, empty if it fails. After the timeout it is killed with its child processes."""
     try:
         ended = run_program(call, b"", os.environ, Path("/"), _TIMEOUT_S)
     except OSError:

@@ -50,7 +50,7 @@ class WorkflowRuns(ScriptRuns):
         return Path(transcript.removesuffix(".jsonl")) / "subagents" / "workflows" / run
 
     def journal(self, folder: Path) -> Journal | None:
-        """Return what a run's journal says.
+        """Return the content of a run's journal.
 
         The client drops a result when a later line says `started` or `failed` for the same key. Here the result counts.
         """

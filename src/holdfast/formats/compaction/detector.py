@@ -135,7 +135,7 @@ def _elsewhere(project: Records) -> Iterator[Candidate]:
 
 
 def _next_save(project: Records, extract: Extract | None, session: str) -> Intent | str:
-    """Return what the next PreCompact would do, or why it can't do anything."""
+    """Return the changes of the next PreCompact, or why it makes none."""
     try:
         intent = merge.intend(project, extract)
         owner = session or (project.owner(intent.before) if intent.before else None) or ""

@@ -82,12 +82,12 @@ def may_save(project: Records, session: str, extract: Extract, *, written: bool)
 
 
 def intend(project: Records, extract: Extract | None) -> Intent:
-    """Return what `save` would do now, without writing any file. Raises StateError if nothing can be saved."""
+    """Return the changes that `save` would make now, without writing. Raises StateError if nothing can be saved."""
     return _intended(project, extract)[0]
 
 
 def _intended(project: Records, extract: Extract | None) -> tuple[Intent, StateFile | None]:
-    """Return what `save` would do, and the state file as it is now."""
+    """Return the changes that `save` would make, and the state file as it is now."""
     if extract is None:
         return Intent("none"), None
     statefile.guard(project.root, FORMAT.folder(project) / "any")
@@ -259,7 +259,7 @@ def _is_buried(project: Records, extract: Extract) -> bool:
 
 
 def _from_ledger(ask: Callable[[], _Value], otherwise: _Value, unknown: str) -> _Value:
-    """Return what the ledger says, or something else, with a line in the log, if it can't be read or written."""
+    """Return the ledger's answer or, if it can't be read or written, the default and log that."""
     try:
         return ask()
     except LedgerError as error:

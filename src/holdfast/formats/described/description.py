@@ -251,7 +251,7 @@ def among(words: tuple[_Word, ...], value: Any) -> bool:
 
 
 def _meaning(value: Any) -> tuple[str, str]:
-    """Return what two words have in common that mean the same: case, spaces and hyphens make no difference."""
+    """Return a word's normal form: case, spaces and hyphens make no difference."""
     if isinstance(value, str):
         return "text", " ".join(value.casefold().replace("_", " ").replace("-", " ").split())
     return type(value).__name__, str(value)

@@ -64,7 +64,7 @@ class DescribedDraft(FileDraft):
         self._before = copy.deepcopy(data)
 
     def content(self) -> dict[str, Any]:
-        """Return what to write: the workflow's own status follows from those of its units."""
+        """Return the content to write: the workflow's own status follows from those of its units."""
         if self.data != self._before:
             self.settle()
         return self.data

@@ -109,13 +109,13 @@ class HybridFormat(FileFormat):
         return []
 
     def candidates(self, project: Records, keys: Collection[str]) -> Found:
-        """Return what `find` does. If somebody owns the workflow, its files follow what was changed by hand."""
+        """Return the result of `find`. If somebody owns the workflow, its files follow changes made by hand."""
         found = self.find(project)
         owned = (self.follow(project, each) if project.owner(each) else each for each in found.workflows)
         return Found(tuple(owned), found.problems)
 
     def with_keys(self, project: Records, keys: Collection[str]) -> Found:
-        """Return what `candidates` does: there is at most one workflow."""
+        """Return the result of `candidates`: there is at most one workflow."""
         return self.candidates(project, keys)
 
     def written(self, project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:

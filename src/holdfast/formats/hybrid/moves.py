@@ -150,7 +150,7 @@ def _early(
 
 
 def _obstacle(data: dict[str, Any], index: int) -> str:
-    """Say what keeps a phase from becoming active: one at a time (R000-15), none past a failed one (I000-9)."""
+    """Return why a phase can't become active: one at a time (R000-15), none past a failed one (I000-9)."""
     statuses = _statuses(data)
     for other, status in enumerate(statuses):
         name = _named(data, other)

@@ -44,7 +44,7 @@ def settle(run: Run) -> None:
 
 
 def contradictions(run: Run) -> Iterator[Fault]:
-    """Yield what in a state contradicts something else in it (I003-1, I003-3, I003-4, I003-11, I003-14)."""
+    """Yield the contradictions within a state (I003-1, I003-3, I003-4, I003-11, I003-14)."""
     for code, mend, why in _MENDS:
         mended = run.copy()
         mend(mended)
@@ -71,7 +71,7 @@ def _ids(entries: Any) -> str:
 
 
 def disagreements(project: Records, run: Run) -> Iterator[Fault]:
-    """Yield what a checkpoint or the task document says otherwise than the state (R003-29)."""
+    """Yield the differences between a checkpoint or the task document and the state (R003-29)."""
     if run.terminal:
         return
     done = {id_ for id_, status in run.statuses().items() if status == "completed"}
@@ -185,7 +185,7 @@ def _phases(run: Run) -> Iterator[Fault]:
 
 
 def _unclear(run: Run) -> Iterator[Fault]:
-    """Yield what only you can correct, because only you know what is meant."""
+    """Yield the faults that only you can correct, because only you know the intent."""
     current, total = (values.number(run.head.get(name)) for name in ("current_phase", "total_phases"))
     if current is not None and total is not None and current >= max(total, 1):
         text = f"current_phase is {current}, but the run has {wording.count(total, 'phase')}, counted from 0"

@@ -253,7 +253,7 @@ class Run:
         return values.text(named) or f"Phase {number}"
 
     def position(self) -> dict[str, Any]:
-        """Return what the lists say of `current_phase`, `current_task` and `ralph_iteration` (R003-06 to R003-08).
+        """Return `current_phase`, `current_task` and `ralph_iteration` as the lists have them (R003-06 to R003-08).
 
         While no task is current, the next one's phase is, with the number of its tasks that are done.
         """

@@ -220,7 +220,7 @@ def deviations(data: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _words(error: Any) -> str:
-    """Return what is wrong with a value, as the end of a sentence."""
+    """Return a value's fault, as the end of a sentence."""
     if error["type"] == "literal_error":
         return f"is not one of {error['ctx']['expected'].replace(' or ', ', ').replace(chr(39), '')}"
     return lenient.FAULTS.get(error["type"]) or f"is not {error['ctx']['error']}"
@@ -308,7 +308,7 @@ def task_of(entry: Mapping[str, Any]) -> str:
 
 
 def key(task: str) -> tuple[int, int, str]:
-    """Return what task ids are sorted by (R003-21): `1.10` comes after `1.9`, an id of another form last."""
+    """Return the sort key of a task id (R003-21): `1.10` comes after `1.9`, an id of another form last."""
     match = re.fullmatch(rf"(\d{{1,{_DIGITS}}})\.(\d{{1,{_DIGITS}}})", task)
     return (int(match[1]), int(match[2]), "") if match else (_LAST, 0, task)
 

@@ -128,7 +128,7 @@ def note(run: Run, doc: TaskDocument) -> None:
 
 
 def parse(text: str) -> TaskDocument:
-    """Return what a task document says. Headings in fenced code or comments don't count (I003-18)."""
+    """Return the content of a task document. Headings in fenced code or comments don't count (I003-18)."""
     raw = text.split("\n")
     lines = markdown.lines(text)
     phases, tasks, faults, title, above = dict[int, str](), dict[str, Task](), list[str](), "", 0
@@ -161,7 +161,7 @@ def parse(text: str) -> TaskDocument:
 
 
 def section(text: str, task: str) -> Section:
-    """Return what a document says of a task; empty if it doesn't name it."""
+    """Return a document's section about a task; empty if it doesn't name the task."""
 
     def opens(line: str) -> bool:
         found = _TASK.fullmatch(_heading(line))

@@ -71,7 +71,7 @@ def workflow(project: Records, file: StateFile) -> Workflow:
 
 
 def title(run: Run) -> str:
-    """Return what a run is called: the document's title as it was read last, else the document's name."""
+    """Return a run's title: the document's title as last read, else the document's name."""
     doc = values.text(run.head.get("task_doc"))
     return values.text(run.notes.get("title")) or PurePath(doc.replace("\0", "")).stem or "Untitled"
 
@@ -92,7 +92,7 @@ def due_tasks(run: Run, tasks: Sequence[Phase]) -> tuple[str, ...]:
 
 
 def context(run: Run, root: Path) -> dict[str, Any]:
-    """Return what has to survive a compaction, a short text for each question; what says nothing yet is left out."""
+    """Return the facts that must survive a compaction, a short text for each question that has an answer."""
     head, position = run.head, run.position()
     number, task, iteration = position["current_phase"], position["current_task"], str(position["ralph_iteration"])
     phases = values.text(head.get("total_phases"))

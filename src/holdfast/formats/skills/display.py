@@ -49,7 +49,7 @@ def ago(moment: str, now: datetime, *, short: bool = False) -> str:
 
 
 def step(workflow: Workflow) -> Step | None:
-    """Return what to go on with, None if the workflow is finished."""
+    """Return the next unit to work on; None if the workflow is finished."""
     if workflow.finished:
         return None
     state = view.state_of(workflow)
@@ -74,7 +74,7 @@ def brief(state: State, number: int, task: Mapping[str, Any]) -> tuple[str, ...]
 
 
 def _scenario(state: State, unit: Phase) -> str:
-    """Return what to go on with as a line for the model, with a workflow's current unit."""
+    """Return the next step as a line for the model, with a workflow's current unit."""
     rules, number = state.rules, task_number(unit.id)
     if state.status == "blocked" or unit.status == "blocked":
         return f"Blocked: {_block_reason(state)}. Once this is solved: `{moves.UNBLOCK}`"

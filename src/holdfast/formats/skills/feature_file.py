@@ -28,7 +28,7 @@ class Feature(NamedTuple):
 
 
 def read(root: Path, key: str) -> Feature | None:
-    """Return what a feature file says, None if there is none in the project at `root` that can be read."""
+    """Return the content of a feature file; None if the project at `root` has no readable one."""
     try:
         raw, _ = document.read(root / key, _LIMIT_BYTES, within=root)
     except (StateError, ValueError):

@@ -179,13 +179,13 @@ class SkillsFormat(FileFormat):
             return Restored(now, restored.changed, restored.aside)
 
     def findings(self, project: Records) -> Iterator[Finding]:
-        """Yield what is wrong with the files."""
+        """Yield the problems of the files."""
         return upkeep.findings(self, project)
 
     # Words.
 
     def step(self, workflow: Workflow) -> Step | None:
-        """Return what to go on with, in the document's words."""
+        """Return the next step, in the document's words."""
         return display.step(workflow)
 
     def signal(self, workflow: Workflow) -> str:
@@ -287,7 +287,7 @@ class SkillsDraft(FileDraft):
         self._written, self._before = written, copy.deepcopy(state.data)
 
     def content(self) -> dict[str, Any]:
-        """Return what to write: the file as it was, if nothing but what was filled in differs."""
+        """Return the content to write: the file as it was, if only defaults that were filled in differ."""
         return self._written if self.data == self._before else self.data
 
     def units(self) -> Sequence[Phase]:

@@ -25,7 +25,7 @@ _Rows = list[dict[str, Any]]
 
 
 def row(root: Path, path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the list says of a workflow."""
+    """Return a workflow's entry in the list."""
     workflow, skill = values.members(data.get("workflow")), paths.skill(data, path)
     rules = machine.known(root, skill)[0] or machine.of_phases(skill)
     started, moved = (values.text(workflow.get(each)) for each in ("created_at", "updated_at"))
@@ -63,7 +63,7 @@ def rebuild(root: Path, unfinished: Mapping[Path, Mapping[str, Any]]) -> None:
 
 
 def differences(root: Path, unfinished: Mapping[Path, Mapping[str, Any]]) -> tuple[list[str], bool]:
-    """Return what the list says wrongly, a line each, and whether `rebuild` mends that.
+    """Return the list's errors, a line each, and whether `rebuild` fixes them.
 
     Nothing is wrong with one that is another program's.
     """

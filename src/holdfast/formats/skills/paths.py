@@ -69,7 +69,7 @@ def skill(data: Mapping[str, Any], path: Path) -> str:
 
 
 def identity(data: Mapping[str, Any], path: Path) -> str:
-    """Return what tells a workflow from every other one: its id and when it started.
+    """Return a workflow's unique identity: its id and when it started.
 
     The id in the file follows from its skill and its key, so the next workflow of the same feature has it again.
     """

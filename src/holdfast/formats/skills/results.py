@@ -242,7 +242,7 @@ def _since_red(state: State) -> list[dict[str, Any]]:
 
 
 def tests_of(work: Work, patterns: Iterable[str]) -> Tests | None:
-    """Return what a command shows of tests; None if it ran none, or if nobody can tell how they ended.
+    """Return a command's test results; None if it ran no tests, or if their outcome is unclear.
 
     The runner's summary says it. Without one, the exit code does, unless the line runs more than the tests.
 

@@ -126,7 +126,7 @@ def _is_live(project: Records, workflow: Workflow) -> bool:
 
 
 def findings(form: FileFormat, project: Records) -> Iterator[Finding]:
-    """Yield what is wrong and what is old, with fixes. Warnings and broken files are reported for all formats alike."""
+    """Yield problems and old files, with fixes. Warnings and broken files are reported for all formats alike."""
     unfinished: dict[Path, dict[str, Any]] = {}
     for path in form.files(project):
         with suppress(StateError):

@@ -106,7 +106,7 @@ def _unit(state: State, number: int, id_: str, warnings: list[str]) -> Phase:
 
 
 def _contradictions(state: State) -> list[str]:
-    """Return what the current phase leaves open: a name that no phase has, and tasks that were skipped."""
+    """Return warnings about the current phase: a name that no phase has, and tasks that were skipped."""
     order, name, tasks = list(state.phases), state.current, state.tasks
     if order and name not in (*order, schema.INIT, "") and schema.status_word(name) != "completed":
         return [f'the current phase "{name}" is none of {", ".join(order)}, so their own statuses count']
@@ -117,7 +117,7 @@ def _contradictions(state: State) -> list[str]:
 
 
 def _results(state: State) -> dict[str, Any]:
-    """Return what the tests of a workflow showed, and which files it changed (R004-20 to R004-22)."""
+    """Return the test results of a workflow, and the files that it changed (R004-20 to R004-22)."""
     names = ("failing_tests", "test_command", "last_result", "last_run")
     found = {name: state.test_state.get(name) for name in names}
     for id_, entry in state.phases.items():

@@ -34,7 +34,7 @@ _TOPIC = re.compile(r"(?m)^# (?:Tasks: |Implementation Plan: )(\S.*)$")
 
 
 def findings(project: Records) -> Iterator[Finding]:
-    """Yield what is wrong with markers, states, tasks and lists. Each fix looks at the files again before it writes."""
+    """Yield the problems of markers, states, tasks and lists. Each fix looks at the files again before it writes."""
     top = paths.top(project)
     if access.is_link(top):
         return  # the check of folders reports it; links are not followed
@@ -94,7 +94,7 @@ def _unmark(project: Records, name: str, text: str) -> str:
 
 
 def _session(project: Records, folder: Path) -> Iterator[Finding]:
-    """Yield what is wrong with a session, its tasks and its list."""
+    """Yield the problems of a session, its tasks and its list."""
     path, marked = paths.state(folder), folder.name in session.marked(project)
     tasks = tree.read(project, folder)
     try:
@@ -126,7 +126,7 @@ def _session(project: Records, folder: Path) -> Iterator[Finding]:
 
 
 def _list(project: Records, now: Session, tasks: Tree) -> Iterator[Finding]:
-    """Yield what the list says otherwise than the tasks, and tasks that look finished (I002-30)."""
+    """Yield differences between the list and the tasks, and tasks that look finished (I002-30)."""
     path = now.folder / paths.LIST
     left_alone = todo_list.is_left_alone(now, tasks)
     for text in todo_list.differences(now, tasks):
@@ -174,7 +174,7 @@ def _unread_task(project: Records, path: Path, reason: str, *, fixable: bool) ->
 
 
 def _opening(path: Path) -> str:
-    """Return what makes a file readable that may be a link, or closed."""
+    """Return the command that makes a file readable that is a link or lacks permission."""
     links = (each for each in (path, *path.parents) if access.is_link(each))
     return access.unlinking(next(links, path)) or access.remedy(path) or f"look at {path}"
 

@@ -304,7 +304,7 @@ def _declared(task: Task) -> dict[str, str]:
 
 
 def _handed_down(above: Task | None) -> list[str]:
-    """Return what subtasks inherit of a task's context: what it inherited itself, and its requirements."""
+    """Return the part of a task's context that subtasks inherit: its own inheritance, and its requirements."""
     return [*above.context.handed_down, *above.context.requirements] if above else []
 
 

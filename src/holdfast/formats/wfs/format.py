@@ -95,7 +95,7 @@ class WfsFormat(Format):
         return checks.foreign(project)
 
     def findings(self, project: Records) -> Iterator[Finding]:
-        """Yield what is wrong with markers, states, tasks and lists."""
+        """Yield the problems of markers, states, tasks and lists."""
         return checks.findings(project)
 
     # Write.

@@ -54,7 +54,7 @@ def check(tree: Tree, exists: Callable[[str], bool]) -> Iterator[tuple[Task, Fau
 
 
 def _among_others(task: Task, tree: Tree) -> Iterator[Fault]:
-    """Yield what is wrong with a task's ids and status as one of the session's tasks."""
+    """Yield faults in a task's ids and status as one of the session's tasks."""
     if twins := tree.twins(task):
         files = " and ".join(f"{name}.json" for name in twins)
         yield Fault(

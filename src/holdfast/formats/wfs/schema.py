@@ -340,7 +340,7 @@ _REQUIRED: dict[type[Part], tuple[str, ...]] = {
 
 
 def read(model: type[Model], data: Mapping[str, Any]) -> Model:
-    """Return what a file says, whatever it holds: a value that doesn't fit is converted or left out."""
+    """Return the content of a file, whatever it holds: a value that doesn't fit is converted or left out."""
     return lenient.read(model, data, [])
 
 

@@ -138,7 +138,7 @@ def _differences(session: Session, tree: Tree, present: bytes) -> list[str]:
 
 
 def _contradictions(session: Session, tree: Tree, text: str) -> list[str]:
-    """Return what a list says that isn't so in the tasks; that it lags behind them is none."""
+    """Return the differences between a list and the tasks; a list that lags behind is no difference."""
     lines = list[str]()
     for id_, ticked in trees.ticks(text).values():
         task = tree.get(id_)

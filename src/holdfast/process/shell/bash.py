@@ -230,7 +230,7 @@ class Walk:
         return output
 
     def _stdin(self, redirects: list[Node], stdin: Output | None) -> Output | None:
-        """Return what a command reads, if redirections may replace what it reads otherwise."""
+        """Return a command's input, which redirections may replace."""
         found = []
         for each in redirects:
             operator = next((child.type for child in each.children if not child.is_named), "")

@@ -117,7 +117,7 @@ def _unread(label: str) -> Nested:
 
 
 def of(words: Sequence[Word], sure: bool = True) -> tuple[Nested, ...]:
-    """Return what a command of these words runs in turn.
+    """Return the commands that a command of these words runs in turn.
 
     Args:
         words: its words.

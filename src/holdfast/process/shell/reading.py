@@ -123,7 +123,7 @@ class Reading:
 
 
 def _with_stdin(nested: Nested, reads: Sequence[Word], stdin: Output | None) -> Nested:
-    """Return what a program runs, with the script from its standard input if that's where it comes from."""
+    """Return the commands that a program runs, including a script on its standard input."""
     if nested.label:
         return nested
     if stdin and stdin.label == "<" and reads:  # a script in a file, which is out of reach
@@ -132,7 +132,7 @@ def _with_stdin(nested: Nested, reads: Sequence[Word], stdin: Output | None) -> 
 
 
 def _printed(command: Command, words: Sequence[Word], stdin: Output | None) -> Word | None:
-    """Return what a command prints, None if that isn't known."""
+    """Return a command's output; None if it isn't known."""
     if command.argv == ("cat",) or command.argv == ("cat", "-"):
         return stdin.text if stdin else None
     if command.program == "printf" and len(words) == 2 and "%" not in words[1].text and "\\" not in words[1].text:

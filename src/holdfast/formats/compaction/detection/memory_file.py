@@ -75,7 +75,7 @@ class Block:
 
 
 def look(path: Path) -> Candidate:
-    """Return what the memory file at `path` says, and why that counts or not.
+    """Return the workflow that the memory file at `path` describes, and why it counts or not.
 
     It needs a `Workflow:` line with a value, and either a heading "Workflow State" above it or a `Phase:` line beside
     it, with only fields and lists between the two (I001-2). Of several workflows, the first that is not over counts,
@@ -171,7 +171,7 @@ def state(status: str) -> str | None:
 
 
 def _impossible(extract: Extract) -> Iterator[str]:
-    """Yield what is wrong with the phase numbers (I001-17)."""
+    """Yield faults in the phase numbers (I001-17)."""
     current, total = extract.current, extract.total
     if current is not None and total is not None and current > total:
         taken = max(total, 1)

@@ -81,7 +81,7 @@ def look(root: Path) -> list[Candidate]:
 
 
 def examine(root: Path, path: Path, mtime: float, *, quickly: bool = False) -> Candidate:
-    """Return what a plan's first 256 KB say. `quickly` doesn't parse a plan that can't be in progress."""
+    """Return the workflow in a plan's first 256 KB. `quickly` doesn't parse a plan that can't be in progress."""
     try:
         plan = text_file.read(path, root)
     except OSError as error:
@@ -116,7 +116,7 @@ def way(plan: Extract) -> str:
 
 
 def hint(root: Path, place: str) -> str:
-    """Return what to tell a session about a plan that isn't loaded; empty if it is no longer in progress."""
+    """Return the line about a plan that isn't loaded; empty if it is no longer in progress."""
     path = root / place
     with suppress(OSError):
         plan = examine(root, path, path.stat().st_mtime, quickly=True).extract
@@ -144,7 +144,7 @@ def _unreadable(path: Path, error: OSError, mtime: float = 0.0) -> Candidate:
 
 
 def parse(text: str, path: Path, root: Path, mtime: float) -> Candidate:
-    """Return what the text of the plan at `path` in the project `root` says (I001-14, I001-15)."""
+    """Return the workflow in the text of the plan at `path` in the project `root` (I001-14, I001-15)."""
     lines = markdown.lines(text)
     standing = plan_status.standing(lines)
     if not standing.going:
