@@ -76,7 +76,7 @@ def command(
         {"metavar": "N"},
         "How many phases there are, if you don't name all of them.",
     ] = None,
-    replace: Annotated[bool, "Put an unfinished workflow that is in the way into the archive."] = False,
+    replace: Annotated[bool, "Archive the unfinished workflow whose place this one takes."] = False,
     pattern: Annotated[
         str | None,
         "--template",
