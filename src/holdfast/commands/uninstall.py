@@ -11,7 +11,6 @@ from holdfast.commands import options
 from holdfast.commands.verb import DryRun, ProjectDir, Scope, SettingsFile, Yes, verb
 from holdfast.install import uninstall
 from holdfast.sessions import erasure
-from holdfast.sessions.workspace import Workspace
 
 
 @verb("uninstall")
@@ -48,7 +47,7 @@ def command(
             f"Delete {paths.shown(str(paths.state_dir()))}, all that Holdfast knows of your workflows, for good?",
             abort=True,
         )
-    files = erasure.workflow_files(Workspace.open(target.root))
+    files = erasure.workflow_files(options.open_project(project_dir, tell=False))
     lines = uninstall.uninstall(target)
     lines += uninstall.purge() if purge else []
     lines += uninstall.remainder()
