@@ -123,4 +123,4 @@ def test_a_file_that_is_not_json_is_left_alone_and_a_torn_one_is_set_aside(calcu
     said = calculator.run(*start).out
     (aside,) = (calculator.root / STATE).parent.glob("workflow.json.corrupt-*")
     assert aside.read_text() == "{ broken"
-    assert f"what {STATE} held before is kept as {aside.name} beside it" in said
+    assert f"what {STATE} held before is kept as {aside.name} next to it" in said

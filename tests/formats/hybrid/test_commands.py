@@ -88,7 +88,7 @@ def test_without_a_ledger_the_completed_workflow_stays_under_another_name(root: 
 
     (kept,) = (root / ".claude" / "state").glob("workflow.json.kept-*")
     assert kept.read_bytes() == before
-    assert f"held before is kept as {kept.name} beside it" in said
+    assert f"held before is kept as {kept.name} next to it" in said
 
 
 @pytest.mark.parametrize(
