@@ -88,7 +88,7 @@ def test_the_start_time_in_the_name_is_date_and_time_in_utc(
         ("/absolute/path", "absolute-path"),
         ("a/../../b", "a-b"),
         ("C:\\temp\\x", "c-temp-x"),
-        ("Résumé café", "r-sum-caf"),
+        ("Résumé café", "resume-cafe"),
     ],
 )
 def test_a_name_is_made_safe_for_a_path(desk: Desk, write: Callable[..., None], name: str, folder: str) -> None:

@@ -43,7 +43,7 @@ def test_its_state_has_exactly_the_keys_of_the_schema(workflows: Workflows) -> N
     state = workflows.state(workflows.start("Mehr Licht: ÄÖÜ\nund 任务", "--type", "medium"))
 
     assert list(state) == STATE_KEYS
-    assert state["session_id"] == "WFS-mehr-licht-und"
+    assert state["session_id"] == "WFS-mehr-licht-aou-und"
     assert state["project"] == "Mehr Licht: ÄÖÜ\nund 任务"
     assert (state["type"], state["current_phase"], state["status"]) == ("medium", "PLAN", "active")
     assert state["progress"] == {"completed_phases": [], "current_tasks": []}
