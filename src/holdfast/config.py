@@ -48,6 +48,12 @@ def _pattern(pattern: str) -> str:
     return pattern
 
 
+def _endpoint(address: str) -> str:
+    if not re.fullmatch(r"(https?://[^\s@/?#]+(/[^\s?#]*)?)?", address):
+        raise ValueError("it isn't `http://HOST:PORT` or https, without a password and `?`; secrets go into `env_file`")
+    return address
+
+
 class _Table(BaseModel):
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
@@ -78,7 +84,7 @@ class HandlersSection(_Table):
 class TelemetrySection(_Table):
     """The `[telemetry]` table: what is sent to a collector of your team. Only your own file and an administrator's."""
 
-    endpoint: Annotated[str, Field(pattern=r"^(https?://[^\s@/?#]+(/\S*)?)?$")] = ""  # without a password in it
+    endpoint: Annotated[str, AfterValidator(_endpoint)] = ""
     """Where to send decisions, deliveries and workflows as OTLP logs: `http://localhost:4318`; empty for nowhere."""
     content: Literal["none", "reasons"] = "none"
     """Whether only ids, names, counts and times are sent, or also the reasons that handlers gave, secrets masked."""
