@@ -116,7 +116,7 @@ def test_after_a_compaction_with_another_id_the_same_prompt_counts(project: Hold
     assert "permissionDecision" not in Agent(project, "Look", prompt="Look it.", number=4).about_to().specific
 
 
-def test_clear_in_another_client_forgets_nothing_here(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clear_in_another_client_is_not_this_ones(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """What this session's agents returned still answers its calls."""
     at_work(project, "Look", 1).stopped("All is well.")
     with monkeypatch.context() as client:
