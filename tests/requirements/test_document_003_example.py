@@ -48,6 +48,12 @@ def put(project: HoldfastProject, edit: Callable[[dict[str, Any]], object]) -> N
     (project.root / ".claude/agent-state.json").write_text(json.dumps(data, indent=2))
 
 
+def notes(project: HoldfastProject) -> dict[str, Any]:
+    """Return what Holdfast notes of the run beside its state."""
+    found: dict[str, Any] = json.loads((project.root / ".claude/agent-state.extra.json").read_text())["notes"]
+    return found
+
+
 def run(project: HoldfastProject, *words: str, code: int = 0) -> str:
     return holdfast(*words, root=project.root, session=project.session, code=code).out
 
@@ -214,9 +220,9 @@ def test_a_completed_task_can_be_reopened_and_a_run_cancelled(example: HoldfastP
         if status == "cancelled":
             FORMAT.move(project, lambda run: moves.cancel(run, "The API is gone"), why="cancel")
             assert state(example)["orchestrator"]["status"] == "failed"
-            notes = json.loads((example.root / ".claude/agent-state.extra.json").read_text())["notes"]
-            assert notes["cancelled"] == "The API is gone"
+            assert notes(example)["cancelled"] == "The API is gone"
         FORMAT.move(project, lambda run: moves.reopen(run, "2.1"), why="reopen")
+        assert "cancelled" not in notes(example)
         data = state(example)
         assert (data["orchestrator"]["status"], data["orchestrator"]["end_time"]) == ("executing", None), status
         assert [(each["task"], each["iteration"]) for each in data["active_agents"]] == [("2.1", 2)], status
