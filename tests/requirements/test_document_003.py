@@ -271,9 +271,7 @@ def test_a_corrupt_state_falls_back_to_the_newest_checkpoint(scene: Scene) -> No
     assert [each.read_bytes() for each in scene.path.parent.glob("*.corrupt-*")] == [b'{"orchestrator"']
 
 
-@pytest.mark.parametrize(
-    ("action", "counter"), [("re_plan", "re_plans_triggered"), ("auto_fix", "auto_fixes_applied")]
-)
+@pytest.mark.parametrize(("action", "counter"), [("re_plan", "re_plans_triggered"), ("auto_fix", "auto_fixes_applied")])
 def test_there_is_a_checkpoint_before_a_major_change(scene: Scene, action: str, counter: str) -> None:
     """R003-33: a re-plan and a fix have one without being asked for."""
     scene.start()

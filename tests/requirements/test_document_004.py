@@ -292,6 +292,13 @@ def test_histories_have_the_documents_events(scene: Scene) -> None:
     assert "no failing test was recorded in RED" in scene.run("tdd", "green").out
 
 
+def test_a_test_that_fails_confirms_red(scene: Scene) -> None:
+    """R004-22: its name alone does, without a reason."""
+    scene.tdd()
+    scene.run("tdd", "red", "--failing", "test_login")
+    assert scene.state()["state_machine"]["phases"][0]["failure_confirmed"] is True
+
+
 def test_a_compaction_is_in_the_history(scene: Scene) -> None:
     """R004-04: essential state resumes from any point, and a note of a person about it stays."""
     scene.write(f"{record.TOP}/active/dev-example.json", documents.DEV.decode())
