@@ -155,7 +155,10 @@ def test_an_exceeded_bound_asks_at_the_next_launch(example: HoldfastProject) -> 
 
 
 def test_agents_that_look_after_the_run_count(example: HoldfastProject) -> None:
-    """R003-09, R003-11 and R003-13: each supervisor is one check, and the outer review runs while its agent does."""
+    """R003-09, R003-11 and R003-13: each supervisor is one check, and the outer review runs while its agent does.
+
+    R003-33: a checkpoint is written before that.
+    """
     before = state(example)["supervisor"]["checks_performed"]
     said = agent(example, "2.1", kind="supervisor")
     assert "No task moved" not in said
@@ -170,8 +173,10 @@ def test_agents_that_look_after_the_run_count(example: HoldfastProject) -> None:
     Agent(example, "3.1", "task-executor", "Do it.", number=6).about_to()
     agent(example, "3.1")
     review = Agent(example, "Look it over", "outer-ralph", "Review.", number=7)
+    checkpoints = len(state(example)["checkpoints"])
     review.about_to()
     assert state(example)["orchestrator"]["outer_ralph"] is True
+    assert len(state(example)["checkpoints"]) == checkpoints + 1
     review.stopped()
     review.returned()
     assert state(example)["orchestrator"]["outer_ralph"] is False
