@@ -60,7 +60,11 @@ def refuse(root, argument, why):
     why = "could not be dispatched: Holdfast does not load with %s: %s" % (sys.executable, why)
     if not ROOT:  # run by hand, from a checkout; a registered command drops this
         os.write(
-            2, ("%s\nTo install what it needs: uv tool install ., or make demo\n" % why).encode("utf-8", "replace")
+            2,
+            (
+                "%s\nIt needs Python 3.11 or newer and its packages. To install both: uv tool install ., or make demo\n"
+                % why
+            ).encode("utf-8", "replace"),
         )
     failure = why[:999].replace("\0", " ").encode("utf-8", "replace")
     for folder in (os.path.dirname(__file__), root + "/holdfast"):

@@ -189,6 +189,15 @@ def test_an_added_format_keeps_a_workflow(tree: Path, place: Place) -> None:
     assert (shown["format"], shown["phase"], shown["status"]) == ("worklist", "Say so", "active")
 
 
+def test_an_added_description_keeps_a_workflow(tree: Path, place: Place) -> None:
+    """The page's TOML is all there is of this format."""
+    page = (ROOT / "docs" / PAGES[0]).read_text("utf-8")
+    (description,) = re.findall(r"^```toml\n(files = .*?)^```$", page, RE_BLOCK)
+    place.write(place.home / ".config/holdfast/formats/checklist.toml", description)
+    holdfast(tree, place, "start", "Release", "--format", "checklist", "--phase", "Tag it", "--phase", "Say so")
+    assert holdfast(tree, place, "done").startswith('Completed step 1/2 "Tag it".')
+
+
 @pytest.mark.slow
 def test_what_is_tried_by_hand_is_answered(tree: Path, tmp_path: Path) -> None:
     """The lines for a shell begin a workflow in a throw-away project, and a compaction gives it back."""

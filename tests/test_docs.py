@@ -144,7 +144,7 @@ def test_the_table_of_what_the_context_costs_is_current(tmp_path: Path) -> None:
 def test_the_readme_says_the_score() -> None:
     """With the numbers of its page, which `make score` writes."""
     page = (DOCS / "survival-score.md").read_text("utf-8")
-    score = re.search(r"`--cycles .+?`: 100 % of (\S+) facts kept, 0 false, in (\d+) rows\.\n", page)
+    score = re.search(r"`--cycles .+?`: 100 % of (\S+) facts kept, 0 false, in (\d+) scenarios\.\n", page)
     assert score
     said = f"In {score[2]} [failure scenarios](docs/survival-score.md), all {score[1]} planted facts came back"
     assert said in " ".join((ROOT / "README.md").read_text("utf-8").split())

@@ -6,7 +6,7 @@ teammate reads it once and runs `holdfast handlers trust`. It needs `holdfast[sh
 
 from pydantic import BaseModel
 
-from holdfast import deny, hookimpl
+from holdfast import Outcome, deny, hookimpl
 from holdfast.events import PreToolUse
 
 
@@ -27,7 +27,7 @@ class Options(BaseModel):
         "git commit -m 'push to main later'": None,
     },
 )
-def on_pre_tool_use(event: PreToolUse, options: Options):
+def on_pre_tool_use(event: PreToolUse, options: Options) -> Outcome | None:
     """Refuse a push to a branch that only the review merges into."""
     for command in event.commands:
         if command.runs("git", "push"):

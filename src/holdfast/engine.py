@@ -40,17 +40,17 @@ WATCH_GRACE_S = 5.0
 
 
 def main(argument: str | None = None, entry: str = "") -> int:
-    """Answer one event in this process, because no server did ("cold"), and have a server started.
+    """Answer one event in this process, because no server did ("cold"), and start a server.
 
     Args:
         argument: the event name on the command line, if any; the payload's own name wins.
-        entry: the entrypoint's path, if a relay asked for a server and found none.
+        entry: the entrypoint's path, if a relay looked for a server and found none.
 
     Returns:
         The exit code: 0 whatever happens inside, or 2 if a handler blocks TeammateIdle or TaskCompleted.
 
     Raises:
-        BaseException: not even a refusal could be given (`dispatch`).
+        BaseException: not even a refusal was possible (`dispatch`).
     """
     code = dispatch(argument, output.Streams, time.monotonic())
     if entry:
@@ -73,7 +73,7 @@ def dispatch(argument: str | None, take: Callable[[], output.Streams], started: 
         The exit code: the reply's, also if something fails after it.
 
     Raises:
-        BaseException: not even the refusal could be given, so the registered command has to give it.
+        BaseException: not even a refusal was possible, so the registered command must refuse.
     """
     data, streams = bytearray(), None
     try:
@@ -159,7 +159,7 @@ def end_event(signum: int, frame: FrameType | None) -> None:
 def _keep_registered(
     project: OpenProject, files: Sequence[HandlerFile], session: object, streams: output.Streams
 ) -> None:
-    """Register what new, changed or removed handler files want, after the reply. The user is told with a later event.
+    """Register what new, changed or removed handler files want, after the reply. A later event tells the user.
 
     If no file changed, this only reads one small file.
     """
@@ -171,7 +171,7 @@ def _keep_registered(
 
         lines = upkeep.keep_registered(project)
         if isinstance(session, str):
-            faults.untold(session, {line: line for line in lines}, now=False)
+            faults.unseen(session, {line: line for line in lines}, now=False)
     except Exception as error:  # noqa: BLE001 - the event is answered, and must not be refused now
         log.write("error", f"the registered events couldn't be updated: {type(error).__name__}: {error}")
 
@@ -200,8 +200,8 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProjec
 def is_plugin(environ: Mapping[str, str]) -> bool:
     """Return whether this process answers for the plugin, and not for an entry in settings.
 
-    The plugin's environment variable alone doesn't tell, because a client that a plugin's hook starts passes it on to
-    its own hooks.
+    The plugin's environment variable alone doesn't show it: a client that a plugin's hook starts passes the variable on
+    to its own hooks.
     """
     root = environ.get(CLIENT.PLUGIN_VARIABLE, "")
     return root != "" and os.path.realpath(sys.argv[0]) == f"{os.path.realpath(root)}/hooks/dispatch.py"
@@ -210,7 +210,7 @@ def is_plugin(environ: Mapping[str, str]) -> bool:
 def _is_left_to_settings(payload: Mapping[str, Any]) -> bool:
     """Return whether this is the plugin's process, and an installation in settings has one of its own for the event.
 
-    So nothing is said, moved or counted twice where both are registered.
+    So no event is handled twice where both are registered.
     """
     if not is_plugin(os.environ):
         return False
@@ -271,7 +271,7 @@ def choose(
 ) -> tuple[list[Call], Event | None]:
     """Choose from `files` the handlers that a payload calls (`prepare`).
 
-    The event is parsed only if a handler may want it, because its model takes longest to load.
+    The event is parsed only if a handler may want it, because loading its model takes longest.
     """
     name, event = payload[CLIENT.EVENT_KEY], None
     value = CLIENT.matched(name, payload)

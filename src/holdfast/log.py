@@ -92,7 +92,7 @@ def forget(wanted: Callable[[str], bool], *, dry: bool = False) -> int:
         with suppress(FileNotFoundError):
             file.rename(taken)
     rest = [line for place in (rotated, taken) for line in _lines(place) if not wanted(line)]
-    fresh = file.with_name(f"{file.name}.kept")
+    fresh = file.with_name(f"{file.name}.rest")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as stream:
         stream.writelines(f"{line}\n" for line in rest)

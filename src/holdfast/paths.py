@@ -71,7 +71,7 @@ def entrypoint() -> Path:
 
 
 def relay_conf() -> Path:
-    """Return the file beside the native relay that names what it may start."""
+    """Return the file next to the native relay that names what it may start."""
     return launcher().with_name("run.conf")
 
 

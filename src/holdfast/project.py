@@ -288,7 +288,7 @@ def _common(top: Path, folder: Path) -> Path | None:
     into the repository itself: the path of each worktree (`worktrees/NAME/gitdir`). Without such a record, as in a
     submodule, a checkout is a project of its own.
     """
-    if folder.parent == top:  # `.git` itself, or a bare repository beside the `.git` file
+    if folder.parent == top:  # `.git` itself, or a bare repository next to the `.git` file
         return folder
     shared = _first_line(folder / "commondir")
     if not shared:

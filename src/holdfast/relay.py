@@ -6,10 +6,10 @@ The entrypoint runs this file alone, from its bytecode and without its package. 
 import sys
 
 PROGRAMS = {"--serve": "holdfast.server", "--status": "holdfast.files.status_file"}
-"""What is loaded for an argument that is no event: the server, or what prints the client's status line."""
+"""Arguments that aren't events, with the module that each one loads: the server, or the client's status line."""
 
 ASKED = ["--start-server"]
-"""What `relay.c` puts behind the event's name once it has asked for a server and found none."""
+"""The argument that `relay.c` adds after the event's name if it has looked for a server and found none."""
 
 
 def main(entry: str, root: str, argument: "str | None", note: object = None) -> int:

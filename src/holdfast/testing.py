@@ -104,13 +104,13 @@ class Fired:
     def assert_denied(self, *words: str) -> None:
         """Assert that the call was denied with a reason that contains all words, and not because a handler failed."""
         assert not self.faults
-        assert self.specific.get("permissionDecision") == "deny", self.stdout or "nothing was said"
+        assert self.specific.get("permissionDecision") == "deny", self.stdout or "the reply is empty"
         _assert_contains(self.specific["permissionDecisionReason"], words)
 
     def assert_advised(self, *words: str) -> None:
         """Assert that the model gets advice that contains all words."""
         assert not self.faults
-        assert self.context, self.stdout or "nothing was said"
+        assert self.context, self.stdout or "the reply is empty"
         _assert_contains(self.context, words)
 
     def _names(self, wanted: Sequence[str]) -> set[str]:
@@ -185,7 +185,7 @@ class HoldfastProject:
             trigger: `manual` or `auto`.
 
         Returns:
-            The results, first what the summariser is told, then what the model is.
+            The results: what the summariser sees, then what the model sees.
         """
         before = self.fire("PreCompact", recorded=f"PreCompact-{trigger}")
         return before, self.fire("SessionStart", recorded="SessionStart-compact")

@@ -133,8 +133,8 @@ def written(event: Call, context: Context) -> Path | None:
         event: the `PostToolUse` of a tool with a `file_path`.
         context: its context.
     """
-    given = event.tool_input.get("file_path")
-    path = Path(os.path.normpath(Path(event.cwd, given))) if isinstance(given, str) and given else None
+    name = event.tool_input.get("file_path")
+    path = Path(os.path.normpath(Path(event.cwd, name))) if isinstance(name, str) and name else None
     return path if path and places.is_workflow_file(context.root, path) else None
 
 

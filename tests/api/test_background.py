@@ -241,7 +241,7 @@ def test_what_is_for_the_user_comes_with_the_next_event(place: Place) -> None:
         told.append(place.fire(bash, "PostToolUse").reply.get("systemMessage", ""))
     assert "user/tells.py: on_post_tool_use_failure raised ZeroDivisionError" in told[0]
     assert told[1] == ""
-    assert not [file for file in (place.home / ".local/state").rglob("*.told") if b"said" in file.read_bytes()]
+    assert not [file for file in (place.home / ".local/state").rglob("*.messages") if b"again " in file.read_bytes()]
 
 
 RETURNS = {

@@ -99,7 +99,7 @@ def test_assertions_fail_for_what_was_not_answered(holdfast_project: Make) -> No
         denied.assert_denied("never")
     with pytest.raises(AssertionError):
         denied.assert_advised("refused")
-    with pytest.raises(AssertionError, match="nothing was said"):
+    with pytest.raises(AssertionError, match="the reply is empty"):
         project.fire("PreToolUse", tool_name="Read", tool_input={}).assert_denied()
 
 
@@ -277,7 +277,7 @@ def test_a_guard_that_failed_denied_nothing(holdfast_project: Make) -> None:
         fired.assert_denied("secrets")
     with pytest.raises(AssertionError):
         fired.assert_not_called()
-    with pytest.raises(AssertionError, match="nothing was said"):
+    with pytest.raises(AssertionError, match="the reply is empty"):
         bash(project, "ls").assert_advised()
 
 

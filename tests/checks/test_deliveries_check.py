@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.checks import deliveries
 from holdfast.sessions import compactions
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import healthy, obey, only
@@ -32,7 +31,7 @@ def past(root: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         return SimpleNamespace(row=row, at=at, announced_at=announced, workflows="w", ending=ending.removeprefix("-"))
 
     def end(*endings: str) -> None:
-        monkeypatch.setattr(deliveries.compactions, "recent", lambda project: list(map(report, endings)))
+        monkeypatch.setattr(compactions, "recent", lambda project: list(map(report, endings)))
 
     return end
 

@@ -407,7 +407,28 @@ def test_terminal_is_asked_whether_to_delete_workflows_too(
 
     assert "Delete your workflows here too (1 file)?" in said
     assert state.exists() == (answer == "n")
+    assert (project.root / "untracked").exists() == (answer == "n")
     assert ("offers to delete them" in holdfast("uninstall", root=project.root).out) == (answer == "n")
+
+
+def test_workflows_are_offered_where_nothing_is_remembered_and_other_programs_files_never(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holdfast("start", "Book", "--phase", "Draft", root=project.root)
+    theirs = '{"tool": "another"}'
+    project.write({".claude/agent-state.json": theirs, ".claude/state/workflow.json": theirs})
+    holdfast("forget", "--everything", "--yes", root=project.root)
+    said = holdfast("uninstall", root=project.root).out.partition("Your workflows in this project stay.")[2]
+    assert "untracked/" in said
+    assert ".claude/" not in said
+    terminal = io.StringIO("y\n")
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+
+    assert "(1 file)?" in holdfast("forget", "--everything", root=project.root).out
+
+    left = [path.relative_to(project.root).as_posix() for path in project.root.rglob("*") if path.is_file()]
+    assert sorted(left) == [".claude/agent-state.json", ".claude/state/workflow.json"]
 
 
 @pytest.mark.parametrize("known", [True, False])

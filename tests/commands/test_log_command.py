@@ -153,7 +153,7 @@ def test_another_workflow_in_its_place_gives_way_only_when_asked(project: Holdfa
     said = holdfast("restore", "2", root=project.root, code=1)
 
     assert '"Abacus" (wf_' in said.err
-    assert "is in the way: it is pending at phase 0/1" in said.err
+    assert "already exists in .claude/state/workflow.json (pending, phase 0/1)" in said.err
     assert snapshot(project.root) == files
     holdfast("restore", "2", "--replace", root=project.root)
     assert hybrid.read_bytes() == calculator[2]

@@ -454,7 +454,7 @@ def test_an_earlier_content_takes_the_place_of_another_only_on_purpose(kit: Kit)
     first, path = kit.begun(), kit.start("Another", replace=True).path
     there = path.read_bytes()
     if path == first.path:
-        with pytest.raises(TransitionError, match="in the way"):
+        with pytest.raises(TransitionError, match="already exists"):
             kit.adapter.restore(kit.project, path, first.raw, why="log restore", replace=False)
         assert path.read_bytes() == there
         kit.adapter.restore(kit.project, path, first.raw, why="log restore", replace=True)

@@ -181,7 +181,7 @@ REFUSED: tuple[tuple[tuple[str, ...], str], ...] = (
     (("checkpoint", "--restore"), "no checkpoint"),
     (("checkpoint", "../agent-state.json", "--restore"), "isn't a checkpoint"),
     (("checkpoint", "checkpoint-099.json", "--restore"), "without a name, the newest checkpoint is restored"),
-    (("start", "auth.md", "--format", "orchestrator"), "is in the way"),
+    (("start", "auth.md", "--format", "orchestrator"), "already exists"),
     (("start", "none.md", "--format", "orchestrator", "--replace"), "there is no none.md"),
     (("start", ".", "--format", "orchestrator", "--replace"), "the path of a task document"),
     (("start", "flat.md", "--format", "orchestrator", "--replace"), "names no task; give it a heading such as"),

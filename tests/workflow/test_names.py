@@ -18,6 +18,15 @@ def test_every_slug_is_one_safe_path_part(name: str) -> None:
     assert re.fullmatch(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?", names.slug(name))
 
 
+@each_row(
+    ("name", "slug"),
+    [("Größe ändern", "grosse-andern"), ("Écrire l\u2019été", "ecrire-l-ete"), ("🎉", "workflow-6146299c")],
+)
+def test_a_slug_is_readable(name: str, slug: str) -> None:
+    """Without accents; a name without Latin letters gets a hash, so two never share a folder."""
+    assert names.slug(name) == slug
+
+
 def test_spellings_of_one_name_share_a_key() -> None:
     """Case, spaces and punctuation do not tell two workflows apart, other letters do."""
     assert names.key("QA-Loop") == names.key("qa loop")

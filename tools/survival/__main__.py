@@ -46,7 +46,7 @@ def main() -> int:
     )
 
     def tell(each: Result) -> None:
-        print("\n".join([f"{each.cells()[-1]} {each.row} ({each.format})", *each.lines()[1:]]), flush=True)
+        print("\n".join([f"{each.verdict} {each.row} ({each.format})", *each.lines()[1:]]), flush=True)
 
     results = trials.play(job, tell)
     some = f", killed at {job.instants} instants of each step only" if job.instants else ""

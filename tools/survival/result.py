@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tools.survival.score import Reading
 
 COLUMNS = (
-    *("row", "format", "compactions", "inline", "recoverable", "false", "longest", "once", "same bytes", "holds"),
+    *("row", "formats", "compactions", "inline", "recoverable", "false", "longest", "once", "same bytes", "holds"),
 )
 _NOT_ONCE = ("guidance of compaction", "guidance without")
 _SHOWN = 20  # complaints of a row
@@ -74,25 +74,23 @@ class Result:
         """Whether enough was kept, nothing false was said, guidance came once, fit the budget and was reproducible."""
         return not self.complaints
 
-    def cells(self) -> tuple[str, ...]:
-        """Return the row of the table."""
+    @property
+    def once(self) -> bool:
+        """Whether guidance came once after each compaction, and never without one."""
+        return not any(fault.startswith(_NOT_ONCE) for fault in self.faults)
+
+    @property
+    def longest(self) -> int:
+        """How long the longest guidance was."""
+        return max((each.units for each in self.readings), default=0)
+
+    @property
+    def verdict(self) -> str:
+        """Whether it holds, with the goal that a row without a workflow has."""
         if self.skipped:
-            return (self.row, self.format, *["–"] * 7, f"skipped: {self.skipped}")
-        once = not any(fault.startswith(_NOT_ONCE) for fault in self.faults)
+            return f"skipped: {self.skipped}"
         goal = self.readings[0].goal if self.readings else None
-        aim = f" (goal: {goal} of {self.readings[0].planted})" if goal else ""
-        return (
-            self.row,
-            self.format,
-            str(len(self.readings)),
-            share(self.inline, self.planted),
-            share(self.recoverable, self.planted),
-            str(len(self.false)),
-            f"{max((each.units for each in self.readings), default=0):,}",
-            "yes" if once else "no",
-            "–" if not self.repeats else "yes" if all(self.repeats) else "no",
-            ("✓" if self.holds else "✗") + aim,
-        )
+        return ("✓" if self.holds else "✗") + (f" (goal: {goal} of {self.readings[0].planted})" if goal else "")
 
     def lines(self) -> list[str]:
         """Return lines that say why it doesn't hold; none if it does."""
@@ -115,11 +113,37 @@ def moral(results: Sequence[Result]) -> str:
     skipped = sum(bool(each.skipped) for each in results)
     facts = share(sum(each.recoverable for each in results), sum(each.planted for each in results))
     false = sum(len(each.false) for each in results)
-    text = f"{facts} of {sum(each.planted for each in results):,} facts kept, {false} false, in {len(results)} rows"
+    text = (
+        f"{facts} of {sum(each.planted for each in results):,} facts kept, {false} false, in {len(results)} scenarios"
+    )
     return text + (f"; {skipped} skipped" if skipped else "") + (f"; {bad} don't hold." if bad else ".")
 
 
 def markdown(results: Sequence[Result]) -> str:
-    """Return the table."""
-    lines = [COLUMNS, ["---"] * len(COLUMNS), *(each.cells() for each in results)]
+    """Return the table: a line for each row, with the worst of what its formats gave."""
+    rows = [[each for each in results if each.row == name] for name in dict.fromkeys(each.row for each in results)]
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *map(_cells, rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _cells(results: Sequence[Result]) -> Sequence[str]:
+    """Return the line of a row."""
+    first, formats = results[0], ", ".join(each.format for each in results)
+    played = [each for each in results if not each.skipped]
+    if not played:
+        return (first.row, formats, *["–"] * 7, first.verdict)
+    worst_inline = min(played, key=lambda each: each.inline / max(each.planted, 1))
+    worst = min(played, key=lambda each: each.recoverable / max(each.planted, 1))
+    repeats = [same for each in played for same in each.repeats]
+    return (
+        first.row,
+        formats,
+        str(sum(len(each.readings) for each in played)),
+        share(worst_inline.inline, worst_inline.planted),
+        share(worst.recoverable, worst.planted),
+        str(sum(len(each.false) for each in played)),
+        f"{max(each.longest for each in played):,}",
+        "yes" if all(each.once for each in played) else "no",
+        "–" if not repeats else "yes" if all(repeats) else "no",
+        ", ".join(dict.fromkeys(each.verdict for each in results)),
+    )

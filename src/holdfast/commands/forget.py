@@ -16,6 +16,9 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from holdfast.sessions.erasure import Forgotten
 
 _FILES = 10  # how many files are named
@@ -67,10 +70,13 @@ def command(
     erasure.insist_on_ledger(project)
     scope = _agent(project, agent) if agent else _scope(project, session_id, wanted)
     planned = erasure.forget(project, scope, dry=True)
+    files = erasure.workflow_files(project) if everything and not yes and sys.stdin.isatty() else []
     if planned.nothing:
         if not dry_run:  # an earlier run may have left text in the file beside the ledger
             _close(project, clean=erasure.scrub(project))
         click.echo("There is nothing of that kind to forget in this project.")
+        if not dry_run:
+            _offer(project, files)
         return
     lines = _lines(planned, "These would go" if dry_run else "These go")
     options.say_short("\n".join(lines))
@@ -84,11 +90,14 @@ def command(
     click.echo("Forgotten.")
     if live and (not scope.sessions or live & set(scope.sessions)):
         click.echo("A session is live here. Holdfast remembers what it does from now on.")
-    files = erasure.workflow_files([project.root]) if everything else []
-    if files and not yes and sys.stdin.isatty():
-        question = f"Delete your workflows here too ({count(len(files), 'file')})? There is no other copy."
-        for file in files if click.confirm(question) else ():
-            file.unlink()
+    _offer(project, files)
+
+
+def _offer(project: Workspace, files: Sequence[Path]) -> None:
+    """Ask whether to delete the workflows, too."""
+    question = f"Delete your workflows here too ({count(len(files), 'file')})? There is no other copy."
+    if files and click.confirm(question):
+        erasure.delete_workflows(project, files)
 
 
 def _close(project: Workspace, *, clean: bool) -> None:

@@ -23,7 +23,7 @@ from holdfast.workflow.wording import quoted
 if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
-_NOBODYS = "Start claude here: it is told of this workflow. An open session is told with your next prompt."
+_NOBODYS = "Start claude {}: it is told of this workflow. An open session is told with your next prompt."
 
 
 def _templates(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -76,7 +76,7 @@ def command(
         {"metavar": "N"},
         "How many phases there are, if you don't name all of them.",
     ] = None,
-    replace: Annotated[bool, "Put an unfinished workflow that is in the way into the archive."] = False,
+    replace: Annotated[bool, "Archive the unfinished workflow whose place this one takes."] = False,
     pattern: Annotated[
         str | None,
         "--template",
@@ -123,6 +123,7 @@ def command(
         session=session,
         replace=replace,
     )
+    here = options.inside(project, project_dir)
     before = {each.key for each in registry.all_found(project).workflows if each.paused}
     seen = options.seen_by_git(project, named or usual)
     workflow = verbs.start(project, named or usual, start)
@@ -131,7 +132,7 @@ def command(
     news = [
         _started(workflow),
         *(f"warning: {each}" for each in workflow.remarks),
-        "" if session else _NOBODYS,
+        "" if session else _NOBODYS.format(f"in {paths.shown(str(project.root))}" if here else "here"),
         *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused),
         seen,
     ]
@@ -145,7 +146,7 @@ def command(
             f'To give it to them: chown -R {owner} "{project.root / Path(workflow.place).parts[0]}"',
             err=True,
         )
-    if here := options.inside(project, project_dir):
+    if here:
         click.echo(_where(project.root, here), err=True)
 
 

@@ -47,10 +47,11 @@ def command(
             f"Delete {paths.shown(str(paths.state_dir()))}, all that Holdfast knows of your workflows, for good?",
             abort=True,
         )
+    files = erasure.workflow_files(options.open_project(project_dir, tell=False))
     lines = uninstall.uninstall(target)
     lines += uninstall.purge() if purge else []
     lines += uninstall.remainder()
-    if files := erasure.workflow_files([target.root]):
+    if files:
         lines += ["Your workflows in this project stay. `holdfast forget --everything` offers to delete them:"]
         lines += [f"  {each}" for each in files]
     click.echo(paths.shown("\n".join(lines)))

@@ -1,6 +1,6 @@
 """Handlers in the background: the client starts their entry without waiting for its answer (`"async": true`).
 
-Two edits of one file share a run: a run waits a moment, and leaves the file to a newer one that has begun meanwhile.
+Two edits of one file share a run: each run waits a moment, and leaves the file to a run that has started since.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KEPT_S = 60.0  # how long a run that began is remembered
 
 
 def entry(event: str) -> str:
-    """Return what the registered command is called with for an event's handlers in the background."""
+    """Return the argument of the registered command for an event's background handlers."""
     return event + _MARK
 
 
@@ -47,7 +47,7 @@ def name(event: str, command: str) -> str:
 def newest(project: OpenProject, session: str, file: str, plan: Sequence[Call]) -> list[Call]:
     """Wait a moment, and return the calls that no newer event of the session has begun for the same file.
 
-    If that can't be remembered, these are all calls.
+    If the cache can't be written, return all calls.
 
     Args:
         project: the event's project.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.state import State
 
 FORCED_IN_A_ROW = 3
-"""How many turns in a row a handler may force that says no bound. The client itself stops only after eight."""
+"""How many turns in a row a handler without a bound of its own may force. The client itself stops only after eight."""
 _FORCING = ("force_turn", "block")
 
 
@@ -26,7 +26,7 @@ def has_answered(once: Once, state: State) -> bool:
 
 
 def note_answer(once: Once, state: State) -> None:
-    """Note that a handler that answers once has answered."""
+    """Record the answer of a handler that answers once."""
     with getattr(state, once) as memory:
         memory["answered"] = True
 
@@ -34,14 +34,14 @@ def note_answer(once: Once, state: State) -> None:
 def bounded(
     event: Any, returned: Sequence[Outcome], state: State, label: str
 ) -> tuple[tuple[Outcome, ...], tuple[tuple[str, str], ...]]:
-    """Leave out what would force another turn once a handler has forced as many as it may, one after the other.
+    """Drop the outcome that would force another turn if the handler has forced as many in a row as it may.
 
-    `force_turn(…, at_most=…, within=…)` says its own bound. The user is told when the bound is reached.
+    `force_turn(…, at_most=…, within=…)` sets its own bound. Holdfast tells the user when the bound is reached.
 
     Args:
         event: the end of a turn.
         returned: what the handler returned.
-        state: what is remembered of its forced turns.
+        state: where its forced turns are counted.
         label: the handler's name.
 
     Returns:
@@ -60,12 +60,12 @@ def bounded(
             memory.clear()
         count, since = memory.get("count", 0), memory.get("since", now)
         over = (most is not None and count >= most) or (within is not None and now - since > within)
-        told = bool(memory.get("told"))
-        memory.update({"count": count + 1, "since": since, "told": over})
+        announced = bool(memory.get("announced"))
+        memory.update({"count": count + 1, "since": since, "announced": over})
     if not over:
         return tuple(returned), ()
     dropped = f"it has forced {count} turns in a row"
-    kept = [outcome for outcome in returned if outcome.kind not in _FORCING]
-    if not told:
-        kept.append(tell_user(f"Holdfast: {label} forced {count} turns in a row, so Claude may stop now."))
-    return tuple(kept), ((forcing.kind, dropped),)
+    others = [outcome for outcome in returned if outcome.kind not in _FORCING]
+    if not announced:
+        others.append(tell_user(f"Holdfast: {label} forced {count} turns in a row, so Claude may stop now."))
+    return tuple(others), ((forcing.kind, dropped),)

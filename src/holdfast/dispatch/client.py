@@ -1,4 +1,4 @@
-"""What dispatching needs to know of a client: one object, which the entry module chooses."""
+"""The interface of a client that dispatching needs: one object, which the entry module chooses."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Client(Hooks, Protocol):
         """Return the value that matchers select a payload of an event by, as far as it names one."""
 
     def parse(self, payload: object, /) -> Event:
-        """Return a payload as an event. Raises EventError for one that lacks what its event cannot be without."""
+        """Return a payload as an event. Raises EventError if a required field is missing."""
 
     def matcher_value(self, event: Any, /) -> str | None:
         """Return the value that a matcher is compared with; None if there is nothing to compare."""
@@ -77,7 +77,7 @@ class Client(Hooks, Protocol):
     def as_said(
         self, event: Any, called: Any, outcomes: Sequence[Outcome], /
     ) -> tuple[tuple[Outcome, ...], tuple[tuple[str, str], ...]]:
-        """Return a handler's outcomes as the event knows them, and the kinds of those to leave out, with the reasons.
+        """Return a handler's outcomes in the event's terms, and the kinds of those to leave out, with the reasons.
 
         Args:
             event: the event as changed so far.
@@ -92,7 +92,7 @@ class Client(Hooks, Protocol):
         """Merge outcomes, all of them accepted by the event, into one reply; pure."""
 
     def unanswered(self, event: str, /) -> str:
-        """Say what a handler left undone where the client takes silence for a failure; empty for other events."""
+        """Return why no answer is a failure, on events where the client takes silence for one; empty on others."""
 
     def samples(self) -> Sequence[Mapping[str, Any]]:
         """Return sample events, which an idle child of the server answers before a real one comes."""

@@ -1,4 +1,4 @@
-"""What the user of each session was told, or is to be told, about handlers."""
+"""The messages about handlers that each session's user has seen, or will see."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
     from holdfast.plugins.discovery import HandlerFile
 
-SAID = "said "
-"""Begins what a message is about if it may come again in the session."""
+REPEATABLE = "again "
+"""Prefix of the key of a message that may come again in the session."""
 _LOCK_TIMEOUT_S = 0.3  # short, because a reply waits, and the log has the fault anyway
 _MESSAGE_LIMIT_CHARS = 1_000  # of one message to the user; its commands name paths
 
 
-def untold(session: str, messages: Mapping[str, str], *, now: bool) -> list[str]:
-    """Return the messages that a session's user wasn't told yet and mark them as told; or queue them for later.
+def unseen(session: str, messages: Mapping[str, str], *, now: bool) -> list[str]:
+    """Return the messages that a session's user hasn't seen yet and mark them as seen; or queue them for later.
 
     Args:
         session: the session's id.
-        messages: the messages of this event, by what each is about: for a handler file its `key`.
-        now: whether the user can be told with this event; if not, the result is empty.
+        messages: key → message of this event. For a handler file, the key is its `key`.
+        now: whether this event's reply can show them; if not, the result is empty.
     """
     file = _messages_file(session)
     if not (messages or (now and _messages(file)[1])):
@@ -36,13 +36,13 @@ def untold(session: str, messages: Mapping[str, str], *, now: bool) -> list[str]
     masked = {about: log.written(line)[:_MESSAGE_LIMIT_CHARS] for about, line in messages.items()}
     try:
         with _locked():
-            told, queued = _messages(file)
-            fresh = {about: line for about, line in (queued | masked).items() if about not in told}
+            seen, queued = _messages(file)
+            fresh = {about: line for about, line in (queued | masked).items() if about not in seen}
             if fresh:
-                once = [about for about in fresh if not about.startswith(SAID)]
-                content = [told | dict.fromkeys(once, ""), {}] if now else [told, fresh]
+                once = [about for about in fresh if not about.startswith(REPEATABLE)]
+                content = [seen | dict.fromkeys(once, ""), {}] if now else [seen, fresh]
                 cache.write(file, json.dumps(content).encode())
-    except (HoldfastError, OSError):  # told twice is better than not told
+    except (HoldfastError, OSError):  # a repeated message is better than none
         fresh = masked
     return list(fresh.values()) if now else []
 
@@ -58,21 +58,21 @@ def waiting(session: object) -> bool:
 
 
 def is_known(session: object, file: HandlerFile) -> bool:
-    """Return whether a session's user was or will be told about a handler file with its present content."""
+    """Return whether a session's user has seen, or will see, a message about a handler file as it is now."""
     return isinstance(session, str) and any(key(file) in known for known in _messages(_messages_file(session)))
 
 
 def _messages(file: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the messages that the session's user was told, and those that are queued."""
+    """Return the messages that the session's user has seen, and the queued ones."""
     try:
-        told, queued = json.loads(cache.read(file) or b"[{}, {}]")
+        seen, queued = json.loads(cache.read(file) or b"[{}, {}]")
     except ValueError:
         return {}, {}
-    return told, queued
+    return seen, queued
 
 
 def _messages_file(session: str) -> Path:
-    return cache.folder() / f"{trust.digest(session.encode('utf-8', 'surrogatepass'))[:32]}.told"
+    return cache.folder() / f"{trust.digest(session.encode('utf-8', 'surrogatepass'))[:32]}.messages"
 
 
 def _locked() -> AbstractContextManager[None]:

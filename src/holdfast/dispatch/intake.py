@@ -22,8 +22,8 @@ def read(descriptor: int, data: bytearray | None = None) -> dict[str, Any]:
 
     Args:
         descriptor: where the client writes the payload.
-        data: receives the input, up to `LIMIT_BYTES` bytes, so that the caller can read its `head` if this fails. What
-            is in it was read before.
+        data: receives the input, up to `LIMIT_BYTES` bytes, so that the caller can read its `head` if this fails.
+            It may already hold the start.
 
     Returns:
         The payload.
@@ -90,6 +90,6 @@ def _skip(text: str, position: int, expected: str) -> int:
 
 
 def _excerpt(data: bytes | bytearray) -> str:
-    from holdfast.files.redact import beginning  # here, for nearly every event can be read
+    from holdfast.files.redact import beginning  # here, because nearly every event is valid
 
     return repr(beginning(bytes(data[:_CHUNK_BYTES]).decode("utf-8", errors="replace"), 80))

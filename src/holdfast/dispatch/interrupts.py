@@ -1,4 +1,4 @@
-"""Interrupt what takes too long: one timer for the event and for each handler that runs in this process."""
+"""Interrupt code that takes too long: one timer for the event and for each handler that runs in this process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class HandlerTimeout(BaseException):
 
 
 class EventStopped(BaseException):
-    """The event must end now. No handler's own `try` is meant for it."""
+    """The event must end now. No handler should catch this."""
 
 
 class EventEnded(EventStopped):

@@ -1,4 +1,4 @@
-"""What there is to say of the handlers that an event called, and who learns of it."""
+"""Faults and actions of the handlers that an event called: what is logged, and what the user sees."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Notice(NamedTuple):
         level: the level of its line in the log.
         label: the call's or file's name in messages.
         text: what it did, as a sentence without a subject.
-        file: the handler file about which the user is told; None if the log is enough.
+        file: the handler file in the message to the user; None if the log is enough.
         detail: more for the log.
-        about: what tells its message from others about the same file, which the user gets once each.
+        about: distinguishes its message from others about the same file; the user gets each once.
     """
 
     level: log.Level
@@ -47,9 +47,9 @@ class Notice(NamedTuple):
 
 
 def of_answers(plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping[str, bytearray]) -> list[Notice]:
-    """Return what there is to say of an event's handlers.
+    """Return the notices about an event's handlers.
 
-    | what | logged as | user told |
+    | what | logged as | user sees |
     |---|---|---|
     | it was called | debug, with its time | no |
     | an outcome was dropped | info | no |
@@ -105,8 +105,8 @@ def left_out(call: Call) -> str:
     end = activity.rests_until(call)
     if end is None:
         return ""
-    said = f"left out until {end:%H:%M} UTC, after {activity.FAILURES_IN_A_ROW} failures in a row"
-    return f"{said}; to run it now: {command_line('handlers', 'on', call.file.name)}"
+    pause = f"left out until {end:%H:%M} UTC, after {activity.FAILURES_IN_A_ROW} failures in a row"
+    return f"{pause}; to run it now: {command_line('handlers', 'on', call.file.name)}"
 
 
 def note_activity(plan: Sequence[Call], answers: Sequence[Answer], found: Sequence[Notice]) -> None:
@@ -126,7 +126,7 @@ def note_activity(plan: Sequence[Call], answers: Sequence[Answer], found: Sequen
 
 
 def record(event: str, found: Iterable[Notice], **fields: object) -> None:
-    """Log what there is to say of an event's handlers; `fields` are more fields of the lines."""
+    """Log the notices about an event's handlers; `fields` are more fields of the lines."""
     for notice in found:
         detail = f": {notice.detail}" if notice.detail else ""
         log.write(notice.level, f"{event}: {notice.label} {notice.text}{detail}", **fields)
@@ -135,14 +135,16 @@ def record(event: str, found: Iterable[Notice], **fields: object) -> None:
 def keep_for_user(session: str, answers: Iterable[Answer]) -> list[Answer]:
     """Queue the messages to the user that came from the background, because the client shows those to the model.
 
-    The session's next event tells them. Returns the answers without them.
+    The session's next event shows them. Returns the answers without them.
     """
     left, messages = [], dict[str, str]()
     for answer in answers:
-        said = [outcome.text for outcome in answer.outcomes if outcome.kind == "tell_user"]
-        messages |= {f"{faults.SAID}{time.time_ns()} {len(messages)}": f"{answer.label}{_SAYS}{text}" for text in said}
+        texts = [outcome.text for outcome in answer.outcomes if outcome.kind == "tell_user"]
+        messages |= {
+            f"{faults.REPEATABLE}{time.time_ns()} {len(messages)}": f"{answer.label}{_SAYS}{text}" for text in texts
+        }
         left.append(replace(answer, outcomes=tuple(each for each in answer.outcomes if each.kind != "tell_user")))
-    faults.untold(session, messages, now=False)
+    faults.unseen(session, messages, now=False)
     return left
 
 
@@ -160,7 +162,7 @@ def tell(client: Client, event: Event, found: Iterable[Notice], *, now: bool = T
     """
     messages = {f"{faults.key(each.file)}{each.about}": f"{each.label} {each.text}" for each in found if each.file}
     now = now and "tell_user" in client.EVENTS[event.hook_event_name].accepts
-    lines = faults.untold(event.session_id, messages, now=now)
+    lines = faults.unseen(event.session_id, messages, now=now)
     if not lines:
         return []
     shown = [f"Holdfast: {line}" for line in lines[:_MESSAGES_AT_ONCE]]
@@ -202,4 +204,4 @@ def note_unusable(
                     f"project/{file.path.name} {file.distrust}. To see the change and trust it: {command}"
                 )
     if isinstance(session, str):
-        faults.untold(session, messages, now=False)
+        faults.unseen(session, messages, now=False)

@@ -105,7 +105,7 @@ class Streams:
         Args:
             event: the event's name.
             why: what happened, in letters that need no escape in JSON (`plain`).
-            guard: the strict handlers that would have been asked.
+            guard: the strict handlers that would have been called.
 
         Raises:
             OSError: the shell can't be started. The registered command then tries.

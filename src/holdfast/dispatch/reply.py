@@ -86,7 +86,7 @@ def conclude(client: Client, event: Event, plan: Sequence[Call], answers: Sequen
 def _outcomes(
     client: Client, event: Event, plan: Sequence[Call], answers: Sequence[Answer]
 ) -> tuple[list[tuple[str, Outcome]], list[_Decision]]:
-    """Return the outcomes to merge, each after the label of its handler, in planned order; and what was decided."""
+    """Return the outcomes to merge, each after the label of its handler, in planned order; and the decisions."""
     failures = {call.label: "strict" if call.route.strict else call.route.on_failure for call in plan}
     files = {call.label: call.file.path for call in plan}
     changes = strict.input_changes(client, event, answers)

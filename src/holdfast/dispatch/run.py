@@ -216,7 +216,7 @@ class Isolated:
                 continue
             try:
                 answer = _answer_from_json(message)
-                self.run.context.project.patience.spent(message["patience"])  # so the next one waits no longer
+                self.run.context.project.patience.spent(message["patience"])  # so the next call doesn't wait
                 awaits_delivery = message["awaits_delivery"]
             except (KeyError, TypeError, ValueError, AttributeError):
                 break  # a handler wrote to this pipe

@@ -55,7 +55,7 @@ def recheck(
             outcomes = tuple(outcome for outcome in answer.outcomes if outcome.kind not in MESSAGES)
             added.append(replace(answer, outcomes=outcomes))
         outdated = _outdated(client, event, strict, [*answers, *added])
-    never = "was not asked about the final input: strict handlers kept changing each other's"
+    never = "didn't see the final input: strict handlers kept changing each other's"
     return added + [Answer(call.label, fault=never, ran=False) for call in outdated]
 
 

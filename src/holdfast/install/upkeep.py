@@ -38,7 +38,7 @@ def upkeep(project: Project, session: str) -> list[str]:
     lines += unmet
     lines += load(project.root, trusted=trust.config_trusted(project.root)).problems
     named = {faults.key(file): "" for file in files if file.changed or file.faults}
-    return [*lines, *filter(None, faults.untold(session, named, now=True))]
+    return [*lines, *filter(None, faults.unseen(session, named, now=True))]
 
 
 def keep_registered(project: Project) -> list[str]:

@@ -90,7 +90,7 @@ def failures(call: Call) -> int:
 
 
 def guards(files: Iterable[HandlerFile], event: str) -> Iterator[Call]:
-    """Yield your functions and the project's that are asked at an event before a tool call, each time."""
+    """Yield your functions and the project's that run on an event before a tool call, each time."""
     for file in files:
         if file.place != "shipped" and file.active and file.path.exists():
             for route in file.routes:

@@ -38,7 +38,7 @@ class HandlerFile:
         digest: SHA-256 of its bytes.
         trusted: always true of shipped and user files; of project files if trusted with exactly this content.
         changed: it is a project's file and was trusted with other content, or was trusted and is gone.
-        helpers: the files beside it that it imports, and those that these import: path → bytes.
+        helpers: the files in its folder that it imports, and those that these import: path → bytes.
         untrusted_helper: the name of a helper because of which it isn't trusted; empty if there is none.
         off: it is switched off by configuration, or by itself (`OFF_BY_DEFAULT`, `RUNS_WHEN`) and not switched on.
         routes: the functions it offers.
@@ -46,7 +46,7 @@ class HandlerFile:
         replaced_by: the file of the same name that runs instead, if any.
         notice: why it isn't switched off, or doesn't replace another file, although it would normally; for the user.
         runs_when: what the configuration must say for it to run (`scan.Scan`).
-        doubts: what its author probably didn't mean, in sentences (`scan.Scan`).
+        doubts: probable mistakes of its author, in sentences (`scan.Scan`).
     """
 
     place: Place
@@ -418,7 +418,7 @@ def _replaced(file: HandlerFile, namesakes: Sequence[HandlerFile]) -> HandlerFil
     if file is winner:
         return file
     if file.path.parent == winner.path.parent:  # neither is nearer, and one of the two may be a guard
-        said = f"has the name of {winner.path.name}, so they are switched on and off together, and share their options"
-        return replace(file, doubts=(*file.doubts, said))
+        doubt = f"has the name of {winner.path.name}, so they are switched on and off together, and share their options"
+        return replace(file, doubts=(*file.doubts, doubt))
     notice = f"it can't replace {winner.path}, which is strict" if file.place == "project" else ""
     return replace(file, replaced_by=winner.path, notice=notice)

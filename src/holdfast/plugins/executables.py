@@ -38,7 +38,7 @@ _HEADER_CHARS = 4_096
 _FLAGS = frozenset({"strict", "tryfirst", "trylast", "background"})
 _MODE = 0o700
 _LEFT_BEHIND_S = 0.2
-"""Seconds between two looks at whether a script has ended whose output is still open."""
+"""Seconds between two checks whether a script has ended while its output is still open."""
 
 
 def is_script(source: bytes) -> bool:
@@ -60,7 +60,7 @@ def scan(source: bytes, hooks: Hooks) -> Scan:
     found: list[Route] = []
     faults: dict[str, str] = {}
     if not is_script(source):
-        return Scan()  # any program may lie beside handlers
+        return Scan()  # a handlers folder may hold any program
     examples: dict[str, str] = {}
     for number, text in _lines(source, example=True):
         try:

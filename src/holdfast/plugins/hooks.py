@@ -1,4 +1,4 @@
-"""What a client says of its hooks: one specification for each event, and how matchers and timeouts work.
+"""A client's hooks: one specification for each event, and how matchers and timeouts work.
 
 A handler file has one function per event. It names only the arguments it wants of `(event, context, options, state)`,
 and returns `None`, one outcome or a list of them.
@@ -22,7 +22,7 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """What a client's hook specification says of one event.
+    """One event of a client, as its hook specification describes it.
 
     Attributes:
         event: the event's name, such as `PreToolUse`.

@@ -55,8 +55,8 @@ def plan(hooks: Hooks, files: Iterable[HandlerFile], event: str, value: str | No
         value: the value of its matcher field, or `None` if it has none.
 
     Returns:
-        The calls: `tryfirst` ones first, `trylast` ones last, as pluggy orders them. Beside a strict handler of the
-        user's, `tryfirst` of a project's handler doesn't count: a project can't put itself before the user's guard.
+        The calls: `tryfirst` ones first, `trylast` ones last, as pluggy orders them. With a strict handler of
+        the user's, `tryfirst` of a project's handler has no effect: a project can't put itself before the user's guard.
     """
     calls = [call for file in files for call in _calls(hooks, file, event, value)]
     if any(call.route.strict and call.file.place != "project" for call in calls):
@@ -94,7 +94,7 @@ def module_name(file: HandlerFile) -> str:
 
 
 def load(file: HandlerFile) -> ModuleType:
-    """Run a handler file, from the bytes that were hashed and never from bytecode beside it.
+    """Run a handler file, from the bytes that were hashed and never from bytecode in its folder.
 
     Args:
         file: an active handler file.
@@ -144,7 +144,7 @@ def forget_helpers() -> None:
 
 
 def _offer_helpers(file: HandlerFile) -> None:
-    """Let a handler file import the helpers beside it."""
+    """Let a handler file import the helpers in its folder."""
     package = module_name(file).rpartition(".")[0]
     for name in ("holdfast_handlers", package):  # without helpers too: the error names the one that is missing
         if name not in sys.modules:

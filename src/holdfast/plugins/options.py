@@ -43,14 +43,14 @@ def read(model: object, file: HandlerFile, project: Project) -> BaseModel:
     """
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         raise HoldfastError(f"asks for options, so it needs a class {MODEL}(BaseModel) with a field for each")
-    given = values(file, project)
+    configured = values(file, project)
     known = {field.alias or name: name for name, field in model.model_fields.items()}
-    for key in given:
+    for key in configured:
         if key not in known:
             hint = did_you_mean(key, known, else_all=True)
             raise HoldfastError(f"{_where(file, project, key)}: there is no option {key!r}{hint}")
     try:
-        return model.model_validate(dict(given))
+        return model.model_validate(dict(configured))
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         key = str(fault["loc"][0]) if fault["loc"] else ""

@@ -61,7 +61,7 @@ class Outcome:
         kind: the constructor's name.
         text: the text, if the kind has one.
         value: the data, if the kind has any (JSON values only).
-        priority: advice of higher priority is kept first if the client's limit forces a choice.
+        priority: if the client's limit forces a choice, advice of higher priority goes first.
         must_keep: keep this advice before any other, whatever the priorities.
         on_delivered: called after a reply that contains this advice or message in full was written.
     """
@@ -91,7 +91,7 @@ def advise(
 
     Args:
         text: the advice, in whole lines; facts work better than commands (client fact §1.8).
-        priority: advice of higher priority is kept first under the client's limit.
+        priority: if the client's limit forces a choice, advice of higher priority goes first.
         must_keep: keep this advice before any other.
         on_delivered: called after a reply that contains the text in full was written.
     """
@@ -131,8 +131,8 @@ def force_turn(text: str, *, at_most: int | None = None, within: float | None = 
         raise OutcomeError(f"force_turn() takes a positive whole number as at_most, not {at_most!r}")
     if within is not None and (not isinstance(within, int | float) or isinstance(within, bool) or not 0 < within < inf):
         raise OutcomeError(f"force_turn() takes a positive number of seconds as within, not {within!r}")
-    given = {name: value for name, value in bound.items() if value is not None}
-    return Outcome("force_turn", _words("force_turn", text), given or None)
+    bounds = {name: value for name, value in bound.items() if value is not None}
+    return Outcome("force_turn", _words("force_turn", text), bounds or None)
 
 
 def instruct_summary(text: str) -> Outcome:
@@ -144,7 +144,7 @@ def deny(reason: str, *, interrupt: bool = False) -> Outcome:
     """Refuse a tool call, a permission or a model switch.
 
     Args:
-        reason: what the model (or the user) is told.
+        reason: the reason that the model (or the user) sees.
         interrupt: on PermissionRequest, end the turn as well.
     """
     return Outcome("deny", _words("deny", reason), {"interrupt": True} if interrupt else None)
@@ -234,7 +234,7 @@ def environment(variables: Mapping[str, str], *, path: Sequence[str | PathLike[s
 
 
 def watch(paths: Sequence[str | PathLike[str]]) -> Outcome:
-    """Ask the client to watch files, given as absolute paths, and to fire FileChanged for them."""
+    """Ask the client to watch files (absolute paths) and to fire FileChanged for them."""
     return Outcome("watch", value=_paths("watch", paths))
 
 

@@ -55,7 +55,7 @@ _FILE_PROGRAMS = frozenset(
 """Programs that show or change the files that they get. Of others a word that isn't known is seldom a path."""
 _NOT_IN_THE_TEXT = re.compile(r"[$`{]|<\(")
 _TELLING = {"extra_forbidden": 1, "value_error": 2}
-"""Of several faults, such as one for each type that a value may have, the one that says most."""
+"""Of several faults, such as one for each type that a value may have, the most informative one."""
 _UNION = ("str", "Regex")  # pydantic names the members of a union where a fault is
 
 

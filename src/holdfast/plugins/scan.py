@@ -57,8 +57,8 @@ class Route:
         tryfirst: run before the others.
         trylast: run after the others.
         on_failure: what its own failure becomes where it isn't strict: nothing, a question to the user, or a refusal.
-        once: the time in which it answers only once: until it has answered in this one, it is called.
-        background: whether it runs in the background, where nobody waits for its answer.
+        once: the turn or session in which it answers only once; it is called until it has answered.
+        background: whether it runs in the background, so the client doesn't wait for its answer.
         examples: text → what it answers (`testkit.examples`).
         line: its line number in the file.
         broken: for a strict function that the file had earlier: why it can't be called now; empty if it can.
@@ -89,7 +89,7 @@ class Scan:
         off_by_default: whether the file has the line `OFF_BY_DEFAULT = True`.
         runs_when: the configuration that the file needs to run, from its line `RUNS_WHEN = {…}`.
         doubts: what its author probably didn't mean, in sentences; only for information.
-        helpers: the files beside it that it imports, by name: `_name.py` for `from . import _name`.
+        helpers: the files in its folder that it imports, by name: `_name.py` for `from . import _name`.
     """
 
     routes: tuple[Route, ...] = ()
@@ -222,8 +222,8 @@ def _doubts(found: Sequence[Route], hooks: Hooks) -> Iterator[str]:
     """Yield a sentence for each matcher that probably doesn't select what its author wants."""
     for route in found:
         own = hooks.HOOK_NAMES.get(route.function) == route.event  # say it once for both events of a function
-        if own and route.match is not None and (said := hooks.doubt(route.match, route.event)):
-            yield f"line {route.line}: {route.function}: {said}"
+        if own and route.match is not None and (doubt := hooks.doubt(route.match, route.event)):
+            yield f"line {route.line}: {route.function}: {doubt}"
 
 
 def _reason(error: BaseException) -> str:
@@ -292,12 +292,12 @@ def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -
     if (timeout := options.get("timeout")) is not None and timeout <= 0:
         raise Fault("timeout must be more than 0 seconds")
     longest = longest_timeout(hooks.EVENTS[event])
-    if (asked := options.get("timeout")) and asked > longest:
-        raise Fault(f"timeout={asked!r} is more than {event} allows: at most {longest:g} seconds")
+    if (timeout := options.get("timeout")) and timeout > longest:
+        raise Fault(f"timeout={timeout!r} is more than {event} allows: at most {longest:g} seconds")
     if options.get("tryfirst") and options.get("trylast"):
         raise Fault("cannot be first and last: choose tryfirst or trylast")
-    if options.get("match") is not None and (said := hooks.never(options["match"], event)):
-        raise Fault(f"never runs: {said}")
+    if options.get("match") is not None and (reason := hooks.never(options["match"], event)):
+        raise Fault(f"never runs: {reason}")
     if not hooks.valid(options.get("match"), event):
         raise Fault(f"match={options['match']!r} is neither a list of names nor a regular expression of Claude Code's")
     function = hooks.EVENTS[event].specification.__name__
@@ -306,7 +306,7 @@ def routes(event: object, options: Mapping[str, Any], line: int, hooks: Hooks) -
 
 
 def _check_examples(value: Any) -> None:
-    """Raise Fault unless a value is `{text: kind of outcome, None or a table}`; whether it comes true, a test says."""
+    """Raise Fault unless a value is `{text: kind of outcome, None or a table}`; `holdfast handlers test` runs them."""
     try:
         json.dumps(value, allow_nan=False)  # the index keeps it as JSON
         items = (value or {}).items()
@@ -380,11 +380,11 @@ def _switches_off(node: ast.stmt) -> bool:
 def _conditions(body: Sequence[ast.stmt]) -> Conditions:
     """Read the module-level line `RUNS_WHEN = {"key": ["value", …]}`."""
     for node in body:
-        given = _assigned(node, "RUNS_WHEN")
-        if given is None:
+        literal = _assigned(node, "RUNS_WHEN")
+        if literal is None:
             continue
         try:
-            value = ast.literal_eval(given)
+            value = ast.literal_eval(literal)
             return tuple((str(key), tuple(str(each) for each in _listed(values))) for key, values in value.items())
         except (ValueError, TypeError, AttributeError, SyntaxError, MemoryError, RecursionError):
             raise Fault(

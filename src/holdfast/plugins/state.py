@@ -1,4 +1,4 @@
-"""What a handler remembers, which it asks for by the argument `state`."""
+"""A handler's memory, which it gets as the argument `state`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 LIMIT_BYTES = 64 * 1024
 LOCK_TIMEOUT_S = 1.0
-KEPT = 1_000
-"""How many dicts of a project are kept; those that changed last."""
+STATES_LIMIT = 1_000
+"""How many dicts of a project stay: those that changed last."""
 
 
 class State:
@@ -81,7 +81,7 @@ class State:
             if value != before:
                 table.put(HandlerState(*key, value, clock.stamp()))
                 if not known:
-                    table.prune("changed_at", KEPT)
+                    table.prune("changed_at", STATES_LIMIT)
 
     @staticmethod
     def _text(scope: str, memory: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Find in a handler file's text what fails only when its functions are called, without running any of it."""
+"""Find the faults in a handler file's text that otherwise appear only when its functions run. Nothing is run."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def faults(source: bytes, routes: Sequence[Route], hooks: Hooks) -> list[str]:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and (route := own.get(node.name)):
             hook = hooks.EVENTS[route.event]
-            said = {*_signature(node, route.event, hooks), *_body(node, hook, makers, background=route.background)}
+            problems = {*_signature(node, route.event, hooks), *_body(node, hook, makers, background=route.background)}
             if not has_options and "options" in {each.arg for each in (*node.args.args, *node.args.kwonlyargs)}:
-                said.add((node.lineno, "takes options, but the file has no class Options"))
-            found += [f"line {line}: {node.name} {text}" for line, text in sorted(said)]
+                problems.add((node.lineno, "takes options, but the file has no class Options"))
+            found += [f"line {line}: {node.name} {text}" for line, text in sorted(problems)]
     return found
 
 

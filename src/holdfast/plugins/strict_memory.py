@@ -92,7 +92,7 @@ def trust_files(hooks: Hooks, root: Path, files: Mapping[Path, bytes]) -> list[s
 
 
 def guarding(hooks: Hooks, event: str, value: str | None, root: str) -> list[str]:
-    """Return the strict handlers known for an event, to refuse it if they couldn't be asked.
+    """Return the strict handlers known for an event, to refuse it if they couldn't be called.
 
     Args:
         hooks: the client's hooks.

@@ -22,7 +22,7 @@ def set_listed(name: str, **lists: bool) -> bool:
 
     Args:
         name: the handler's name: its file name without `.py`.
-        lists: `off` and `on`: whether the handler is to be in that list. A list that isn't given stays as it is.
+        lists: `off` and `on`: whether the handler is to be in that list. Other lists stay as they are.
 
     Returns:
         Whether the file changed.

@@ -1,4 +1,4 @@
-"""Start, find, ask and stop this user's warm servers; the process that holds the lock beside a socket is its server."""
+"""Start, find, query and stop this user's warm servers. The holder of the lock next to a socket is its server."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from holdfast import config, log, paths
 from holdfast.server import protocol
 
 RETRY_S = 20.0
-"""Time before the next attempt to start a server, so that one that can't start costs next to nothing."""
+"""Time between two attempts to start a server, so that one that can't start costs almost nothing."""
 ANSWER_TIMEOUT_S = 3.0
 """Time for a server to send its status; after that it counts as hanging."""
 END_TIMEOUT_S = 2.0
 """Time for a server to end after a signal."""
-_FLUSH = (  # whatever events do comes first
+_FLUSH = (  # events come first
     "import os, sys; os.nice(5); sys.argv[1] in sys.path or sys.path.insert(0, sys.argv[1]); "
     "from holdfast.cli import main; main(['telemetry', 'flush'])"
 )
-_KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
+_ENVIRONMENT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A running server; what it doesn't tell is 0."""
+    """A running server; a figure that it doesn't report is 0."""
 
     address: Path
     pid: int
@@ -85,7 +85,7 @@ def start(entry: str) -> None:
 
 def begin(command: list[str]) -> int:
     """Run a server with a minimal environment, a session of its own and no descriptors. Return its process id."""
-    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("XDG_")}
+    environ = {name: value for name, value in os.environ.items() if name in _ENVIRONMENT or name.startswith("XDG_")}
     pid = os.fork()
     if pid == 0:
         try:
@@ -95,7 +95,7 @@ def begin(command: list[str]) -> int:
             for number in range(3):
                 os.dup2(nowhere, number)
             os.closerange(3, max(1024, os.sysconf("SC_OPEN_MAX")))
-            os.execve(command[0], command, {**kept, "PATH": os.defpath})
+            os.execve(command[0], command, {**environ, "PATH": os.defpath})
         finally:
             os._exit(1)
     return pid
@@ -110,7 +110,7 @@ def begin_flush() -> None:
 
 
 def flush_at_end() -> None:
-    """Start a flush at the end of a session, unless a server runs, which does it by itself."""
+    """Start a flush at the end of a session, unless a running server does that itself."""
     if not any(holder(address) for address in addresses()):
         begin_flush()
 
@@ -122,7 +122,7 @@ def claim(address: Path) -> tuple[socket.socket, int] | None:
         The listening socket and the lock's descriptor; None if another server answers there.
 
     Raises:
-        OSError: it is not possible to listen there.
+        OSError: the address can't be listened on.
     """
     paths.ensure_own(folder()).chmod(0o700)
     lock = os.open(address.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -167,8 +167,8 @@ def holder(address: Path) -> int:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
-        said = os.read(descriptor, 32).strip()
-        return int(said) if said.isdigit() else -1
+        pid = os.read(descriptor, 32).strip()
+        return int(pid) if pid.isdigit() else -1
     finally:
         os.close(descriptor)
     return 0
@@ -180,11 +180,11 @@ def running_servers() -> list[Running]:
 
 
 def _look(address: Path) -> Running:
-    said = ask(address)
+    status = ask(address)
     pid = max(holder(address), 0)
-    if said is None:
+    if status is None:
         return Running(address, pid)
-    known = {name: said[name] for name in ("started", "answered", "entry") if name in said}
+    known = {name: status[name] for name in ("started", "answered", "entry") if name in status}
     return Running(address, pid, answers=True, **known)
 
 
@@ -196,16 +196,16 @@ def ask(address: Path, patience: float = ANSWER_TIMEOUT_S) -> dict[str, Any] | N
         if not protocol.ours(connection):
             return None
         connection.sendall(protocol.status_request())
-        said = b""
+        data = b""
         while part := connection.recv(4096):
-            said += part
-        answer = json.loads(said)
+            data += part
+        answer = json.loads(data)
         return answer if isinstance(answer, dict) else None
     return None
 
 
 def stop(address: Path) -> bool:
-    """Stop the server at an address, with SIGKILL if it ignores SIGTERM; events that are being answered go on.
+    """Stop the server at an address, with SIGKILL if it ignores SIGTERM. Events in progress still finish.
 
     Returns whether one was running and has ended. Raises OSError: the process belongs to another user.
     """

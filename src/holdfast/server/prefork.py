@@ -176,7 +176,7 @@ class Server:
             os._exit(0)
 
     def _status(self) -> dict[str, object]:
-        """Return in a child what `holdfast server` is told."""
+        """Return, in a child, the status that `holdfast server` prints."""
         (answered,) = _COUNT.unpack_from(self._count)
         return {"started": round(self._started), "entry": self.entry, "answered": answered}
 

@@ -1,16 +1,16 @@
-"""What a relay (`relay.c`) and an idle child of the server say to each other over a Unix socket.
+"""The protocol between a relay (`relay.c`) and an idle child of the server, over a Unix socket.
 
 1. The relay connects and sends a *request*: eight digits with its length, then the kind, the event's name, the working
    directory, the umask and the environment, with zeros between them.
 2. The child sends *ready* with the seconds until it will have answered. If that doesn't come within a second, the relay
-   hangs up and starts the entrypoint: stdin is unread, so nothing is lost. The child says it again, with another limit,
-   when it knows which handlers are called.
+   hangs up and starts the entrypoint: stdin is unread, so nothing is lost. The child sends it again, with
+   another limit, once it knows which handlers are called.
 3. The relay sends *go* with its stdin. From here on the event is answered once, by this child, or not at all.
 4. The child sends the whole *reply* with the exit code, or *refuse* with a reason. The relay writes the reply. If the
-   connection ends before the reply is complete, or the limit is over, the relay has `refuse.sh` decide. So a child that
-   dies amid its reply leaves nothing of it, and two replies never meet.
-5. The relay says that it is *written*. The child tells that to the handlers that want to know, and hangs up. The relay
-   ends with the exit code.
+   connection ends before the reply is complete, or the limit passes, the relay lets `refuse.sh` decide. So a child that
+   dies while it replies leaves no partial reply, and the client never gets two.
+5. The relay sends *written*. The child tells the handlers that want to know, and hangs up. The relay ends with the exit
+   code.
 
 If the relay hangs up, the client has ended the event.
 """
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 NUMBER = 2
 """The protocol's number. It is part of the address, so a relay and a server of different protocols never meet."""
 GO, WRITTEN = b"g", b"w"
-"""What the relay says."""
+"""The relay's messages."""
 READY, REPLY, REFUSE = b"r", b"=", b"!"
-"""What a child says, each in a frame of its own (`frame`)."""
+"""A child's messages, each in a frame of its own (`frame`)."""
 REQUEST_LIMIT_BYTES = 8 << 20
 
 FOLDERS = (b"HOME", b"XDG_CONFIG_HOME", b"XDG_STATE_HOME", b"XDG_DATA_HOME", b"XDG_CACHE_HOME")
@@ -44,7 +44,7 @@ _OFF = (b"off", b"0", b"no", b"false")
 
 
 class Request(NamedTuple):
-    """What a relay asks: `event` or `status`, the event's name, and the caller's folder, umask and environment."""
+    """A relay's request: `event` or `status`, the event's name, and the caller's folder, umask and environment."""
 
     kind: bytes
     argument: bytes
@@ -64,8 +64,8 @@ def receive(connection: socket.socket) -> Request:
     """Read a request.
 
     Raises:
-        OSError: it doesn't come in time.
-        ValueError: it is malformed.
+        OSError: no complete request arrives in time.
+        ValueError: the request is malformed.
     """
     data = bytearray(connection.recv(32_768))
     size = _HEAD_BYTES + int(data[:_HEAD_BYTES])
@@ -117,7 +117,7 @@ def address(entry: str, environ: Mapping[bytes, bytes]) -> bytes:
     for value in map(environ.get, FOLDERS):
         words += [b"unset"] if value is None else [b"set", value]
     words += [b"%d" % inode for inode in seen]
-    key = 14695981039346656037  # FNV-1a, which is digest enough, because nobody chooses these names
+    key = 14695981039346656037  # FNV-1a is enough: nobody chooses these names
     for byte in b"\0".join([*words, b""]):
         key = (key ^ byte) * 1099511628211 % (1 << 64)
     where = base + b"/holdfast/server/%d-%016x" % (NUMBER, key)
@@ -128,12 +128,12 @@ def ours(peer: socket.socket) -> bool:
     """Return whether the other end of a connection is a process of this user. Raises OSError."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True  # nobody else can open a socket in the server's folder
-    said = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-    return int.from_bytes(said[4:8], sys.byteorder) == os.getuid()
+    credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return int.from_bytes(credentials[4:8], sys.byteorder) == os.getuid()
 
 
 def process_of(peer: socket.socket) -> int:
-    """Return the id of the process at the other end, or of this one if the system doesn't tell."""
+    """Return the id of the process at the other end, or of this one if the system doesn't say."""
     if not hasattr(socket, "SO_PEERCRED"):
         return os.getpid()
     return int.from_bytes(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], sys.byteorder)

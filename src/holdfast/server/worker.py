@@ -119,7 +119,7 @@ def serve(
         lifeline: a pipe that ends with the server.
         takes: a pipe to the server, to say that a connection was taken: this process's id and a newline.
         stamp: what is loaded.
-        status: returns what `holdfast server` is told.
+        status: returns the status that `holdfast server` prints.
         warm_up: whether there is time to answer sample events first.
     """
     os.setpgid(0, 0)
@@ -155,7 +155,7 @@ def serve(
 
 
 def _tell(takes: int, message: bytes) -> None:
-    """Send the server a message. It may have died; that costs no event."""
+    """Send the server a message. If it has died, no event is lost."""
     with suppress(OSError):
         os.write(takes, message)
 
@@ -163,8 +163,8 @@ def _tell(takes: int, message: bytes) -> None:
 def answer_samples() -> None:
     """Have the shipped handlers answer the client's sample events, in a project without files; never raises.
 
-    A forked process copies each memory page when it first uses it. That takes longer than all of the work on an event,
-    so it is done before the event comes. This runs no handler of the user's.
+    A forked process copies each memory page on first use. That takes longer than answering an event does,
+    so it is done before the event comes. None of the user's handlers runs.
     """
     client, environ = engine.CLIENT, {engine.CLIENT.ROOT_VARIABLE: os.devnull}
     surroundings_of("self")

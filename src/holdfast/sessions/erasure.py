@@ -19,7 +19,7 @@ from holdfast.formats import RECORDS
 from holdfast.memory.rows import TABLES, Agent, Content, Conversation, Event, Row, SessionId, Task, Told
 from holdfast.memory.store import ANY, any_of
 from holdfast.sessions import compactions, conversations, imports, owners, recordings
-from holdfast.workflow import holdfast_folder, names, places, registry
+from holdfast.workflow import holdfast_folder, names, places, registry, statefile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -146,8 +146,29 @@ def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> N
         raise HoldfastError(f"{so}; `holdfast doctor` says what is wrong with the ledger")
 
 
-def workflow_files(roots: Sequence[Path]) -> list[Path]:
-    """Return the files of workflows in these checkouts: states, views and copies that were set aside."""
+def workflow_files(project: Workspace) -> list[Path]:
+    """Return the files of workflows in a checkout, without those of other programs."""
+    theirs = {each.path for each in registry.foreign(project)}
+    return [each for each in _in_workflow_places([project.root]) if each not in theirs]
+
+
+def delete_workflows(project: Workspace, files: Sequence[Path]) -> None:
+    """Delete files of workflows, with the `.gitignore` that kept them out of git and the folders that are then empty.
+
+    Raises OSError if a file can't be deleted.
+    """
+    for file in files:
+        file.unlink()
+    for folder in set(filter(None, (places.private(project.root, file) for file in files))):
+        statefile.end_out_of_git(folder)
+    for file in files:
+        with suppress(OSError):  # a folder stays if it holds other files
+            for folder in file.relative_to(project.root).parents[:-1]:
+                (project.root / folder).rmdir()
+
+
+def _in_workflow_places(roots: Sequence[Path]) -> list[Path]:
+    """Return the states, views and copies that were set aside in these checkouts."""
     patterns = [each for record in RECORDS.values() for each in (*record.STATES, *record.VIEWS)]
     patterns += [f"{each.rpartition('/')[0]}/{aside}" for each in patterns for aside in places.ASIDE]
     return [*{file: None for root in roots for each in patterns for file in sorted(root.glob(each)) if file.is_file()}]
@@ -228,7 +249,7 @@ def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     for root in roots:
         if folder := holdfast_folder.existing(root):
             yield from (file for file in sorted(folder.glob("*")) if not holdfast_folder.wrote(file))
-    yield from workflow_files(roots)
+    yield from _in_workflow_places(roots)
 
 
 def of_session(project: Workspace, session: str) -> Scope:

@@ -49,7 +49,7 @@ def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
 
     Keys: root; candidates (files looked at, with reasons and warnings); detected (the extract or None); state_files
     (all of them, with created, updated, phase and status); problems; left_alone (files of other programs, and whether
-    they are in the way); accumulating (older files of a workflow, and finished ones); would_save (action, path);
+    they take the place of one); accumulating (older files of a workflow, and finished ones); would_save (action, path);
     prospects (what each unfinished workflow gets at the next compaction, of `session` if given, and why); would_restore
     (the refs of those that go on then, the one in full first; of a paused one the model only sees that it is there).
     """

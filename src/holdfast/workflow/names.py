@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 from holdfast.files.invisible import HIDDEN
@@ -39,11 +40,12 @@ def key(name: str) -> str:
 
 
 def words(name: str) -> str:
-    """Return a name in lower case, with one hyphen for each run of other characters than a-z and 0-9.
+    """Return a name in lower case without accents, with one hyphen for each run of other characters than a-z and 0-9.
 
     Secrets are masked first: the words become names of files, and in lower case nothing recognises a secret any more.
     """
-    return _UNSAFE.sub("-", _masked(name).lower()).strip("-")
+    letters = unicodedata.normalize("NFKD", _masked(name).casefold())
+    return _UNSAFE.sub("-", "".join(c for c in letters if not unicodedata.combining(c))).strip("-")
 
 
 def matching(workflows: Sequence[Workflow], wanted: str, *, whole: bool = False) -> list[Workflow]:

@@ -31,6 +31,7 @@ TOO_LARGE = (
     "take out what is not needed any more, or move it away"
 )
 TRIES = 20  # attempts to change a file that somebody else keeps saving
+_IGNORE_ALL = b"*\n"
 _PAUSE_S = 0.01  # seconds between two looks at a file
 _RECENT_S = 2.0  # seconds after its last change in which a broken file may still be in the middle of being saved
 _STILL_S = 0.3  # seconds without a change after which it isn't
@@ -303,7 +304,14 @@ def _out_of_git(root: Path, path: Path) -> Iterator[None]:
     yield
     if folder is not None and first:
         with suppress(StateError, OSError):  # the state is written, which is what matters
-            atomic.write(folder / ".gitignore", b"*\n")
+            atomic.write(folder / ".gitignore", _IGNORE_ALL)
+
+
+def end_out_of_git(folder: Path) -> None:
+    """Remove the `.gitignore` of a folder of private state that holds no other file."""
+    ignore = folder / ".gitignore"
+    if [each for each in folder.rglob("*") if not each.is_dir()] == [ignore] and ignore.read_bytes() == _IGNORE_ALL:
+        ignore.unlink()
 
 
 def _readable(project: Records, path: Path) -> StateFile:

@@ -405,7 +405,7 @@ class FileFormat(Format):
         except StateError:
             return None, None, statefile.set_aside(project, path)
         if not there.finished and not start.replace:
-            raise TransitionError(views.in_the_way(project, there))
+            raise TransitionError(views.occupied(project, there))
         project.observe(there)  # store its end now: it may have been completed by hand
         project.keep(path, before.document.raw, why="before start")
         return self.displace(project, before, there)
@@ -439,7 +439,7 @@ class FileFormat(Format):
                     return Restored(now, changed=False)
                 if not self.is_same(now, wanted):
                     if not now.finished and not replace:
-                        raise TransitionError(views.in_the_way(project, now))
+                        raise TransitionError(views.occupied(project, now))
                     project.shelve(now)
                 project.observe(now)  # what was moved by hand before keeps its own time
             aside = statefile.restore(project, path, raw, before, why=why)

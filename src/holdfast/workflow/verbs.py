@@ -155,7 +155,7 @@ def start(project: Records, format: str, start: Start) -> Workflow:
     """Start a workflow in a format.
 
     Raises:
-        TransitionError: a title is blank, an unfinished workflow is in the way, or the format can't keep something.
+        TransitionError: a title is blank, an unfinished workflow is in its place, or the format can't keep something.
         SchemaMismatch: another program's file is in its place.
         StateError: it can't be written.
     """

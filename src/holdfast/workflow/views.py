@@ -90,15 +90,15 @@ def _phase(phase: Phase) -> dict[str, Any]:
 
 
 def ways(project: Records, workflow: Workflow) -> str:
-    """Say how to end an unfinished workflow that is in the way of another."""
+    """Say how to make room for another workflow where an unfinished one is."""
     finish = "" if workflow.status == "failed" else f"end it with `{ending(project, workflow)}`, or "
-    return f"{finish}add --replace to put it into the archive as it is"
+    return f"{finish}add --replace to archive it unfinished"
 
 
-def in_the_way(project: Records, workflow: Workflow) -> str:
-    """Say that an unfinished workflow is in the way of another in its file, and how to end it."""
-    where = f"{workflow.status} at {workflow.unit} {workflow.position} in {workflow.place}"
-    return f"{quoted(workflow.title)} ({workflow.id}) is in the way: it is {where}; {ways(project, workflow)}"
+def occupied(project: Records, workflow: Workflow) -> str:
+    """Say that a file already holds an unfinished workflow, and how to make room for another."""
+    where = f"{workflow.place} ({workflow.status}, {workflow.unit} {workflow.position})"
+    return f"{quoted(workflow.title)} ({workflow.id}) already exists in {where}; {ways(project, workflow)}"
 
 
 def ending(project: Records, workflow: Workflow) -> str:

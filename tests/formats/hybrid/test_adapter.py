@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import log
-from holdfast.formats.hybrid import record
 from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.workflow.model import Start, Workflow
 from tests.hybrid_moves import move
@@ -15,12 +14,9 @@ from tests.hybrid_moves import move
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.formats.record import Record
     from holdfast.sessions.workspace import Workspace
     from tests.workflow.conftest import Put
 
-# mypy holds them to what a format has to offer.
-RECORD: Record = record
 STATE = ".claude/state/workflow.json"
 VIEW = ".claude/workflow_state_system.md"
 PHASES = (("Plan it", "planner"), ("Build it", "coder"), ("Test it", "tester"))

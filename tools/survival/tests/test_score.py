@@ -237,10 +237,10 @@ def test_a_result_holds_only_without_a_complaint() -> None:
         ([], (), "nothing was judged"),
     ):
         found = Result("warm", "hybrid", readings, faults, (True,))
-        assert (found.holds, found.cells()[-1]) == ((not words), "✗" if words else "✓")
+        assert (found.holds, found.verdict) == ((not words), "✗" if words else "✓")
         assert words in "\n".join(found.lines())
-    assert Result("warm", "hybrid", skipped="no reason").cells()[-1] == "skipped: no reason"
+    assert Result("warm", "hybrid", skipped="no reason").verdict == "skipped: no reason"
     assert result.share(99_999, 100_000) == "99.9 %"
     assert result.moral([found, Result("warm", "hybrid", [good])]) == (
-        f"100 % of {len(FACTS)} facts kept, 0 false, in 2 rows; 1 don't hold."
+        f"100 % of {len(FACTS)} facts kept, 0 false, in 2 scenarios; 1 don't hold."
     )

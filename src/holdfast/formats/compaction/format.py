@@ -123,7 +123,7 @@ class CompactionFormat(FileFormat):
             same = [each for each in self.find(project).workflows if names.key(each.title) == names.key(start.title)]
             before = [each for each in same if not each.finished]
             if before and not start.replace:
-                raise TransitionError(views.in_the_way(project, before[0]))
+                raise TransitionError(views.occupied(project, before[0]))
             created = self._created(project, start)
             for workflow in before:  # only now, so that the old file stays if the new one can't be written
                 project.shelve(workflow)

@@ -166,7 +166,7 @@ def checkpoint(
     *,
     task_id: Task = "",
     restore: Annotated[bool, "Go back to CHECKPOINT; by default to the newest one of this run."] = False,
-    replace: Annotated[bool, "Archive another unfinished run that is in the way of --restore."] = False,
+    replace: Annotated[bool, "With --restore, archive an unfinished run first."] = False,
 ) -> Answer:
     """Write a checkpoint: a copy of the state with its commit. Or go back to one.
 

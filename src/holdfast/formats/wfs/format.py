@@ -113,13 +113,13 @@ class WfsFormat(Format):
             raise TransitionError(f"the {self.name} format has no type {quoted(start.kind)}; it knows {known}")
         if start.total is not None and not start.phases:
             raise TransitionError(f"the {self.name} format has no --total, because it lists each task; use --phase")
-        with locked(paths.top(project)):  # else two who start the same at once both find nothing in the way
+        with locked(paths.top(project)):  # else two that start the same session at once both find none
             return self._start(project, start)
 
     def _start(self, project: Records, start: Start) -> Workflow:
         same = [each for each in self.find(project).workflows if each.title == start.title and not each.finished]
         if same and not start.replace:
-            why = f"{quoted(start.title)} ({same[0].id}) is in the way: it is unfinished"
+            why = f"{quoted(start.title)} ({same[0].id}) already exists and is unfinished"
             ending = outlines.ending(project, same[0])
             raise TransitionError(f"{why}; end it with `{ending}`, or add --replace to pause it and start another")
         if not start.replace:
@@ -168,7 +168,7 @@ class WfsFormat(Format):
     def restore(self, project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
         """Restore an earlier content of a state or task file, then update state and list.
 
-        Nothing can be in the way, so `replace` has no effect.
+        It takes no other workflow's place, so `replace` has no effect.
         """
         wanted = self.parsed(project, path, raw)
         folder = paths.top(project) / wanted.id
