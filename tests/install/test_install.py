@@ -516,7 +516,7 @@ def test_the_first_install_asks_whether_claude_may_run_the_commands(
     """Once, and only on a terminal; --no-allow takes a yes back, and the user's skill comes either way."""
     monkeypatch.chdir(root)
     target, runner = scopes.target("user", root), CliRunner()
-    assert "unasked: holdfast install --scope user --yes" in runner.invoke(install_command.command, []).output
+    assert "without asking: holdfast install --scope user --yes" in runner.invoke(install_command.command, []).output
     assert not allowed(target) and target.skill.exists()
     uninstall.uninstall(target)
     monkeypatch.setattr("holdfast.commands.install.may_ask", lambda: True)

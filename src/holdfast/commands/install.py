@@ -97,7 +97,7 @@ def _permissions(target: Target) -> str:
     names = ", ".join(install.MODEL_COMMANDS)
     if all(map(settings.allows, install.ALLOW_RULES)):
         return f"Permissions: Claude may run holdfast {names} without asking. To change that: {target.redo} --no-allow"
-    return f"Permissions: Claude asks before it runs holdfast. To let it run {names} unasked: {target.redo} --yes"
+    return f"Permissions: Claude asks you first. To let it run holdfast {names} without asking: {target.redo} --yes"
 
 
 def _check_place(target: Target) -> None:

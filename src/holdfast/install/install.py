@@ -107,8 +107,10 @@ def install(target: Target, options: Options = Options()) -> list[str]:
             lines += _show_status_line(edit)
     lines += [f"Program: {path}" for path in launcher.programs()]
     kind, why = native.running()
-    relay = f"native, {why}" if kind == "native" else f"none, so each event starts cold: {why}"
-    return [*lines, f"Relay: {relay}", f"To undo: {target.undo}"]
+    if why != native.CURRENT:
+        relay = f"native, {why}" if kind == "native" else f"none, so each event starts cold: {why}"
+        lines.append(f"Relay: {relay}")
+    return [*lines, f"To undo: {target.undo}"]
 
 
 def preview(target: Target, options: Options = Options()) -> str:
