@@ -27,6 +27,7 @@ USER_ONLY = frozenset({"server", "telemetry.endpoint", "telemetry.content", "tel
 """The keys that count in no project's file: there is one server for all projects, and telemetry leaves the machine."""
 MANAGED = frozenset({"telemetry.endpoint", "telemetry.content", "telemetry.env_file"})
 """The keys that an administrator's file may set; there they override the user's."""
+_ENDPOINT = r"(https?://[^\s@/?#]+(/[^\s?#]*)?)?"
 _MOST_UNKNOWN = 5  # how many unknown keys of a file are named
 
 
@@ -46,6 +47,12 @@ def _pattern(pattern: str) -> str:
     if compiled.search(""):
         raise ValueError(f"{pattern!r} matches the empty text, so it would match everywhere")
     return pattern
+
+
+def _endpoint(address: str) -> str:
+    if not re.fullmatch(_ENDPOINT, address):  # as a pattern of the field, it would be told with the address
+        raise ValueError("it isn't `http://HOST:PORT` or https, without a password and `?`; secrets go into `env_file`")
+    return address
 
 
 class _Table(BaseModel):
@@ -78,7 +85,7 @@ class HandlersSection(_Table):
 class TelemetrySection(_Table):
     """The `[telemetry]` table: what is sent to a collector of your team. Only your own file and an administrator's."""
 
-    endpoint: Annotated[str, Field(pattern=r"^(https?://[^\s@/?#]+(/\S*)?)?$")] = ""  # without a password in it
+    endpoint: Annotated[str, AfterValidator(_endpoint), Field(json_schema_extra={"pattern": f"^{_ENDPOINT}$"})] = ""
     """Where to send decisions, deliveries and workflows as OTLP logs: `http://localhost:4318`; empty for nowhere."""
     content: Literal["none", "reasons"] = "none"
     """Whether only ids, names, counts and times are sent, or also the reasons that handlers gave, secrets masked."""

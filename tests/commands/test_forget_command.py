@@ -368,6 +368,16 @@ def test_whichever_of_its_ids_names_a_session_all_go(project: HoldfastProject, n
     assert not [path for path in files(project) if any(each.encode() in path.read_bytes() for each in (ME, OTHER))]
 
 
+def test_a_session_that_claimed_a_compaction_and_was_killed_goes_too(project: HoldfastProject) -> None:
+    """The compaction is another session's until the one that claimed it goes on as that."""
+    there = Workspace.open(project.root)
+    compactions.announce(there, ME, "auto", [])
+    compactions.claim(there, OTHER, known=False)
+    holdfast("forget", "--session", OTHER, "--yes", root=project.root)
+    assert compactions.recent(there) == []
+    there.close()
+
+
 def test_files_of_others_in_our_folder_stay(project: HoldfastProject) -> None:
     """Only what we wrote goes, and what is left there is said."""
     holdfast("start", "Book", "--phase", "Draft", root=project.root, session=ME)

@@ -171,7 +171,7 @@ CODEX = {"session_id": "s", "turn_id": "t", "hook_event_name": "PreToolUse", "to
         (CURSOR, CLAUDE, "cursor_version"),
         (COPILOT, CLAUDE, "sessionId"),
         (COPILOT_COMPATIBLE, CLAUDE, "sessionId"),
-        (CODEX, {"CLAUDE_PROJECT_DIR": "/p"}, "CLAUDECODE"),
+        (CODEX, {"CLAUDE_PROJECT_DIR": "/p"}, "neither CLAUDECODE nor AI_AGENT"),
         (EVENT, {"CLAUDE_PROJECT_DIR": "/p", "AI_AGENT": "other_1-2-3_agent"}, "CLAUDECODE"),
         (EVENT, {"CLAUDECODE": "1"}, "CLAUDE_PROJECT_DIR"),
         (EVENT, {"CLAUDE_PROJECT_DIR": "", "CLAUDECODE": "1"}, "CLAUDE_PROJECT_DIR"),

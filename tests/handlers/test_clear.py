@@ -114,3 +114,16 @@ def test_after_a_compaction_with_another_id_the_same_prompt_counts(project: Hold
     Agent(project, "Look", prompt="Look it.", number=3).about_to().assert_denied("All is well.")
     asked(project, "second")
     assert "permissionDecision" not in Agent(project, "Look", prompt="Look it.", number=4).about_to().specific
+
+
+def test_clear_in_another_client_is_not_this_ones(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this session's agents returned still answers its calls."""
+    at_work(project, "Look", 1).stopped("All is well.")
+    with monkeypatch.context() as client:
+        client.setattr(claude, "process", lambda environ: str(os.getppid()))
+        for project.session, source in ((THIRD, "startup"), (OTHER, "clear")):
+            begin(project, source)
+    project.session = ME
+    project.fire("PreCompact", "PreCompact-auto")
+    begin(project, "compact")
+    Agent(project, "Look", prompt="Look it.", number=2).about_to().assert_denied("All is well.")

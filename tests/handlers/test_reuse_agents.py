@@ -195,6 +195,24 @@ def test_an_agent_that_was_stopped_on_purpose_is_not_continued(project: Holdfast
     assert passed(agent(project, 2, background=True).about_to())
 
 
+def test_the_transcript_tells_too_that_an_agent_was_stopped_on_purpose(
+    project: HoldfastProject, process: list[str], tmp_path: Path
+) -> None:
+    """No event said it before the client was gone; a session that is resumed reads it."""
+    transcript = tmp_path / "session.jsonl"
+    begin(project, "startup", transcript_path=str(transcript))
+    made = agent(project, background=True)
+    made.about_to()
+    made.launched()
+    made.started()
+    notice = f"<task-notification>\n<task-id>{made.run}</task-id>\n<status>killed</status>\n</task-notification>"
+    entry = {"type": "user", "timestamp": clock.stamp(), "message": {"role": "user", "content": notice}}
+    transcript.write_text(json.dumps(entry | {"origin": {"kind": "task-notification"}}), "utf-8")
+    process[0] = str(os.getpid())
+    assert "SendMessage" not in begin(project, "resume", transcript_path=str(transcript)).stdout
+    assert "interrupted" not in holdfast("agents", root=project.root).out
+
+
 def test_asked_for_anew_it_runs(project: HoldfastProject) -> None:
     """Another prompt of a person wants fresh work. A notification is no prompt of a person's."""
     finished(project)

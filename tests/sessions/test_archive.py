@@ -87,9 +87,11 @@ def test_last_completed_workflow_is_found_with_or_without_its_file(project: Work
     assert archive.last(project, (old, newest)) is newest
 
 
-def test_archive_of_another_worktree_isnt_shown(project: Workspace) -> None:
-    """The archive is shared by all checkouts of a repository."""
-    over(project, "Book", "10:00:00")
+def test_archive_of_another_worktree_is_left_alone(project: Workspace) -> None:
+    """All checkouts of a repository share one; the same workflow may go on in this checkout."""
+    book = over(project, "Book", "10:00:00")
     project.ledger.run("UPDATE workflows SET worktree = '/elsewhere'")
 
     assert archive.last(project, ()) is None
+    archive.drop(project, book)
+    assert [each.worktree for each in archive.entries(project)] == ["/elsewhere"]

@@ -114,7 +114,7 @@ def test_compaction_ends_as_its_deliveries_did(project: Workspace, state: str, e
 
 
 def test_unanswered_compaction_counts_as_lost(project: Workspace, tmp_path: Path) -> None:
-    """The transcript shows it, where SessionStart never fired."""
+    """The transcript shows it, where SessionStart never fired, or its process was killed after the claim."""
     transcript = tmp_path / "me.jsonl"
     transcript.touch()
     announce(project, transcript=str(transcript))
@@ -122,6 +122,9 @@ def test_unanswered_compaction_counts_as_lost(project: Workspace, tmp_path: Path
     transcript.write_bytes(COMPACTED.read_bytes())
     (found,) = compactions.recent(project)
     assert (found.ending, found.missed, found.came_at) == ("lost", True, None)
+    claimed = claim(project)
+    missed = compactions.missed(project, ME)
+    assert missed and missed.id == claimed.id
 
 
 @pytest.mark.parametrize(

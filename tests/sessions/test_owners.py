@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from holdfast.sessions import messages, owners
+from holdfast.sessions import conversations, messages, owners
 from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, workflow
 
@@ -51,6 +51,18 @@ def test_what_was_set_free_is_named_while_it_is_fresh(project: Workspace, monkey
 
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-09T12:00:00Z")
     assert owners.lately(project, ME) == [mine.key]
+
+
+def test_an_unattended_session_keeps_its_workflow_while_it_is_live(project: Workspace) -> None:
+    """What nobody owns goes to the session at which a person sits."""
+    free, theirs = (workflow(project.root, name) for name in ("Free", "Theirs"))
+    conversations.note_event(project, OTHER, attended=False)
+    owners.own(project, theirs, OTHER)
+
+    assert owners.may_move(project, ME, [free, theirs]) == [free]
+    assert owners.may_move(project, OTHER, [free, theirs]) == [free, theirs]
+    conversations.note_event(project, ME, attended=True)
+    assert owners.may_move(project, OTHER, [free, theirs]) == [theirs]
 
 
 def test_worktrees_have_owners_of_their_own(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ class Receiver:
     url: str = ""
     status: int = 200
     delay_s: float = 0.0
+    headers: dict[str, str] = field(default_factory=lambda: {"Content-Length": "0"})
     records: list[Received] = field(default_factory=list)
     requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     raw: bytearray = field(default_factory=bytearray)
@@ -79,7 +80,8 @@ def receive(port: int = 0, **settings: Any) -> Iterator[Receiver]:
                             for each in scope.log_records
                         ]
             self.send_response(receiver.status)
-            self.send_header("Content-Length", "0")
+            for name, value in receiver.headers.items():
+                self.send_header(name, value)
             self.end_headers()
 
         def log_message(self, *_: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -184,12 +185,8 @@ def test_a_session_id_is_the_one_of_that_time(project: HoldfastProject, receiver
 
 @pytest.mark.slow
 def test_nothing_is_lost_while_the_collector_is_away(project: HoldfastProject) -> None:
-    """1,000 decisions with an endpoint that is dead, wrong and slow; once it returns, each arrives."""
-    configure(dead())
+    """1,000 decisions with an endpoint that is wrong and slow; once it returns, each arrives."""
     decide(project, 1_000)
-    refused = holdfast("telemetry", "flush", root=project.root, code=1)
-    assert "took nothing" in refused.err
-    assert "The rest waits." in refused.err
     with receive(status=404) as wrong:
         configure(wrong.url)
         refused = holdfast("telemetry", "flush", root=project.root, code=1)
@@ -209,7 +206,7 @@ def test_nothing_is_lost_while_the_collector_is_away(project: HoldfastProject) -
         sent = [each.attributes["tool_use_id"] for each in wrong.named("decision")]
         assert list(dict.fromkeys(sent)) == [f"toolu_{each}" for each in range(1_000)]
         assert flush.waiting() == 0
-        assert holdfast("telemetry", "flush", root=project.root).out.startswith("Sent 0 records")
+        assert holdfast("telemetry", "flush", root=project.root).out == "Nothing waits to be sent.\n"
 
 
 def test_a_resent_record_has_the_same_id(project: HoldfastProject, receiver: Receiver) -> None:
@@ -239,20 +236,75 @@ def test_too_many_waiting_records_are_dropped_and_counted(
     assert said.out == f"Sent 10 records to {receiver.url}. 15 older records dropped: too many waited.\n"
     assert receiver.named("decision")[0].attributes["tool_use_id"] == "toolu_15"
     doctor = holdfast("doctor", "telemetry", "--verbose", root=project.root)
-    assert "15 records of telemetry dropped" in doctor.out
     assert f"the telemetry endpoint {receiver.url} answers; 10 records sent" in doctor.out
+    assert "15 records dropped, because more than 10 waited" in doctor.out
 
 
-def test_doctor_says_that_the_endpoint_is_away(project: HoldfastProject) -> None:
-    """With what waits, and what to do."""
+def test_an_endpoint_that_is_away_is_told(project: HoldfastProject) -> None:
+    """By the command and by doctor, with what waits, and what to do."""
     configure(dead())
     decide(project, 2)
 
-    said = holdfast("doctor", "telemetry", root=project.root, code=1)
+    refused = holdfast("telemetry", "flush", root=project.root, code=1)
+    assert refused.err.endswith("took nothing: [Errno 111] Connection refused. The rest waits.\n")
+    doctor = holdfast("doctor", "telemetry", root=project.root, code=1)
+    assert "takes nothing: [Errno 111] Connection refused (nothing sent yet; 2 records waiting)" in doctor.out
+    assert "start the collector" in doctor.out
 
-    assert "takes nothing" in said.out
-    assert "2 records waiting" in said.out
-    assert "start the collector" in said.out
+
+def test_what_waits_longer_than_a_day_is_sent(
+    project: HoldfastProject, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though nothing of the project was ever sent before."""
+    configure(dead())
+    decide(project, 1)
+    holdfast("telemetry", "flush", root=project.root, code=1)
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=3)))
+    configure(receiver.url)
+
+    assert holdfast("telemetry", "flush", root=project.root).out.startswith("Sent 1 record ")
+
+
+def test_a_redirect_is_not_followed(project: HoldfastProject, receiver: Receiver) -> None:
+    """Headers stay with the endpoint, and what wasn't taken waits."""
+    decide(project, 1)
+    with receive(status=308, headers={"Location": f"{receiver.url}/v1/logs", "Content-Length": "0"}) as moved:
+        configure(moved.url)
+        refused = holdfast("telemetry", "flush", root=project.root, code=1)
+    assert "it answered 308 Permanent Redirect" in refused.err
+    assert not receiver.requests
+    assert flush.waiting() == 1
+
+
+def test_an_answer_is_not_read(project: HoldfastProject) -> None:
+    """It could be endless; that it has begun is enough."""
+    decide(project, 1)
+    with receive(headers={"Content-Length": "1000000"}) as endless:
+        configure(endless.url)
+        assert holdfast("telemetry", "flush", root=project.root).out.startswith("Sent 1 record ")
+
+
+def test_what_happens_after_the_clock_was_set_back_is_sent(
+    project: HoldfastProject, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next record stands behind the last one all the same."""
+    configure(receiver.url)
+    decide(project, 1)
+    holdfast("telemetry", "flush", root=project.root)
+    earlier = time.time_ns() - 3_600_000_000_000
+    monkeypatch.setattr(time, "time_ns", lambda: earlier)
+    decide(project, 2)
+
+    assert holdfast("telemetry", "flush", root=project.root).out.startswith("Sent 2 records ")
+
+
+def test_half_a_character_holds_nothing_up(project: HoldfastProject, receiver: Receiver) -> None:
+    """The name of a file can hold one, and so can JSON."""
+    configure(receiver.url)
+    decide(project, 1, handler="user/\udcff.py")
+
+    assert holdfast("telemetry", "flush", root=project.root).out.startswith("Sent 1 record ")
+    assert receiver.named("decision")[0].attributes["holdfast.handler"] == "user/?.py"
 
 
 def test_it_says_how_to_switch_telemetry_on(project: HoldfastProject) -> None:
@@ -307,6 +359,19 @@ def test_a_file_that_is_missing_is_named(project: HoldfastProject, receiver: Rec
     assert not receiver.requests
 
 
+def test_headers_that_cannot_be_read_are_told_but_not_shown(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A colon in place of `=`, as in HTTP itself."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization: Bearer 0123456789abcdef0123")
+    decide(project, 1)
+    with receive(status=401) as receiver:
+        configure(receiver.url)
+        refused = holdfast("telemetry", "flush", root=project.root, code=1)
+    assert "it answered 401 Unauthorized; Header format invalid" in refused.err
+    assert "0123456789abcdef" not in refused.err
+
+
 def test_a_project_cannot_send_anything_anywhere(project: HoldfastProject, tmp_path: Path) -> None:
     """Not even a trusted one: one warning names the table."""
     file = paths.project_config(project.root)
@@ -338,6 +403,7 @@ def test_an_endpoint_holds_no_password(project: HoldfastProject) -> None:
     loaded = config.load(None, trusted=False)
     assert loaded.config.telemetry.endpoint == ""
     assert "telemetry.endpoint" in loaded.problems[0]
+    assert "hunter2" not in loaded.problems[0]
 
 
 @pytest.mark.slow

@@ -143,7 +143,7 @@ def _values(annotation: Any) -> str:
         bool: "`true`, `false`",
         float: "number",
         int: "whole number",
-        str: "a format's name",  # the only setting that is a plain text
+        str: "text",
         list: "list of texts",
         str | None: "text",
         dict[str, dict[str, Any]]: "a table for each handler",

@@ -39,7 +39,8 @@ def flush() -> None:
     settings = config.load(None, trusted=False).config.telemetry
     if not settings.endpoint:
         where = 'write `endpoint = "http://localhost:4318"` into its table [telemetry]'
-        raise HoldfastError(f"telemetry is off; to send it to a collector, open {paths.user_config()} and {where}")
+        text = f"to send it to a collector, open {paths.user_config()} and {where}"
+        raise HoldfastError(f"telemetry is off; {text}; `holdfast config --check` finds what doesn't count there")
     done = flushing.flush(settings)
     if done is None:
         options.say("Another process is sending now.")
@@ -48,4 +49,5 @@ def flush() -> None:
     if done.failure:
         sent = f"{count(done.sent, 'record')} sent, then: " if done.sent else ""
         raise HoldfastError(f"{sent}{settings.endpoint} took nothing: {done.failure}.{dropped} The rest waits.")
-    options.say(f"Sent {count(done.sent, 'record')} to {settings.endpoint}.{dropped}")
+    sent = f"Sent {count(done.sent, 'record')} to {settings.endpoint}." if done.sent else "Nothing waits to be sent."
+    options.say(f"{sent}{dropped}")

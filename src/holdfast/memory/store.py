@@ -334,9 +334,12 @@ def _unusable(file: Path, error: Exception) -> str:
     return said
 
 
-def new_id() -> str:
-    """Return an id that is unique across machines and greater than those made before: 32 hexadecimal digits."""
-    return f"{time.time_ns():016x}{uuid.uuid4().hex[:16]}"
+def new_id(after: str = "") -> str:
+    """Return an id that is unique across machines and greater than those made before: 32 hexadecimal digits.
+
+    If the clock was set back, it is greater only than `after`.
+    """
+    return f"{max(time.time_ns(), int(after[:16] or '0', 16) + 1):016x}{uuid.uuid4().hex[:16]}"
 
 
 def _verbs(depth: int) -> tuple[str, str, tuple[str, ...]]:

@@ -114,7 +114,7 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
         sessions=tuple(
             replace(
                 each,
-                compactions=sum((one.row.restored_in or one.row.conversation) == each.id for one in compactions),
+                compactions=sum(one.row.conversation == each.id for one in compactions),
                 runs=_runs(project, each, start),
             )
             for each in listed

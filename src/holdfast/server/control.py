@@ -23,8 +23,9 @@ ANSWER_TIMEOUT_S = 3.0
 """Time for a server to send its status; after that it counts as hanging."""
 END_TIMEOUT_S = 2.0
 """Time for a server to end after a signal."""
-_FLUSH = (  # events come first
-    "import os, sys; os.nice(5); sys.argv[1] in sys.path or sys.path.insert(0, sys.argv[1]); "
+_FLUSH = (  # events come first; after two minutes, a collector that never ends its answer is left
+    "import os, signal, sys; os.nice(5); signal.alarm(120); "
+    "sys.argv[1] in sys.path or sys.path.insert(0, sys.argv[1]); "
     "from holdfast.cli import main; main(['telemetry', 'flush'])"
 )
 _ENVIRONMENT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")

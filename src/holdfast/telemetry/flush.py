@@ -40,7 +40,7 @@ BATCH = 500
 TIME_LIMIT_S = 60.0
 """Time after which no further request is begun, so that a slow endpoint holds the next run up no longer."""
 FIRST = timedelta(days=1)
-"""How far back the first run looks."""
+"""How far back the first run that finds a ledger looks."""
 ACTIVE = timedelta(days=7)
 """The guards of a project are reported if anything happened in it within this time."""
 _WAITS = f"id > ? AND kind IN ({', '.join('?' * len(records.KINDS))})"
@@ -94,7 +94,7 @@ def sender(settings: TelemetrySection, timeout: float | None = None) -> Sender:
         from holdfast.telemetry.sender import Sender
     except ImportError as error:
         text = f"telemetry needs OpenTelemetry, which can't be loaded ({error})"
-        raise HoldfastError(f"{text}; install holdfast with its extra: holdfast[otel]") from error
+        raise HoldfastError(f"{text}; install Holdfast with its extra: '.[otel]' in place of '.'") from error
     return Sender(settings.endpoint, timeout)
 
 
@@ -119,8 +119,8 @@ class _Run:
     def all(self) -> Flushed:
         """Send what waits in all ledgers, then the day's report on guards. Stop at the first failure."""
         before, files = self._at.failure, _ledgers()
-        names = {file.name for file in files}
-        self._at.sent_up_to = {name: last for name, last in self._at.sent_up_to.items() if name in names}
+        self._at.sent_up_to = {file.name: _since(self._at, file) for file in files}
+        self._save()  # so that what waits now stays, and nothing is sent again and again where nothing can be written
         self._at.failure = next(filter(None, (self._ledger(file) for file in files)), "") or self._guards(files)
         self._save()
         if self._at.failure and self._at.failure != before:

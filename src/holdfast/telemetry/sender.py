@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry._logs import LogRecord, SeverityNumber
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
@@ -12,6 +12,7 @@ from opentelemetry.sdk._logs import ReadableLogRecord
 from opentelemetry.sdk._logs.export import LogRecordExportResult
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from requests import PreparedRequest, RequestException, Response, Session
 
 from holdfast.files.redact import redact
 from holdfast.version import version
@@ -35,25 +36,22 @@ class Sender:
             endpoint: the collector's address, with or without the path for logs.
             timeout: the seconds that one attempt may take; by default `OTEL_EXPORTER_OTLP_TIMEOUT`, or 10.
         """
-        whole = endpoint if endpoint.endswith(_PATH) else endpoint.rstrip("/") + _PATH
-        self._exporter = OTLPLogExporter(endpoint=whole, timeout=timeout)
+        messages, logger = _Messages(), logging.getLogger("opentelemetry")
+        logger.handlers, logger.propagate = [messages], False  # or they would be printed, and headers with them
+        self._session = _Session()
+        whole = endpoint.rstrip("/").removesuffix(_PATH) + _PATH
+        self._exporter = OTLPLogExporter(endpoint=whole, timeout=timeout, session=self._session)
         host = os.uname().nodename
         self._resource = Resource.create({"service.name": "holdfast", "service.version": version(), "host.name": host})
         self._scope = InstrumentationScope("holdfast", version())
+        self._complaint = messages.first  # such as headers that can't be read
 
     def send(self, records: Sequence[Record]) -> str:
         """Send records, none to see whether the endpoint answers. Return why that failed; empty if it didn't."""
-        messages = _Messages()
-        logger = logging.getLogger("opentelemetry")
-        logger.addHandler(messages)
-        logger.propagate = False  # or they would be printed, too
-        try:
-            result = self._exporter.export([self._readable(each) for each in records])
-        finally:
-            logger.removeHandler(messages)
-        if result is LogRecordExportResult.SUCCESS:
+        if self._exporter.export([self._readable(each) for each in records]) is LogRecordExportResult.SUCCESS:
             return ""
-        return redact(messages.first or "no reason was given")[:_FAILURE_LIMIT_CHARS]
+        failure = "; ".join(filter(None, (self._session.failure, self._complaint))) or "no reason was given"
+        return redact(failure)[:_FAILURE_LIMIT_CHARS]
 
     def _readable(self, record: Record) -> ReadableLogRecord:
         at = int(record.at.timestamp() * 1_000_000) * 1_000
@@ -70,8 +68,35 @@ class Sender:
         return ReadableLogRecord(log_record, self._resource, self._scope)
 
 
+class _Session(Session):
+    """Notes why the last request failed. Follows no redirect, and doesn't read what the endpoint answers."""
+
+    failure = ""
+
+    def send(self, request: PreparedRequest, **kwargs: Any) -> Response:
+        """Send a request. Raises RequestException for a redirect, too, which the exporter takes for success."""
+        self.failure = ""
+        try:
+            response = super().send(request, **kwargs | {"stream": True, "allow_redirects": False})
+        except Exception as error:
+            self.failure = str(_cause(error))
+            raise
+        if response.status_code >= 300:
+            self.failure = f"it answered {response.status_code} {response.reason}"
+        if response.status_code // 100 == 3:
+            raise RequestException(self.failure)
+        return response
+
+
+def _cause(error: BaseException) -> BaseException:
+    """Return what an error began with: the refused connection, below what three libraries say about it."""
+    while below := error.__cause__ or error.__context__:
+        error = below
+    return error
+
+
 class _Messages(logging.Handler):
-    """Keeps the first message of the exporter, which says why it failed; later ones only that it gives up."""
+    """Keeps the first message of the exporter."""
 
     first = ""
 

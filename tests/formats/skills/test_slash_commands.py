@@ -81,7 +81,7 @@ def test_another_live_sessions_workflow_is_only_named(project: HoldfastProject) 
 
     answer = project.fire("UserPromptSubmit", prompt=f"/dev {FEATURE}")
 
-    assert "--anyway" in str(answer.reply)
+    assert f"--session {project.session[:8]} --anyway` moves it here" in str(answer.reply)
     assert "Resuming task" not in str(answer.reply)
 
 
