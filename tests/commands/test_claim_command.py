@@ -135,6 +135,11 @@ def test_what_another_live_session_owns_is_taken_only_on_purpose(root: Path) -> 
     assert owner(root) == ME
     assert f"Session {OTHER[:8]} no longer has it" in said.err
 
+    project = Workspace.open(root)
+    conversations.end(project, ME)
+    project.close()
+    assert "no longer has it" not in holdfast("claim", "Alpha", root=root, session=OTHER).err
+
 
 def test_what_is_taken_anyway_need_not_be_named(root: Path) -> None:
     """Unless there are several; what is the session's own or free goes first; without it a way out is said."""

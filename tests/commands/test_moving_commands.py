@@ -44,7 +44,8 @@ def test_update_renames_the_current_phase(root: Path) -> None:
     assert only(root).phase == "Draft it ²"
     assert '"Draft" to "Draft it ²". To undo this: holdfast update --phase 1 --rename Draft\n' in said
 
-    holdfast("update", "--phase", "Publish", "--rename", "Print", root=root)
+    said = holdfast("update", "Book", "--phase", "Publish", "--rename", "Print", root=root).out
+    assert "To undo this: holdfast update --phase 3 --rename Publish Book\n" in said
     assert (only(root).phases[2].title, only(root).phase) == ("Print", "Draft it ²"), "it is renamed, not begun"
 
 

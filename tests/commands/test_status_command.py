@@ -115,6 +115,9 @@ def test_status_shows_what_failed(compacted: HoldfastProject) -> None:
     assert "Unreadable files" in text
     assert re.search(r"\n  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d error Stop: .*ZeroDivisionError", text)
     assert "project=" not in text
+    for number in range(9):
+        log.write("error", f"late {number}")
+    assert "late 8" in holdfast("status", "--json", root=compacted.root).json["log"][-1]
 
 
 def test_status_shows_no_other_projects_warnings(holdfast_project: Callable[..., HoldfastProject]) -> None:

@@ -373,7 +373,10 @@ def test_the_position_is_the_one_that_a_person_reads_in_the_plan(desk: Desk) -> 
 
 def test_the_next_step_of_the_memory_file_is_the_next_step_until_its_phase_ends(desk: Desk) -> None:
     """The words that somebody wrote, and a label that is no number."""
-    desk.put("CLAUDE.local.md", "# Workflow State\n\nWorkflow: House\nPhase: 3A - Walls\nNext step: order the bricks\n")
+    memory = "# Workflow State\n\nWorkflow: House\nPhase: 3A - Walls\nNext step: "
+    desk.put("CLAUDE.local.md", f"{memory}order the sand\n")
+    assert "Next step: order the sand" in desk.compaction()
+    desk.put("CLAUDE.local.md", f"{memory}order the bricks\n")
     told = desk.compaction()
 
     assert 'Phase: 3A - Walls (in_progress)\nNext step: order the bricks, then holdfast done "Walls"\n' in told

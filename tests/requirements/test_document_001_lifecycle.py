@@ -267,6 +267,8 @@ def test_a_derived_state_ends_with_its_source(desk: Desk, end: str, touched: boo
         wrong.append(f"status: {row}")
     if f"; {why}\n" not in desk.run("status", "User Auth").out:
         wrong.append("status for people")
+    if f"is over: {why}, but its file is still there" not in desk.run("doctor", "compaction").out:
+        wrong.append("doctor")
     if touched is not ("User Auth" in desk.begin("clear").context):
         wrong.append("a start")
     told = desk.compaction()

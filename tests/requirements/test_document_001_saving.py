@@ -180,6 +180,7 @@ def test_what_the_memory_file_says_is_merged_and_clears_nothing(desk: Desk) -> N
     [
         ("# Workflow State\nWorkflow: QA Loop\n", {}),
         ("# Workflow State\nWorkflow: QA Loop\nPhase: 3\n", {"current": 3}),
+        ("# Workflow State\nWorkflow: QA Loop\nPhase: 4\n", {"current": 4, "total": 4}),
         ("# Workflow State\nWorkflow: QA Loop\nPhase: Verify\n", {"name": "Verify"}),
         ("# Workflow State\nWorkflow: QA Loop\nPhase: 2/4\n", {"total": 4}),
         ("# Workflow State\nWorkflow: QA Loop\nStatus: blocked\n", {"status": "blocked"}),

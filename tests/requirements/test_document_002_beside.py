@@ -89,8 +89,8 @@ def test_the_general_start_neither_takes_a_turn_nor_is_silent(workflows: Workflo
     holdfast("claim", "WFS-user-auth", root=workflows.root, session=ME)
     words = ("start", "Third", "--format", "wfs", "--phase", "One")
     assert "--replace" in holdfast(*words, root=workflows.root, session=OTHER, code=1).err
-    holdfast(*words, "--replace", root=workflows.root, session=OTHER)
-    assert workflows.state(folder)["status"] == "paused"
+    said = holdfast(*words, "--replace", root=workflows.root, session=OTHER)
+    assert workflows.state(folder)["status"] == "paused" and said.out.count(" is paused.") == 1
     again = ("start", "Third", "--format", "wfs")
     assert "--replace to pause it and start another" in holdfast(*again, root=workflows.root, code=1).err
     holdfast("update", "--phase", "IMPL-1", "--status", "blocked", root=workflows.root)

@@ -271,14 +271,15 @@ def test_a_corrupt_state_falls_back_to_the_newest_checkpoint(scene: Scene) -> No
     assert [each.read_bytes() for each in scene.path.parent.glob("*.corrupt-*")] == [b'{"orchestrator"']
 
 
-def test_there_is_a_checkpoint_before_a_major_change(scene: Scene) -> None:
-    """R003-33: a re-plan has one without being asked for."""
+@pytest.mark.parametrize(("action", "counter"), [("re_plan", "re_plans_triggered"), ("auto_fix", "auto_fixes_applied")])
+def test_there_is_a_checkpoint_before_a_major_change(scene: Scene, action: str, counter: str) -> None:
+    """R003-33: a re-plan and a fix have one without being asked for."""
     scene.start()
-    words = ("--conflict", "api", "--severity", "high", "--action", "re_plan", "--resolution", "Planned anew")
+    words = ("--conflict", "api", "--severity", "high", "--action", action, "--resolution", "Planned anew")
     holdfast("orchestrator", "supervise", "pre_task", "--task", "1.1", *words, root=scene.project.root)
     (snapshot,) = scene.path.parent.glob("checkpoint-*.json")
-    assert json.loads(snapshot.read_bytes())["supervisor"]["re_plans_triggered"] == 0
-    assert scene.data["supervisor"]["re_plans_triggered"] == 1
+    assert json.loads(snapshot.read_bytes())["supervisor"][counter] == 0
+    assert scene.data["supervisor"][counter] == 1
 
 
 def test_there_is_no_medium(scene: Scene) -> None:

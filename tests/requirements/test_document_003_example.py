@@ -48,6 +48,12 @@ def put(project: HoldfastProject, edit: Callable[[dict[str, Any]], object]) -> N
     (project.root / ".claude/agent-state.json").write_text(json.dumps(data, indent=2))
 
 
+def notes(project: HoldfastProject) -> dict[str, Any]:
+    """Return what Holdfast notes of the run beside its state."""
+    found: dict[str, Any] = json.loads((project.root / ".claude/agent-state.extra.json").read_text())["notes"]
+    return found
+
+
 def run(project: HoldfastProject, *words: str, code: int = 0) -> str:
     return holdfast(*words, root=project.root, session=project.session, code=code).out
 
@@ -149,7 +155,10 @@ def test_an_exceeded_bound_asks_at_the_next_launch(example: HoldfastProject) -> 
 
 
 def test_agents_that_look_after_the_run_count(example: HoldfastProject) -> None:
-    """R003-09, R003-11 and R003-13: each supervisor is one check, and the outer review runs while its agent does."""
+    """R003-09, R003-11 and R003-13: each supervisor is one check, and the outer review runs while its agent does.
+
+    R003-33: a checkpoint is written before that.
+    """
     before = state(example)["supervisor"]["checks_performed"]
     said = agent(example, "2.1", kind="supervisor")
     assert "No task moved" not in said
@@ -164,8 +173,10 @@ def test_agents_that_look_after_the_run_count(example: HoldfastProject) -> None:
     Agent(example, "3.1", "task-executor", "Do it.", number=6).about_to()
     agent(example, "3.1")
     review = Agent(example, "Look it over", "outer-ralph", "Review.", number=7)
+    checkpoints = len(state(example)["checkpoints"])
     review.about_to()
     assert state(example)["orchestrator"]["outer_ralph"] is True
+    assert len(state(example)["checkpoints"]) == checkpoints + 1
     review.stopped()
     review.returned()
     assert state(example)["orchestrator"]["outer_ralph"] is False
@@ -214,9 +225,9 @@ def test_a_completed_task_can_be_reopened_and_a_run_cancelled(example: HoldfastP
         if status == "cancelled":
             FORMAT.move(project, lambda run: moves.cancel(run, "The API is gone"), why="cancel")
             assert state(example)["orchestrator"]["status"] == "failed"
-            notes = json.loads((example.root / ".claude/agent-state.extra.json").read_text())["notes"]
-            assert notes["cancelled"] == "The API is gone"
+            assert notes(example)["cancelled"] == "The API is gone"
         FORMAT.move(project, lambda run: moves.reopen(run, "2.1"), why="reopen")
+        assert "cancelled" not in notes(example)
         data = state(example)
         assert (data["orchestrator"]["status"], data["orchestrator"]["end_time"]) == ("executing", None), status
         assert [(each["task"], each["iteration"]) for each in data["active_agents"]] == [("2.1", 2)], status

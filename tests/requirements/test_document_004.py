@@ -292,6 +292,13 @@ def test_histories_have_the_documents_events(scene: Scene) -> None:
     assert "no failing test was recorded in RED" in scene.run("tdd", "green").out
 
 
+def test_a_test_that_fails_confirms_red(scene: Scene) -> None:
+    """R004-22: its name alone does, without a reason."""
+    scene.tdd()
+    scene.run("tdd", "red", "--failing", "test_login")
+    assert scene.state()["state_machine"]["phases"][0]["failure_confirmed"] is True
+
+
 def test_a_compaction_is_in_the_history(scene: Scene) -> None:
     """R004-04: essential state resumes from any point, and a note of a person about it stays."""
     scene.write(f"{record.TOP}/active/dev-example.json", documents.DEV.decode())
@@ -374,12 +381,12 @@ def test_a_task_that_is_reopened_is_the_only_one_in_progress(scene: Scene) -> No
 
 
 def test_a_block_at_a_completed_task_leaves_it_completed(scene: Scene) -> None:
-    """Its work is done; the workflow waits."""
+    """Its work is done; the workflow waits, even if nobody said why."""
     scene.dev()
     scene.run("task", "1", "--start")
     scene.run("task", "1", "--done", "--commit", "172c0b0")
 
-    scene.holdfast("update", "--phase", "Add model", "--status", "blocked", "--error", "Key")
+    scene.holdfast("update", "--phase", "Add model", "--status", "blocked")
 
     assert (scene.state()["workflow"]["status"], scene.state()["tasks"][0]["status"]) == ("blocked", "completed")
 

@@ -210,9 +210,10 @@ def test_what_was_completed_can_be_restored(handmade: Callable[..., Handmade]) -
     """An earlier content counts, although `completed/` had a later one."""
     made = handmade("tdd")
     made.run("skills", "phase", "red")
+    made.run("update", "--remind", "Be kind")
     made.run("done", "--all")
     made.run("restore", "1", "--workflow", str(made.file))
-    assert "active" in made.run("status")
+    assert "active" in made.run("status") and "Be kind" in made.run("status")
     assert not (made.root / TOP / "completed" / made.file.name).exists()
 
 

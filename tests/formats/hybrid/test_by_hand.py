@@ -47,3 +47,15 @@ def test_another_file_never_becomes_a_view(project: Workspace) -> None:
     hybrid.candidates(project, ())
     assert view.read_text() == "# My own notes\n"
     assert not log.tail(1), "nobody has to hear of it at every event"
+
+
+def test_a_broken_file_is_left_to_a_command(project: Workspace) -> None:
+    """Even if all phases of its last content are completed, and the workflow isn't yet."""
+    workflow = hybrid.start(project, Start(title="Tool", phases=(("Build", "a"), ("Test", "b"))))
+    owners.own(project, workflow, ME)
+    head, *phases = workflow.raw.partition(b'"phases"')
+    project.keep(workflow.path, head + b"".join(phases).replace(b'"pending"', b'"completed"'), why="by hand")
+    workflow.path.write_bytes(b"{ broken")
+    (found,) = hybrid.candidates(project, ()).workflows
+    assert (found.recovered, found.completed) == (True, 2)
+    assert workflow.path.read_bytes() == b"{ broken"

@@ -227,8 +227,7 @@ class HybridDraft(FileDraft):
 
     def rename(self, id: str, title: str) -> None:
         """Give a phase another title."""
-        index = self.index(id)
-        self.data["phases"][index] = {**schema.complete(self.data["phases"][index], index), "title": title}
+        moves.opened(self.data, self.index(id))["title"] = title
 
     def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
         """Write what a phase hands over, and add deliverables."""

@@ -41,7 +41,7 @@ def move(
     A refused move raises TransitionError for a person and does nothing for a hook. Without `status`, only deliverables
     and hand-over are written.
     """
-    phase = _opened(data, index)
+    phase = opened(data, index)
     old = schema.read_status(phase["status"]) or "pending"
     refusal = _refusal(data, index, old, status) if status not in (None, old) else ""
     if by == "person":
@@ -58,13 +58,13 @@ def move(
 
 def reopen(data: dict[str, Any], index: int) -> None:
     """Make a finished phase active again, for people only (I000-15); the active one becomes pending."""
-    phase = _opened(data, index)
+    phase = opened(data, index)
     over = schema.read_status(data.get("status")) == "completed"  # then a phase that never began can be reopened too
     if not over and schema.read_status(phase["status"]) not in ("completed", "failed"):
         raise TransitionError(f"{_named(data, index)} is {phase['status']}; only a completed or failed phase reopens")
     for other in range(len(data["phases"])):
         if _statuses(data)[other] == "active":
-            _opened(data, other)["status"] = "pending"
+            opened(data, other)["status"] = "pending"
     phase["status"] = "active"
     _settle(data, index, advance=False)
 
@@ -90,7 +90,7 @@ def finish(data: dict[str, Any]) -> None:
 def cancel(data: dict[str, Any]) -> None:
     """Cancel an unfinished workflow, for people only: it fails, and so does its active phase. Other phases stay."""
     if "active" in _statuses(data):
-        _opened(data, _statuses(data).index("active"))["status"] = "failed"
+        opened(data, _statuses(data).index("active"))["status"] = "failed"
     data["status"] = "failed"
 
 
@@ -102,7 +102,7 @@ def settle(data: dict[str, Any]) -> bool:
     return over
 
 
-def _opened(data: dict[str, Any], index: int) -> dict[str, Any]:
+def opened(data: dict[str, Any], index: int) -> dict[str, Any]:
     """Return a phase for changing, after completing it in `data` with all of the schema's keys."""
     phase = schema.complete(data["phases"][index], index)
     data["phases"][index] = phase
@@ -189,7 +189,7 @@ def _settle(data: dict[str, Any], index: int, advance: bool) -> None:
     data["status"] = "failed" if "failed" in statuses else "active"
     following = _following(statuses, index) if advance and statuses[index] == "completed" else None
     if following is not None:
-        _opened(data, following)["status"] = "active"
+        opened(data, following)["status"] = "active"
         data["current_phase"] = phases[following]["id"]
     elif statuses[index] != "completed" or data.get("current_phase") is None:
         running = statuses.index("active") if "active" in statuses else index  # it may have failed beside an active one
