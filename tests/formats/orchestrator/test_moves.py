@@ -128,13 +128,3 @@ def test_a_milestone_with_an_issue_outlives_its_phase_being_reopened(scene: Scen
         scene.do(partial(moves.reopen, id_=task))
 
     assert [(each["name"], each["issue_url"]) for each in scene.data["milestones"]] == [("Foundation", "https://x/1")]
-
-
-def test_why_an_attempt_failed_says_nothing_of_the_next(scene: Scene) -> None:
-    """One that is blocked by hand is blocked, and didn't fail."""
-    scene.start()
-    scene.do(lambda run: moves.fail(run, "1.1", "Disk"))
-    scene.do(lambda run: moves.begin(run, "1.1"))
-    scene.put(json.dumps(scene.data).replace('"in_progress"', '"blocked"').encode())
-
-    assert [each.status for each in FORMAT.find(scene.project).workflows[0].phases] == ["blocked", "pending", "pending"]
