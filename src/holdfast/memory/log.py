@@ -52,8 +52,7 @@ def note(
     about = (conversation, workflow, title, phase, what, json.dumps(dict(data or {})))
     table = project.ledger.table(Event)
     with project.ledger.transaction():
-        # Made under the lock, so that ids grow in the order in which rows appear, even if the clock was set back:
-        # telemetry goes on after the last one.
+        # Ids grow in the order of rows, even if the clock was set back: telemetry goes on after the last one it sent.
         last = project.ledger.rows("SELECT COALESCE(MAX(id), '') AS id FROM events")[0]["id"]
         table.put(Event(id or new_id(last), at or clock.stamp(), kind, project.worktree, *about))
         if random.randrange(PRUNE_INTERVAL) == 0:

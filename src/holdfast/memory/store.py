@@ -335,10 +335,7 @@ def _unusable(file: Path, error: Exception) -> str:
 
 
 def new_id(after: str = "") -> str:
-    """Return an id that is unique across machines and greater than those made before: 32 hexadecimal digits.
-
-    If the clock was set back, it is greater only than `after`.
-    """
+    """Return an id that is unique across machines, greater than `after` and those before: 32 hexadecimal digits."""
     return f"{max(time.time_ns(), int(after[:16] or '0', 16) + 1):016x}{uuid.uuid4().hex[:16]}"
 
 

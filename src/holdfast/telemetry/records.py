@@ -26,8 +26,6 @@ _IDS = {"prompt_id": "prompt.id", "tool_use_id": "tool_use_id", "agent_id": "age
 _REFUSALS = ("deny", "block", "refusal")
 _STATES = {"given": "pending", "given again": "pending", "absent": "lost", "unwritten": "lost"}
 """What a delivery's states are called, where the log has another word."""
-
-
 _IN_BODY = (
     *("holdfast.outcome", "holdfast.handler", "hook_event", "holdfast.delivery.state"),
     *("holdfast.workflow.id", "holdfast.workflow.phase", "holdfast.workflow.status"),

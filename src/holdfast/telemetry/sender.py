@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry._logs import LogRecord, SeverityNumber
@@ -36,15 +37,15 @@ class Sender:
             endpoint: the collector's address, with or without the path for logs.
             timeout: the seconds that one attempt may take; by default `OTEL_EXPORTER_OTLP_TIMEOUT`, or 10.
         """
-        messages, logger = _Messages(), logging.getLogger("opentelemetry")
-        logger.handlers, logger.propagate = [messages], False  # or they would be printed, and headers with them
+        messages, logger = StringIO(), logging.getLogger("opentelemetry")
+        logger.handlers, logger.propagate = [logging.StreamHandler(messages)], False  # they can hold headers
         self._session = _Session()
         whole = endpoint.rstrip("/").removesuffix(_PATH) + _PATH
         self._exporter = OTLPLogExporter(endpoint=whole, timeout=timeout, session=self._session)
         host = os.uname().nodename
         self._resource = Resource.create({"service.name": "holdfast", "service.version": version(), "host.name": host})
         self._scope = InstrumentationScope("holdfast", version())
-        self._complaint = messages.first  # such as headers that can't be read
+        self._complaint = messages.getvalue().partition("\n")[0]  # such as headers that can't be read
 
     def send(self, records: Sequence[Record]) -> str:
         """Send records, none to see whether the endpoint answers. Return why that failed; empty if it didn't."""
@@ -79,27 +80,13 @@ class _Session(Session):
         try:
             response = super().send(request, **kwargs | {"stream": True, "allow_redirects": False})
         except Exception as error:
-            self.failure = str(_cause(error))
+            cause: BaseException = error
+            while below := cause.__cause__ or cause.__context__:  # what three libraries say about it isn't shown
+                cause = below
+            self.failure = str(cause)
             raise
         if response.status_code >= 300:
             self.failure = f"it answered {response.status_code} {response.reason}"
         if response.status_code // 100 == 3:
             raise RequestException(self.failure)
         return response
-
-
-def _cause(error: BaseException) -> BaseException:
-    """Return what an error began with: the refused connection, below what three libraries say about it."""
-    while below := error.__cause__ or error.__context__:
-        error = below
-    return error
-
-
-class _Messages(logging.Handler):
-    """Keeps the first message of the exporter."""
-
-    first = ""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Take a message."""
-        self.first = self.first or record.getMessage()
