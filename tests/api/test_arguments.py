@@ -166,7 +166,7 @@ def test_of_many_memories_those_that_changed_last_are_kept(
     holdfast_project: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An old one that is still used stays."""
-    monkeypatch.setattr(state, "KEPT", 2)
+    monkeypatch.setattr(state, "STATES_LIMIT", 2)
     project = holdfast_project({".claude/handlers/counter.py": COUNTER.format(scope="state.session")})
     project.trust()
     for session, seen in (("old", "1"), ("unused", "1"), ("old", "2"), ("new", "1"), ("old", "3"), ("unused", "1")):

@@ -12,6 +12,7 @@ import pytest
 from holdfast.clients.claude import claude
 from holdfast.memory import rows
 from holdfast.memory.rows import Compaction, Conversation, Read, SessionId, Told
+from holdfast.memory.store import new_id
 from holdfast.sessions import agents, conversations, messages, owners
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workflow, workspace
@@ -198,8 +199,8 @@ def test_no_row_has_to_move(there: Workspace) -> None:
     tables = [row for row in rows.TABLES if "conversation" in {each.name for each in fields(row)} and row != SessionId]
     assert Told in tables
     for row in tables:
-        kinds = {each.name: each.type for each in fields(row)}
-        there.ledger.table(row).put(row(**{name: 1 if "int" in kind else ME for name, kind in kinds.items()}))
+        values = {each.name: 1 if "int" in str(each.type) else ME for each in fields(row)}
+        there.ledger.table(row).put(row(**values | ({"id": new_id()} if "id" in values else {})))
     owners.own(there, workflow(there.root), ME)
     conversations.note_event(there, ME)
     conversations.adopt(there, ME, OTHER)

@@ -175,7 +175,7 @@ class DescribedDraft(FileDraft):
         path = self.rules.workflow.get(name, "")
         if not path:
             reason = f"{self.rules.name} keeps no {_KEPT_BESIDE[name]}"
-            self.refuse(f"{reason};  workflow.{name} in {self.rules.source} would name a field")
+            self.refuse(f"{reason}; workflow.{name} in {self.rules.source} would name a field")
         return path
 
     def _put(self, data: dict[str, Any], path: str, value: Any) -> None:
