@@ -50,7 +50,7 @@ def _pattern(pattern: str) -> str:
 
 
 def _endpoint(address: str) -> str:
-    if not re.fullmatch(_ENDPOINT, address):  # as a pattern of the field, it would be told with the address
+    if not re.fullmatch(_ENDPOINT, address):  # a pattern's message would show the address
         raise ValueError("it isn't `http://HOST:PORT` or https, without a password and `?`; secrets go into `env_file`")
     return address
 

@@ -99,7 +99,7 @@ def of_guard(call: Call, last_run: datetime | None, host: str) -> Record:
 
 
 def _record(name: str, at: datetime, values: Mapping[str, Any], *, severe: bool) -> Record:
-    attributes = {  # half a character, which JSON and file names can hold, is one that can't be sent
+    attributes = {  # JSON and file names can hold half a character; OTLP can't
         key: redact(value).encode(errors="replace").decode() if isinstance(value, str) else value
         for key, value in values.items()
         if value is not None and value != ""

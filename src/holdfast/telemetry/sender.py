@@ -81,7 +81,7 @@ class _Session(Session):
             response = super().send(request, **kwargs | {"stream": True, "allow_redirects": False})
         except Exception as error:
             cause: BaseException = error
-            while below := cause.__cause__ or cause.__context__:  # what three libraries say about it isn't shown
+            while below := cause.__cause__ or cause.__context__:  # three libraries wrap it, each with more words
                 cause = below
             self.failure = str(cause)
             raise
