@@ -73,7 +73,7 @@ def command(
     files = erasure.workflow_files(project) if everything and not yes and sys.stdin.isatty() else []
     if planned.nothing:
         if not dry_run:  # an earlier run may have left text in the file beside the ledger
-            _close(project, clean=erasure.scrub(project))
+            _close(project, clean=erasure.forget(project, scope).clean)
         click.echo("There is nothing of that kind to forget in this project.")
         if not dry_run:
             _offer(project, files)
@@ -144,6 +144,4 @@ def _lines(forgotten: Forgotten, heading: str) -> list[str]:
     files = list(dict.fromkeys([*forgotten.files, *forgotten.reports]))
     lines += [f"  file: {each}" for each in files[:_FILES]]
     lines += [f"  and {count(len(files) - _FILES, 'more file')}"] if len(files) > _FILES else []
-    if forgotten.stays:
-        lines += ["These are your own and stay:", *(f"  {each}" for each in forgotten.stays)]
     return lines
