@@ -53,8 +53,6 @@ class Conversation(Row):
         size: the transcript's size at the last one, in bytes.
         boundary: the id of that compaction's boundary in the transcript; empty for none, None while it is awaited.
         reminded: the number of compactions when the model was last reminded of its reading; -1 for never.
-        searched: the byte up to which the transcript has been searched for files.
-        sought: a digest of what it was searched for.
     """
 
     TABLE: ClassVar[str] = "conversations"
@@ -86,8 +84,6 @@ class Conversation(Row):
     size: int = 0
     boundary: str | None = ""
     reminded: int = -1
-    searched: int = 0
-    sought: str = ""
 
 
 @dataclass(frozen=True)
