@@ -17,7 +17,7 @@ from holdfast.sessions import deliveries, messages
 from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from holdfast.project import OpenProject
     from holdfast.sessions.hook import Context, Event
@@ -166,7 +166,6 @@ def _add(project: OpenProject, compaction: Compaction, what: str) -> Compaction:
 def _note(project: OpenProject, compaction: Compaction, what: str) -> None:
     """Append a compaction to the log."""
     data = {
-        "compaction": compaction.id,
         "trigger": compaction.trigger,
         "announced_by": None if compaction.trigger == UNANNOUNCED else compaction.conversation,
         "workflows": [{"key": each.key, "title": each.title, "phase": each.phase} for each in saved(compaction)],
@@ -233,12 +232,6 @@ def naming(project: OpenProject, workflow: str) -> list[CompactionReport]:
     """Return the compactions of this worktree that name the workflow with this key, the last announced first."""
     found = project.ledger.table(Compaction).where(worktree=project.worktree, order=_NEWEST)
     return _reports(project, [each for each in found if workflow in {one.key for one in saved(each)}])
-
-
-def by_id(project: OpenProject, ids: Iterable[str]) -> dict[str, CompactionReport]:
-    """Return the compactions with these ids that the ledger still holds. Raises LedgerError."""
-    found = project.ledger.table(Compaction).by("id", ids)
-    return {each.row.id: each for each in _reports(project, list(found.values()))}
 
 
 def forget(project: OpenProject, workflow: str, worktree: str, *, dry: bool = False) -> int:
