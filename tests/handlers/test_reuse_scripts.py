@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import log, paths
 from holdfast.clients.claude import claude
 from holdfast.clients.claude.workflow_runs import NAME, WorkflowRuns
 from holdfast.testing import HoldfastProject
@@ -358,30 +357,6 @@ def test_what_shall_run_anew_does(launches: Launches) -> None:
     holdfast("agents", "--rerun", "review", root=launches.project.root)
     assert passed(launches.launch())
     assert passed(launches.launch(CHANGED))
-
-
-def test_of_a_forgotten_run_nothing_is_left_and_nothing_used(launches: Launches) -> None:
-    """Its id stands in no file of Holdfast's, and the run that went on with it stays."""
-    log.set_project(launches.project.root)
-    launches.ran()
-    launches.begin(SECOND, "999999998")
-    launches.launch(CHANGED)
-    launches.launched(NEXT, CHANGED, ("Look around",))
-    assert RUN in everything()
-
-    holdfast("forget", "--agent", RUN, "--yes", root=launches.project.root)
-    after = everything()
-    assert RUN not in after
-    assert NEXT in after
-    launches.begin("33333333-3333-4333-8333-333333333333", str(os.getpid()))
-    fired = launches.launch(CHANGED)
-    assert changed(fired)["resumeFromRunId"] == NEXT
-    assert "1 of 2 agents finished in run" in fired.context
-
-
-def everything() -> str:
-    """Return what stands in Holdfast's own files."""
-    return "".join(each.read_text("utf-8", "replace") for each in paths.state_dir().rglob("*") if each.is_file())
 
 
 @pytest.mark.parametrize("given", [{"script": SCRIPT}, {"script": SCRIPT, "resumeFromRunId": RUN}])

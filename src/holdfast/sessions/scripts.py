@@ -165,12 +165,6 @@ def mark_ended(project: OpenProject, conversation: str, listed: Collection[str])
             _end(project, row, project.client.agent_runs().ended(Path(row.transcript)))
 
 
-def children(project: OpenProject, script: Agent) -> list[Agent]:
-    """Return the agents of a script's run, in the order in which they were first heard of."""
-    table = project.ledger.table(Agent)
-    return table.where(kind="script agent", parent=script.run, conversation=script.conversation, order="launched_at")
-
-
 def find(project: OpenProject, name: str, process: int | None) -> ScriptRun | None:
     """Return the latest run with an id or a name; None if none is known."""
     table, order = project.ledger.table(Agent), "launched_at DESC"
