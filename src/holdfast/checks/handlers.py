@@ -97,7 +97,7 @@ def _inactive(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
 
 
 def _unused(files: Sequence[HandlerFile], project: Workspace) -> Iterator[Finding]:
-    """Yield unused files, except helpers and files that were reported already. One that is switched off is all right."""
+    """Yield unused files, except helpers and files that were reported already. To be switched off is no fault."""
     known = {file.path: file for file in files}
     for path, why in inspection.unused(project, files):
         file = known.get(path)

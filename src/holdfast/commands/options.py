@@ -7,7 +7,6 @@ import os
 import re
 import sys
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -27,6 +26,7 @@ from holdfast.workflow import facts, names, outside_reading, registry, values, w
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from holdfast.clients.claude.scopes import Scope, Target
     from holdfast.project import OpenProject
