@@ -66,7 +66,6 @@ def said(place: Place, payload: dict[str, Any]) -> str:
 
 def test_each_matcher_selects_the_doors_it_should(place: Place) -> None:
     """Each handler gets what the client would have sent it alone, though the event was registered for all tools."""
-    write(place, "z_everything", "None")
     bash, command = (
         f"deny: Bash {COMMAND} None None None",
         "deny: Bash {'command': 'touch x'} user peek projectSettings",
@@ -100,12 +99,15 @@ def test_each_matcher_selects_the_doors_it_should(place: Place) -> None:
         "'mcp__.*|^shell$'": (bash, power, monitor, listen, command, "", other),
         "'mcp__shell__.*'": ("", "", "", "", "", "", ""),
     }
+    for number, matcher in enumerate(table):
+        write(place, f"guard{number:02}", f"{SAW[:-2]} by {number}')", f"match={matcher}, strict=True")
     wrong = []
-    for matcher, row in table.items():
-        write(place, "guard", SAW, f"match={matcher}, strict=True")
-        for (door, payload), expected in zip(doors.items(), row, strict=True):
-            if (got := said(place, payload)) != expected:
-                wrong.append(f"match={matcher}, {door}: {got!r}, not {expected!r}")
+    for column, (door, payload) in enumerate(doors.items()):
+        answer = said(place, payload).removeprefix("deny: ").split("\n\n")
+        reasons = dict(reversed(each.rsplit(" by ", 1)) for each in answer if each)
+        for number, (matcher, row) in enumerate(table.items()):
+            if (got := reasons.get(str(number), "")) != row[column].removeprefix("deny: "):
+                wrong.append(f"match={matcher}, {door}: {got!r}, not {row[column]!r}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -330,7 +330,7 @@ def test_a_script_guards_like_any_strict_handler(place: Scratch, server: str) ->
         serve(place)
     place.user_handler("change", neighbour("", "answer = change_input({'command': 'mv'})", "match='Scripted'"))
     environ, found = place.environ(HOLDFAST_SERVER=server), []
-    for name, (options, body, expected) in SCRIPTS.items():
+    for name, (options, body, expected) in list(SCRIPTS.items())[:: 1 if server == "on" else 3]:
         program = "/bin/sh" if body else "/nowhere/sh"
         script = place.home / ".config/holdfast/handlers/script.sh"
         place.write(script, f"#!{program}\n# holdfast: event=PreToolUse match=Scripted {options}\n{body}\n")
@@ -931,7 +931,7 @@ def test_a_cold_event_that_is_struck_at_any_write_is_answered_once_or_refused() 
                 strike(payload, 0, **trouble)
                 count = int.from_bytes(counter.read_bytes()[:8], "little")
                 assert count, way
-                for stop in range(1, count + 1, max(count // 8, 1)):
+                for stop in range(1, count + 1, max(count // 4, 1)):
                     got = strike(payload, stop, **trouble)
                     where = f"{payload['hook_event_name']}, {way} at {stop} of {count}"
                     if payload is call:
