@@ -103,10 +103,10 @@ def test_each_matcher_selects_the_doors_it_should(place: Place) -> None:
         write(place, f"guard{number:02}", f"{SAW[:-2]} by {number}')", f"match={matcher}, strict=True")
     wrong = []
     for column, (door, payload) in enumerate(doors.items()):
-        answer = said(place, payload).removeprefix("deny: ").split("\n\n")
-        reasons = dict(reversed(each.rsplit(" by ", 1)) for each in answer if each)
+        answers = said(place, payload).removeprefix("deny: ").split("\n\n")
         for number, (matcher, row) in enumerate(table.items()):
-            if (got := reasons.get(str(number), "")) != row[column].removeprefix("deny: "):
+            got = "".join(each.removesuffix(f" by {number}") for each in answers if each.endswith(f" by {number}"))
+            if got != row[column].removeprefix("deny: "):
                 wrong.append(f"match={matcher}, {door}: {got!r}, not {row[column]!r}")
     assert not wrong, "\n".join(wrong)
 
@@ -178,21 +178,6 @@ def test_both_functions_of_a_file_get_a_skills_command(place: Place) -> None:
     assert said(place, skill(place)) == "deny: guard\n\nother"  # now read from the cache
     assert said(place, skill(place, tool_name="PowerShell")) == "deny: own\n\nother"
     assert said(place, tool(place, "Bash", COMMAND)) == "deny: guard"
-
-
-def test_a_guard_that_cant_run_refuses_a_skills_command(place: Place) -> None:
-    """Broken, gone, or with Holdfast itself out of order: as for a tool call."""
-    options = "match='shell', strict=True"
-    write(place, "guard", "None", options)
-    assert said(place, skill(place)) == ""
-    guard = place.user_handler("guard", "def on_pre_tool_use(")
-    assert "guard.py" in said(place, skill(place))
-    guard.unlink()
-    assert "guard.py: on_pre_tool_use was not called: its file is gone" in said(place, skill(place))
-    assert "guard.py" in place.fire(b'{"tool_name": "Bash", \xff', "PreSkillShellCommand").stdout
-    words = ["/bin/sh", str(SOURCE / "holdfast" / "refuse.sh"), "PreSkillShellCommand", "it was killed"]
-    refused = processes.run(words, b"", place.environ(), place.root).specific
-    assert refused["hookEventName"] == "PreSkillShellCommand" and refused["permissionDecision"] == "deny"
 
 
 def test_in_another_client_a_guard_is_silent_and_says_so_once(place: Place) -> None:

@@ -28,19 +28,6 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def test_trust_is_for_root_path_and_content(root: Path, tmp_path: Path) -> None:
-    """Another project, another path or another content is not trusted."""
-    other = tmp_path / "other"
-    other.mkdir()
-    trust.grant(root, {NAME: CONTENT})
-
-    assert trust.trusted(root, NAME, CONTENT)
-    assert not trust.trusted(other, NAME, CONTENT)
-    assert not trust.trusted(root, ".claude/handlers/b.py", CONTENT)
-    assert not trust.trusted(root, NAME, trust.digest(b"content "))
-    assert not trust.trusted(root, NAME, "")
-
-
 def test_the_real_root_counts(root: Path, tmp_path: Path) -> None:
     """A link to the project is the project; a link that is pointed elsewhere takes no trust along."""
     link = tmp_path / "link"
