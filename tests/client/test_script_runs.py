@@ -291,7 +291,8 @@ def test_identical_voters(fleet: Fleet) -> None:
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize("changed", [True, pytest.param(False, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("changed", [True, False])
 def test_schema_results(fleet: Fleet, changed: bool) -> None:
     """Objects that agents return by a schema come back as they were."""
     cut(fleet, "3", done=2, script=SCHEMA)
@@ -309,7 +310,7 @@ def test_other_arguments_rerun_from_the_first_call_that_differs(fleet: Fleet) ->
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("nested", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_named_and_nested(fleet: Fleet, nested: bool) -> None:
     """A script of the project, by its name; and one that runs another."""
     folder = fleet.world.project / ".claude" / "workflows"
