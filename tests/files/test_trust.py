@@ -67,20 +67,6 @@ def test_revoking_one_or_all(root: Path, tmp_path: Path) -> None:
     assert list(json.loads((paths.config_dir() / "trust.json").read_text())) == [str(other.resolve())]
 
 
-def test_a_projects_configuration_is_trusted_like_a_handler(root: Path) -> None:
-    """`holdfast.toml` is trusted with exactly its content; a missing one is not."""
-    assert not trust.config_trusted(root)
-    file = paths.project_config(root)
-    file.parent.mkdir()
-    file.write_bytes(b"todos = 'off'")
-    assert not trust.config_trusted(root)
-
-    trust.grant(root, {trust.relative_name(root, file): trust.digest(file.read_bytes())})
-    assert trust.config_trusted(root)
-    file.write_bytes(b"todos = 'tell'")
-    assert not trust.config_trusted(root)
-
-
 def test_the_trust_file_is_the_users_alone(root: Path) -> None:
     """The file is private (0600) in a private folder, and names root, path and digest for people to read."""
     trust.grant(root, {NAME: CONTENT})

@@ -48,16 +48,6 @@ def find(root: Path) -> list[HandlerFile]:
     return discovery.find(claude, Workspace.open(root, trusted=trust.config_trusted(root)))
 
 
-def test_a_guard_whose_remembered_matcher_cannot_be_read_guards_every_value(root: Path) -> None:
-    """An earlier version could read it: nobody knows what it would have judged, so nothing passes unjudged."""
-    guard = write(paths.user_handlers(), "guard.py", "def broken(:\n")
-    route = Route("PreToolUse", "on_pre_tool_use", "Bash(", strict=True)
-    strict_memory.remember(guard, [route])
-
-    (call,) = loader.plan(claude, find(root), "PreToolUse", "Read")
-    assert call.route.strict and call.route.broken
-
-
 @given(st.lists(st.sampled_from([(False, False), (True, False), (False, True)]), min_size=1, max_size=7))
 @settings(derandomize=True, database=None, deadline=None, max_examples=150)
 def test_the_order_is_pluggys_own(options: list[tuple[bool, bool]]) -> None:
@@ -93,11 +83,6 @@ def file(index: int, first: bool, last: bool) -> HandlerFile:
     source = f"from holdfast import hookimpl\n@hookimpl(tryfirst={first}, trylast={last})\ndef on_stop(): ...\n"
     routes = (Route("Stop", "on_stop", tryfirst=first, trylast=last),)
     return HandlerFile("user", f"h{index}", Path("/nowhere") / f"h{index}.py", source.encode(), "", True, False, routes)
-
-
-def refused(root: Path, tool: str = "Bash") -> list[str]:
-    """Return why a call of a tool is refused without asking any handler."""
-    return [call.route.broken for call in loader.plan(claude, find(root), "PreToolUse", tool) if call.route.broken]
 
 
 def test_what_everybody_is_offered_asks_nothing_of_this_machine(root: Path) -> None:

@@ -442,21 +442,17 @@ AWAY: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("mine", [True, False], ids=["yours", "the project's"])
-def test_a_guard_whose_file_changed_runs_or_refuses_with_a_command_that_lifts_it(place: Scratch, mine: bool) -> None:
-    """Of a project's file only what you trusted runs, so there each edit refuses."""
+def test_a_guard_whose_file_changed_runs_or_refuses_with_a_command_that_lifts_it(place: Scratch) -> None:
+    """One of yours; tests/api/test_places.py has the project's, of which only what you trusted runs."""
     serve(place)
-    write = place.user_handler if mine else place.project_handler
     edits: dict[str, Callable[[Path], object]] = {
         name: partial(
             lambda edit, file: file.write_bytes(edit(file.read_text()).encode("utf-8", "surrogateescape")), edit
         )
         for name, edit in {**RUNS, **REFUSES}.items()
     } | AWAY
-    names = {name: f"{'yours' if mine else 'theirs'}{number}" for number, name in enumerate(edits)}
-    files = {name: write(stem, FILE.format(tool=stem)) for name, stem in names.items()}
-    if not mine:
-        place.trust()
+    names = {name: f"yours{number}" for number, name in enumerate(edits)}
+    files = {name: place.user_handler(stem, FILE.format(tool=stem)) for name, stem in names.items()}
     unprivileged = tuple(scratch.NO_ROOT) if os.getuid() == 0 and shutil.which("setpriv") else ()
     wanted = {}
 
@@ -470,22 +466,19 @@ def test_a_guard_whose_file_changed_runs_or_refuses_with_a_command_that_lifts_it
             return "it doesn't run before"
         edits[name](file)
         said = reason(ended(place.begin(place.call("", stem), environ, before)))
-        if mine and name in RUNS:
+        if name in RUNS:
             wanted[name] = f"holdfast handlers off {stem}"
             return "" if said.startswith("guarded") else f"it doesn't run: {said!r}"
         commands = lifting(said)
         if "a strict handler could not check it: " not in said or f"{stem}.py" not in said:
             return f"it isn't refused: {said!r}"
-        if len(commands) != (
-            1 if mine or name == "unreadable" or not file.is_file() else 2
-        ):  # of a project's changed file: `trust`, `untrust`
+        if len(commands) != 1:
             return f"it doesn't name one command: {said!r}"
-        wanted[name] = commands[-1]
+        wanted[name] = commands[0]
         return ""
 
     found = at_once({name: partial(row, name) for name in edits})
-    if mine:  # the same command for all of them
-        found += [f"{name}: lifted by {wanted[name]}" for name in wanted if f"off {names[name]}" not in wanted[name]]
+    found += [f"{name}: lifted by {wanted[name]}" for name in wanted if f"off {names[name]}" not in wanted[name]]
     for name in {"a comment more", "strict=False", "deleted", "a folder in its place"} & wanted.keys():
         place.holdfast(*shlex.split(wanted[name])[1:])
         found += [f"{name}: {bad}" for bad in [passes(place.fire(place.call("", names[name])))] if bad]
