@@ -308,9 +308,9 @@ def test_uninstalling_where_nothing_ever_was_writes_nothing(target: Target) -> N
 
 
 REFUSED = [
-    ('{\n  // why\n  "hooks": {}\n}', "line 2, column 3: a comment"),
-    ('{"hooks": {},}', "line 1, column 13: a trailing comma"),
-    ('{"hooks": {}, "hooks": {}}', 'the key "hooks" is there twice'),
+    ('{\n  // why\n  "hooks": {}\n}', "a comment isn't allowed, line 2 column 3"),
+    ('{"hooks": {},}', "a trailing comma isn't allowed, line 1 column"),
+    ('{"hooks": {}, "hooks": {}}', "the key 'hooks' occurs twice"),
     ('{"hooks": [1]}', '"hooks" must be an object'),
     ('{"hooks": {"Stop": {}}}', '"hooks.Stop" must be an array'),
     ("[]", "the whole file must be an object"),
