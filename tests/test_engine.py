@@ -144,11 +144,11 @@ def test_a_reply_is_written_whole_whatever_comes_in_between(monkeypatch: pytest.
     os.dup2(ours, 1)
     streams = output.Streams()
     try:
-        monkeypatch.setattr(os, "write", take_some)
-        streams.write(Reply(stdout="x" * 100 + "\ud83d!"))
-        streams.close()
+        with monkeypatch.context() as system:
+            system.setattr(os, "write", take_some)
+            streams.write(Reply(stdout="x" * 100 + "\ud83d!"))
+            streams.close()
     finally:
-        monkeypatch.undo()
         for number, descriptor in enumerate(standard, start=1):
             os.dup2(descriptor, number)
         for descriptor in (*standard, ours, *streams.private):
