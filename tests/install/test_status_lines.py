@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude import scopes
 from holdfast.files import status_file
 from holdfast.install import install, installs, register, uninstall
 from holdfast.install.install import Options
@@ -17,15 +17,11 @@ if TYPE_CHECKING:
 
     from holdfast.clients.claude.scopes import Target
 
+pytestmark = pytest.mark.usefixtures("no_client")
+
 OURS = {"type": "command", "command": register.STATUS_LINE, "refreshInterval": register.STATUS_REFRESH_S}
 OTHER = {"type": "command", "command": "~/mine.sh", "padding": 2}
 ODD = '{ "model": "x",\n\t"statusLine" : %s }'
-
-
-@pytest.fixture(autouse=True)
-def no_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No client on this machine."""
-    monkeypatch.setattr(versions, "version", lambda: None)
 
 
 @pytest.fixture
@@ -78,22 +74,6 @@ def test_one_of_your_own_stays(target: Target, present: object) -> None:
     assert "has one already, which stays" in told
     assert f'| "{register.LAUNCHER}" --status' in told
     assert status_file.folder().is_dir()
-
-
-@pytest.mark.parametrize("text", ["", "{}", ODD % json.dumps(OTHER), '{\n  "model": "x"\n}\n'])
-@pytest.mark.parametrize("steps", [1, 2])
-def test_a_file_nobody_changed_becomes_what_it_was(target: Target, text: str, steps: int) -> None:
-    """Whether the line came with the first install or with a second one."""
-    if text:
-        given(target, text)
-    if steps == 2:
-        install.install(target)
-    install.install(target, Options(status_line=True))
-
-    uninstall.uninstall(target)
-
-    assert (target.settings.read_text() if target.settings.exists() else "") == text
-    assert not status_file.folder().exists()
 
 
 def test_a_file_somebody_changed_loses_exactly_the_line(target: Target) -> None:

@@ -24,15 +24,8 @@ if TYPE_CHECKING:
 
     from holdfast.sessions.agents import State
 
-SIGNALS = ("called", "launched", "named", "running", "missing", "stopped", "completed", "failed")
 ENDED = ("stopped", "completed", "failed")
 signal = st.tuples(st.sampled_from(agents.STATES[1:]), st.booleans())
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Workspace:
-    """An empty project."""
-    return Workspace.open(tmp_path)
 
 
 def send(project: Workspace, step: str, call: str = CALL, run: str = RUN) -> None:
