@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -112,7 +111,7 @@ class OrchestratorFormat(FileFormat):
             extras.write_notes(project, path, workflow.id, run.notes)
         doc = task_document.path(project, run)
         read = task_document.parse(task_document.content(doc))
-        return _with_warnings(workflow, [f"{doc.name}: {each}" for each in read.faults])
+        return workflow.with_warnings(*(f"{doc.name}: {each}" for each in read.faults))
 
     def fresh(self, project: Records, path: Path, start: Start, last: Workflow | None) -> dict[str, Any]:
         """Return the content of a new file: the tasks of its document are pending (R003-22)."""
@@ -160,7 +159,7 @@ class OrchestratorFormat(FileFormat):
         with locked(self.folder(project)):
             restored = self.recover(project)
             after, changed, draft = super().edit(project, workflow, edit, why=why, error=error, repair=repair)
-        return _with_warnings(after, restored), changed, draft
+        return after.with_warnings(*restored), changed, draft
 
     def close(self, project: Records, draft: Any, workflow: Workflow) -> Workflow:
         """Write what follows from a change: learnings into their log, and a checkpoint that is due.
@@ -173,7 +172,7 @@ class OrchestratorFormat(FileFormat):
                 draft.run.messages += snapshots.write(project, draft.run, draft.snapshot, workflow.raw)
         except StateError as error:
             draft.run.messages.append(f"the change was made, but {error}")
-        return _with_warnings(workflow, draft.run.messages)
+        return workflow.with_warnings(*draft.run.messages)
 
     def recover(self, project: Records) -> list[str]:
         """Restore a broken state without a version from its newest snapshot, and say so (R003-28)."""
@@ -347,10 +346,6 @@ def _start_time(last: Workflow | None) -> str:
             break
         moment += timedelta(seconds=1)
     return started
-
-
-def _with_warnings(workflow: Workflow, messages: Sequence[str]) -> Workflow:
-    return replace(workflow, warnings=tuple(dict.fromkeys((*workflow.warnings, *messages))))
 
 
 class RunDraft(FileDraft):
