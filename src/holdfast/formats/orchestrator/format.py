@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +80,8 @@ class OrchestratorFormat(FileFormat):
         """Return the state file; for a broken one its last version, else its newest snapshot (R003-28)."""
         try:
             return super().load(project, path)
+        except MissingError as error:
+            raise MissingError(path, self.missing) from error
         except BrokenError as error:
             snapshot = self._last_snapshot(project)
             if snapshot is None:
@@ -90,11 +91,7 @@ class OrchestratorFormat(FileFormat):
 
     def current(self, project: Records) -> Run:
         """Return the run, for reading. Raises MissingError, which says how to begin one, and StateError."""
-        path = schema.state_path(project.root)
-        try:
-            file = self.load(project, path)
-        except MissingError as error:
-            raise MissingError(path, self.missing) from error
+        file = self.load(project, schema.state_path(project.root))
         self.check(file)
         return view.open_run(project, file)
 
@@ -126,7 +123,8 @@ class OrchestratorFormat(FileFormat):
         if not read.tasks:
             raise TransitionError(f"{doc} names no task; give it a heading such as `#### Task 1.1: Name`, with four #")
         project.keep(doc, text.encode("utf-8", "replace"), why="start of a run")
-        data = schema.fresh(str(doc), _start_time(last), max(len(read.phases), 1), len(read.in_phase(1)), read.bounds)
+        started = stamp(clock.second_after(last.created_at if last else ""))
+        data = schema.fresh(str(doc), started, max(len(read.phases), 1), len(read.in_phase(1)), read.bounds)
         tasks = sorted(read.tasks, key=lambda each: schema.key(each.id))
         data["pending_tasks"] = [schema.pending(each.id, each.name) for each in tasks]
         if last is not None:
@@ -137,11 +135,7 @@ class OrchestratorFormat(FileFormat):
 
     def move(self, project: Records, edit: Callable[[Run], object], *, why: str) -> tuple[Workflow, Run]:
         """Edit the project's run, and return it as it is now. Raises MissingError if there is none."""
-        path = schema.state_path(project.root)
-        try:
-            workflow = self.view(project, self.load(project, path))
-        except MissingError as missing:
-            raise MissingError(path, self.missing) from missing
+        workflow = self.view(project, self.load(project, schema.state_path(project.root)))
         after, _, draft = self.edit(project, workflow, lambda draft: edit(draft.run), why=why)
         return after, draft.run
 
@@ -320,7 +314,7 @@ class OrchestratorFormat(FileFormat):
             fix = None if fault.mend is None else partial(self._mend, project, fault)
             yield notice(text, fault.remedy or "holdfast doctor --fix", fix, path=fault.path or path, code=fault.code)
         try:
-            learnings.check_log(project)
+            learnings.read(project)
         except StateError as error:
             remedy = access.unlinking(error.path) or access.remedy(error.path) or aside(error.path)
             yield notice(str(error), remedy, path=error.path, code="log")
@@ -335,17 +329,6 @@ class OrchestratorFormat(FileFormat):
 def _checkpoint_review(draft: RunDraft) -> None:
     if supervision.is_reviewable(draft.run):
         draft.run.checkpoint = draft.run.last_completed()
-
-
-def _start_time(last: Workflow | None) -> str:
-    """Return the moment as a run's start; if the last run started within this second, the next one."""
-    moment = clock.now()
-    for _ in range(60):
-        started = stamp(moment)
-        if last is None or schema.run_id({"orchestrator": {"start_time": started}}) > last.id:
-            break
-        moment += timedelta(seconds=1)
-    return started
 
 
 class RunDraft(FileDraft):
