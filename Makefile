@@ -117,7 +117,7 @@ simulate: $(READY)
 
 # Writes the score's table into docs/survival-score.md.
 score: $(READY)
-	@echo "Every row in every format, killed at every write; this takes many minutes …"
+	@echo "Every row in every format, killed at many writes; this takes many minutes …"
 	@$(BIN)/python -m tools.survival --write
 
 # Which of 200 planted bugs the tests find: 100 drawn with a fixed seed, and 100 chosen ones. It takes hours.

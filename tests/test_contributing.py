@@ -158,7 +158,7 @@ def test_an_added_event_is_dispatched(tree: Path, place: Place) -> None:
     assert fire(tree, place, payload).reply == {"systemMessage": "Now on main."}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_added_format_fails_no_test_that_goes_through_all(tree: Path) -> None:
     """Its folder is all there is of it: no test has a list that it must be put into."""
     (name,) = (each.split("/")[-2] for each in EXAMPLES if each.endswith("/format.py"))

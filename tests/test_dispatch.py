@@ -54,9 +54,6 @@ def fake_package(folder: Path) -> None:
     (folder / "holdfast" / "engine.py").write_text(text)
 
 
-# --- every recorded payload ---------------------------------------------------------------------------------------
-
-
 # --- how it is started --------------------------------------------------------------------------------------------
 
 
@@ -223,9 +220,6 @@ def test_a_project_that_is_gone_is_exit_0(place: Place, tmp_path: Path) -> None:
         assert (ended.exit_code, ended.advice) == (0, "it works")
 
 
-# --- the two events with an exit code -----------------------------------------------------------------------------
-
-
 # --- its text -----------------------------------------------------------------------------------------------------
 
 
@@ -263,39 +257,3 @@ def test_an_installed_package_finds_itself(tmp_path: Path, place: Place) -> None
     ended = processes.run([*INTERPRETER, str(shipped)], b"", place.environ(), ROOT)
 
     assert ended.stdout == f"{site}/holdfast/engine.py None\n"
-
-
-HOSTILE_TEXTS = {
-    "long integer": "x = " + "1" * 5_000,
-    "dotted key": "x." + "a." * 30_000 + "a = 1",
-    "many keys": "".join(f"k{number} = 1\n" for number in range(6_000)),
-}
-
-
-@pytest.mark.parametrize("kind", ["fifo", "device", "sparse", "folder", "link", *HOSTILE_TEXTS])
-def test_no_configuration_of_a_project_opens_a_guard(place: Place, kind: str) -> None:
-    """Whatever lies there, a user's strict handler answers, and the log names the file."""
-    place.user_handler(
-        "guard",
-        "from holdfast import *\n@hookimpl(strict=True)\ndef on_pre_tool_use(event): return deny('guarded')\n",
-    )
-    file = place.root / ".claude" / "holdfast.toml"
-    if kind == "fifo":
-        os.mkfifo(file)
-    elif kind == "folder":
-        file.mkdir()
-    elif kind == "sparse":
-        with file.open("wb") as stream:
-            stream.truncate(2 << 30)
-    elif kind in HOSTILE_TEXTS:
-        file.write_text(HOSTILE_TEXTS[kind])
-    else:
-        place.write(place.home / "own.toml", "todos = 'off'")
-        file.symlink_to("/dev/zero" if kind == "device" else place.home / "own.toml")
-
-    ended = place.fire(place.payload("PreToolUse-Bash"))
-
-    assert ended.specific["permissionDecisionReason"] == "guarded (user/guard.py)"
-    lines = place.log().splitlines()
-    assert lines[0].split(" ", 2)[2].startswith(f"{file}: ")
-    assert len(lines) <= 6

@@ -46,9 +46,6 @@ def bash(place: Place, command: str = "ls", **changes: Any) -> dict[str, Any]:
     return place.payload("PreToolUse-Bash", tool_input={"command": command}, **changes)
 
 
-# --- a bad handler beside good ones -------------------------------------------------------------------------------
-
-
 # --- time ---------------------------------------------------------------------------------------------------------
 
 
@@ -106,9 +103,6 @@ def test_a_stdin_that_is_never_closed_is_given_up(place: Place) -> None:
     assert "warning PreToolUse wasn't answered in time" in place.log()
 
 
-# --- changed input ------------------------------------------------------------------------------------------------
-
-
 # --- strict -------------------------------------------------------------------------------------------------------
 
 
@@ -124,12 +118,6 @@ def refusal_of(ended: Ended) -> str:
         return str(specific["decision"]["message"])
     assert specific["permissionDecision"] == "deny"
     return str(specific["permissionDecisionReason"])
-
-
-# --- telling the user ---------------------------------------------------------------------------------------------
-
-
-# --- trust --------------------------------------------------------------------------------------------------------
 
 
 # --- delivery -----------------------------------------------------------------------------------------------------
@@ -169,9 +157,6 @@ def test_a_reply_is_written_whole_whatever_comes_in_between(monkeypatch: pytest.
             signal.signal(number, handler)
     assert os.read(client, 1_000) == b"x" * 100 + b"?!"
     os.close(client)
-
-
-# --- the environment file -----------------------------------------------------------------------------------------
 
 
 # --- stdin --------------------------------------------------------------------------------------------------------
@@ -234,16 +219,6 @@ def test_what_is_a_little_strange_is_still_an_event(place: Place, data: bytes) -
     assert place.fire(data).advice == "a true event"
 
 
-def test_codex_is_told_apart_by_its_environment(place: Place) -> None:
-    """A turn_id without CLAUDECODE is Codex's, and no project directory is nobody's: silence for both."""
-    place.user_handler("loud", handler("return advise('a true event')"))
-    codex = bash(place, turn_id="t")
-
-    assert place.fire(codex, environ=place.environ(CLAUDECODE=None)).stdout == ""
-    assert place.fire(bash(place), environ=place.environ(CLAUDE_PROJECT_DIR=None)).stdout == ""
-    assert place.fire(codex).advice == "a true event"
-
-
 def test_the_payloads_name_wins_over_the_arguments(place: Place) -> None:
     """The command line's event is only a hint for the log: the payload says what happened."""
     place.user_handler("loud", handler("return advise('a true event')"))
@@ -277,31 +252,3 @@ def test_a_prompt_that_is_too_large_to_judge_is_blocked(place: Place) -> None:
 
     assert "stdin holds" in refusal_of(place.fire(oversize("UserPromptSubmit", "prompt")))
     assert "nested" in refusal_of(place.fire(b'{"prompt": ' + b"[" * 100_000, "UserPromptSubmit"))
-
-
-def test_a_call_whose_input_is_no_object_is_refused_only_where_a_guard_would_judge_it(place: Place) -> None:
-    """A payload that lacks what its event cannot be without cannot be shown to a guard either."""
-    place.user_handler("guard", handler("return None", options="match='Bash', strict=True"))
-
-    odd = {name: bash(place) | {"tool_input": "ls", "tool_name": name} for name in ("Bash", "Read")}
-
-    assert "tool_input" in refusal_of(place.fire(odd["Bash"]))
-    assert place.fire(odd["Read"]).stdout == ""
-    assert "tool_input" in place.log()
-
-
-# --- in process ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project's root, with no shipped handlers."""
-    monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path / "shipped")
-    (tmp_path / "project" / ".claude").mkdir(parents=True)
-    return tmp_path / "project"
-
-
-def user_handler(name: str, text: str) -> None:
-    """Write a handler into the user's folder of this test's home."""
-    folder = paths.ensure_private(paths.user_handlers())
-    (folder / f"{name}.py").write_text(text)

@@ -6,14 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast import paths
 from holdfast.dispatch.budget import LIMIT_UNITS, units
 from holdfast.install import register
-from holdfast.testkit import recorded
 from tests import processes
 from tests.processes import SESSION, Ended, Place
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
-
-AGENT = "general-purpose"
 
 
 @pytest.fixture
@@ -34,32 +31,28 @@ def place(tmp_path: Path) -> Place:
     return place
 
 
-def holdfast(place: Place, *arguments: str, session: str = SESSION, code: int = 0) -> str:
-    """Run the command line as Claude's Bash tool does; return what it printed."""
-    environ = place.environ(CLAUDE_CODE_SESSION_ID=session, PYTHONPATH=str(paths.package_root()))
+def holdfast(place: Place, *arguments: str) -> None:
+    """Run the command line as Claude's Bash tool does."""
+    environ = place.environ(CLAUDE_CODE_SESSION_ID=SESSION, PYTHONPATH=str(paths.package_root()))
     done = processes.run([sys.executable, "-m", "holdfast", *arguments], b"", environ, place.root)
-    assert done.exit_code == code, done.stderr
-    return done.stdout
+    assert done.exit_code == 0, done.stderr
 
 
-def fire(place: Place, name: str, **changes: Any) -> Ended:
+def fire(place: Place, name: str) -> Ended:
     """Send a recorded payload through the command that install registered."""
-    fields = {"session_id": SESSION, "cwd": str(place.root), "transcript_path": ""} | changes
-    data = json.dumps(recorded.load(name, **fields)).encode() + b"\n"
+    data = processes.encoded(place.payload(name, transcript_path=""))
     command = ["/bin/sh", "-c", register.command(name.split("-")[0])]
     ended = processes.run(command, data, place.environ(CLAUDE_ENV_FILE=str(place.home / "env.sh")), place.root)
-    # The client takes a worktree's folder from us, and no handler here names one: silence would break it unexplained.
-    refused = (1, f"{register.NO_WORKTREE}\n")
-    assert (ended.exit_code, ended.stderr) == (refused if name == "WorktreeCreate" else (0, ""))
+    assert (ended.exit_code, ended.stderr) == (0, "")
     return ended
 
 
-def compact(place: Place, **changes: Any) -> str:
+def compact(place: Place) -> str:
     """Let a compaction happen; return what the model gets back."""
-    said = fire(place, "PreCompact-auto", **changes).stdout
+    said = fire(place, "PreCompact-auto").stdout
     assert not said.lstrip().startswith("{")
     assert len(said) <= 400
-    guidance = fire(place, "SessionStart-compact", **changes).advice
+    guidance = fire(place, "SessionStart-compact").advice
     assert units(guidance) <= LIMIT_UNITS
     return guidance
 
@@ -108,103 +101,6 @@ def test_29_facts_survive_ten_compactions_with_transitions_between(place: Place)
         assert now["context"].items() >= born["context"].items()
 
 
-def test_29_facts_of_a_hybrid_workflow_survive_ten_compactions(place: Place) -> None:
-    """R000-36: title, phases, deliverables and hand-overs come back; each phase is done by an agent in between."""
-    titles = [f"Do-canary-{number:02d}" for number in range(12)]
-    phases = [item for title in titles for item in ("--phase", f"{title} @{AGENT}")]
-    holdfast(place, "start", "Task-canary-0815", "--format", "hybrid", *phases)
-    for cycle in range(10):
-        run_agent(
-            place, titles[cycle], f"DELIVERABLES: made-canary-{cycle}\nCONTEXT_FOR_NEXT: told-canary-{cycle}", cycle
-        )
-        guidance = compact(place)
-        wanted = ["Task-canary-0815", *titles[: cycle + 2], f"told-canary-{cycle}", f"{cycle + 2}/12"]
-        wanted += [f"made-canary-{done}" for done in range(cycle + 1)]
-        assert not [fact for fact in wanted if fact not in guidance]
-    state = json.loads((place.root / ".claude" / "state" / "workflow.json").read_bytes())
-    assert [phase["status"] for phase in state["phases"]] == ["completed"] * 10 + ["active", "pending"]
-
-
-def run_agent(place: Place, description: str, report: str, number: int, agent: str = AGENT) -> Ended:
-    """Let a foreground agent be launched, run and return."""
-    call = {"description": description, "prompt": "Do it.", "subagent_type": agent}
-    use, run = f"toolu_{number}", f"a{number:016x}"
-    fire(place, "PreToolUse-Agent", tool_input=call, tool_use_id=use)
-    fire(place, "SubagentStart", agent_id=run, agent_type=agent)
-    fire(place, "SubagentStop", agent_id=run, agent_type=agent, last_assistant_message=report)
-    response = recorded.load("PostToolUse-Agent")["tool_response"]
-    response |= {"agentId": run, "content": [{"type": "text", "text": report}]}
-    return fire(place, "PostToolUse-Agent", tool_input=call, tool_use_id=use, tool_response=response)
-
-
-def test_the_seeds_two_phase_workflow_runs_to_its_end(place: Place) -> None:
-    """R000-41, test 2 of document 000: deliverables recorded, context passed, the workflow completed."""
-    first, second = f"Create calculator module @{AGENT}", "Write and run tests @task-completion-verifier"
-    task = "Create calculator.py with tests and verify they pass"
-    holdfast(place, "start", task, "--format", "hybrid", "--phase", first, "--phase", second)
-    report = "DELIVERABLES:\n- calculator.py\nCONTEXT_FOR_NEXT: Created calculator.py with 4 functions"
-    said = run_agent(place, "Create calculator module", report, 1).advice
-    assert "task-completion-verifier" in said
-    assert "Write and run tests\n\nContext: Created calculator.py with 4 functions" in said
-    assert "- [>] Write and run tests: in_progress" in said
-    run_agent(place, "Write and run tests", "All tests pass.", 2, "task-completion-verifier")
-    state = json.loads((place.root / ".claude" / "state" / "workflow.json").read_bytes())
-    assert (state["status"], state["current_phase"]) == ("completed", None)
-    view = (place.root / ".claude" / "workflow_state_system.md").read_text()
-    assert "- [x] Phase 0: Create calculator module → calculator.py\n" in view
-
-
-def test_a_background_agent_finishes_its_phase_at_its_notification(place: Place) -> None:
-    """I000-14: a background launch is no completion; the notification is (recorded payloads as they came)."""
-    holdfast(place, "start", "T", "--format", "hybrid", "--phase", "look around @Explore", "--phase", "Then")
-    fire(place, "PreToolUse-Agent-background")
-    fire(place, "PostToolUse-Agent-background")
-    state = place.root / ".claude" / "state" / "workflow.json"
-    assert json.loads(state.read_bytes())["phases"][0]["status"] == "active"
-    fire(place, "SubagentStop-background")
-    assert json.loads(state.read_bytes())["phases"][0]["status"] == "active"
-    fire(place, "UserPromptSubmit-task-notification")
-    assert json.loads(state.read_bytes())["phases"][0]["status"] == "completed"
-
-
-def test_an_old_memory_file_neither_rolls_back_nor_revives(place: Place) -> None:
-    """I001-6: CLAUDE.local.md is taken over when it changed, never again when it did not."""
-    memory = "# Current Workflow State\n\nWorkflow: Page Orchestration\nPhase: 2/4 - Draft\n\n@CLAUDE/Page.md\n"
-    place.write("CLAUDE.local.md", memory)
-    assert "2/4" in compact(place)
-    holdfast(place, "done")
-    assert "3/4" in compact(place)
-    assert json.loads(state_file(place).read_bytes())["phase"]["current"] == 3
-    holdfast(place, "done", "--all")
-    assert compact(place) == ""
-    assert not (place.root / "untracked" / "workflow-state").exists() or not list(
-        (place.root / "untracked" / "workflow-state").glob("*/*")
-    )
-
-
-def test_a_workflow_is_restored_where_precompact_never_fired(place: Place) -> None:
-    """Lesson 4: PreCompact is a bonus."""
-    start_with_29_facts(place)
-    assert "Title-canary-4711" in fire(place, "SessionStart-compact").advice
-
-
-def test_a_session_without_a_workflow_is_left_alone(place: Place) -> None:
-    """R001-14, R001-16: nothing detected, nothing saved, nothing said."""
-    before = sorted(place.root.rglob("*"))
-    assert fire(place, "PreCompact-manual").stdout == ""
-    assert fire(place, "SessionStart-compact").advice == ""
-    assert sorted(place.root.rglob("*")) == before
-
-
-def test_another_live_sessions_workflow_is_never_injected(place: Place) -> None:
-    """Survival, whose workflow: what a live session owns stays out of every other."""
-    other = "99999999-9999-4999-8999-999999999999"
-    fire(place, "SessionStart-startup", session_id=other)
-    holdfast(place, "start", "Secret-of-the-other", "--phase", "A", session=other)
-    assert "Secret-of-the-other" not in fire(place, "SessionStart-compact").stdout
-    assert "Secret-of-the-other" in compact(place, session_id=other)
-
-
 def test_the_model_can_call_the_command_line_from_the_environment_file(place: Place) -> None:
     """Every SessionStart appends what Claude's Bash tool needs, once."""
     fire(place, "SessionStart-startup")
@@ -217,18 +113,3 @@ def test_the_model_can_call_the_command_line_from_the_environment_file(place: Pl
     assert "From Bash" in done.stdout
     assert state_file(place).is_file()
     assert (place.home / "env.sh").read_text().count("HOLDFAST_PROJECT_DIR") == 1
-
-
-def test_every_recorded_payload_gets_an_acceptable_reply(place: Place) -> None:
-    """With a workflow there, each real event ends as its event may, with a reply that it accepts."""
-    holdfast(place, "start", "T", "--format", "hybrid", "--phase", f"look around @{AGENT}", "--phase", "Then")
-    for name in recorded.names():
-        said = fire(place, name).stdout
-        event = name.split("-")[0]
-        if said.startswith("{"):
-            body = json.loads(said)
-            assert event != "PreCompact", name
-            assert body.get("hookSpecificOutput", {}).get("hookEventName", event) == event, name
-            assert "null" not in said, name
-        else:
-            assert said == "" or event == "PreCompact", name

@@ -44,7 +44,7 @@ def on_notification(event, context):
 
 @pytest.fixture
 def project(holdfast_project: Callable[..., HoldfastProject], tmp_path: Path) -> HoldfastProject:
-    """A project in which each secret came by every way a session has."""
+    """A project in which secrets came by every way a session has: each by one event of its own, all by some others."""
     made = holdfast_project({})
     paths.ensure_private(paths.config_dir())
     paths.user_config().write_text('[handlers]\non = ["record_events"]\n', "utf-8")
@@ -62,13 +62,16 @@ def project(holdfast_project: Callable[..., HoldfastProject], tmp_path: Path) ->
     mine = {"session_id": ME, "transcript_path": str(transcript)}
     made.fire("SessionStart", "SessionStart-startup-tui", **mine)
     for number, each in enumerate(PLANTED):
-        made.fire("UserPromptSubmit", prompt=each.text, **mine)
-        made.fire("Notification", "Notification-permission_prompt", message=f"\n{each.text}", **mine)
-        made.fire("PreToolUse", "PreToolUse-Bash", tool_input={"command": each.text}, **mine)
         log.write("warning", f"seen {each.text!r}", raw=each.text, again=json.dumps(f"x\n{each.text}"))
-        agent = Agent(made, each.text, "helper", each.text, number=number + 10, session=ME)
-        agent.about_to()
-        agent.returned(each.text)
+        if number % 3 == 0:
+            made.fire("UserPromptSubmit", prompt=each.text, **mine)
+            made.fire("Notification", "Notification-permission_prompt", message=f"\n{each.text}", **mine)
+        elif number % 3 == 1:
+            made.fire("PreToolUse", "PreToolUse-Bash", tool_input={"command": each.text}, **mine)
+        else:
+            agent = Agent(made, each.text, "helper", each.text, number=number + 10, session=ME)
+            agent.about_to()
+            agent.returned(each.text)
     dumped = {"stdout": all_of, "stderr": repr(all_of), "environment": {"AWS_SECRET_ACCESS_KEY": PLANTED[0].secret}}
     made.fire("PostToolUse", "PostToolUse-Bash", tool_input={"command": "env"}, tool_response=dumped, **mine)
     task = recorded.load("PostToolUse-TaskCreate")["tool_response"] | {"task": {"id": "1", "subject": all_of}}

@@ -21,7 +21,7 @@ FAKE_FROM_REAL = re.compile(r"(?:setattr\(.*|SimpleNamespace\(.*|monotonic=.*|= 
 TESTS = {file.relative_to(ROOT): file.read_text("utf-8") for file in sorted((ROOT / "tests").rglob("test_*.py"))}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("uptime", UPTIMES_S)
 def test_clock_tests_pass_at_any_uptime(uptime: float) -> None:
     """Those in process that name the monotonic clock, each time as if the machine had started so many seconds ago."""

@@ -154,3 +154,15 @@ def test_every_recorded_event_is_answered_as_without_the_server() -> None:
     assert status and status["answered"] == len(recorded.names())
     assert len(set(by_server.values())) > 8
     assert {code for code, _, _ in by_server.values()} == {0, 2}
+    for name, (_, out, _) in by_server.items():
+        assert_acceptable(name, out)
+
+
+def assert_acceptable(name: str, out: str) -> None:
+    """Assert that an event accepts a reply: nothing, its own JSON, or at a compaction words alone."""
+    event = name.partition("-")[0]
+    if out.startswith("{"):
+        assert json.loads(out).get("hookSpecificOutput", {}).get("hookEventName", event) == event, name
+        assert event != "PreCompact" and "null" not in out, name
+    else:
+        assert out == "" or event == "PreCompact", name

@@ -66,7 +66,6 @@ def said(place: Place, payload: dict[str, Any]) -> str:
 
 def test_each_matcher_selects_the_doors_it_should(place: Place) -> None:
     """Each handler gets what the client would have sent it alone, though the event was registered for all tools."""
-    write(place, "z_everything", "None")
     bash, command = (
         f"deny: Bash {COMMAND} None None None",
         "deny: Bash {'command': 'touch x'} user peek projectSettings",
@@ -100,12 +99,15 @@ def test_each_matcher_selects_the_doors_it_should(place: Place) -> None:
         "'mcp__.*|^shell$'": (bash, power, monitor, listen, command, "", other),
         "'mcp__shell__.*'": ("", "", "", "", "", "", ""),
     }
+    for number, matcher in enumerate(table):
+        write(place, f"guard{number:02}", f"{SAW[:-2]} by {number}')", f"match={matcher}, strict=True")
     wrong = []
-    for matcher, row in table.items():
-        write(place, "guard", SAW, f"match={matcher}, strict=True")
-        for (door, payload), expected in zip(doors.items(), row, strict=True):
-            if (got := said(place, payload)) != expected:
-                wrong.append(f"match={matcher}, {door}: {got!r}, not {expected!r}")
+    for column, (door, payload) in enumerate(doors.items()):
+        answers = said(place, payload).removeprefix("deny: ").split("\n\n")
+        for number, (matcher, row) in enumerate(table.items()):
+            got = "".join(each.removesuffix(f" by {number}") for each in answers if each.endswith(f" by {number}"))
+            if got != row[column].removeprefix("deny: "):
+                wrong.append(f"match={matcher}, {door}: {got!r}, not {row[column]!r}")
     assert not wrong, "\n".join(wrong)
 
 
@@ -176,21 +178,6 @@ def test_both_functions_of_a_file_get_a_skills_command(place: Place) -> None:
     assert said(place, skill(place)) == "deny: guard\n\nother"  # now read from the cache
     assert said(place, skill(place, tool_name="PowerShell")) == "deny: own\n\nother"
     assert said(place, tool(place, "Bash", COMMAND)) == "deny: guard"
-
-
-def test_a_guard_that_cant_run_refuses_a_skills_command(place: Place) -> None:
-    """Broken, gone, or with Holdfast itself out of order: as for a tool call."""
-    options = "match='shell', strict=True"
-    write(place, "guard", "None", options)
-    assert said(place, skill(place)) == ""
-    guard = place.user_handler("guard", "def on_pre_tool_use(")
-    assert "guard.py" in said(place, skill(place))
-    guard.unlink()
-    assert "guard.py: on_pre_tool_use was not called: its file is gone" in said(place, skill(place))
-    assert "guard.py" in place.fire(b'{"tool_name": "Bash", \xff', "PreSkillShellCommand").stdout
-    words = ["/bin/sh", str(SOURCE / "holdfast" / "refuse.sh"), "PreSkillShellCommand", "it was killed"]
-    refused = processes.run(words, b"", place.environ(), place.root).specific
-    assert refused["hookEventName"] == "PreSkillShellCommand" and refused["permissionDecision"] == "deny"
 
 
 def test_in_another_client_a_guard_is_silent_and_says_so_once(place: Place) -> None:

@@ -196,14 +196,3 @@ def test_a_guard_judges_again_also_after_its_process_died(place: Place) -> None:
     place.user_handler("e", handler("return change_input({'command': event.tool_input['command'] + 'm'})"))
     call = place.payload("PreToolUse-Bash", tool_input={"command": "ls"})
     assert place.fire(call).specific["permissionDecisionReason"] == "no rm: ls; rm (user/a.py)"
-
-
-def test_a_memory_of_guards_that_cannot_be_read_may_hold_one(place: Place) -> None:
-    """Then a call that Holdfast can't read is refused; nothing else is known of any guard."""
-    guard = place.user_handler("guard", handler("...", options=f"{STRICT}, match='Bash'"))
-    place.fire(place.payload("PreToolUse-Bash"))
-    memory = place.home / ".local/state/holdfast/strict"
-    assert "guard.py" in memory.read_text()
-    memory.write_text("rubbish")
-    guard.unlink()
-    assert place.fire(b"nonsense", "PreToolUse").specific["permissionDecision"] == "deny"

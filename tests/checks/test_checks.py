@@ -13,8 +13,6 @@ from holdfast.errors import StateError
 from holdfast.sessions.workspace import Workspace
 from tests.doctoring import examine
 
-NAMES = [*checks.CHECKS, checks.FIRE]
-
 
 def broken(error: BaseException) -> SimpleNamespace:
     def findings(project: Workspace) -> list[Finding]:

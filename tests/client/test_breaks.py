@@ -58,7 +58,9 @@ def stop_half_way(venv: Path) -> None:
 
 
 @pytest.mark.scenario(10)
-@pytest.mark.parametrize("breaks", [delete_package, delete_interpreter, stop_half_way])
+@pytest.mark.parametrize(
+    "breaks", [delete_package, pytest.param(delete_interpreter, marks=pytest.mark.nightly), stop_half_way]
+)
 def test_a_session_goes_on(apart: World, wheel: Path, tmp_path: Path, breaks: Callable[[Path], None]) -> None:
     """Prompts, tools, agents and a compaction work on; only a session's start tells. Installed again, it restores."""
     begin(apart, "compaction")
@@ -97,7 +99,9 @@ def on_pre_tool_use(event):
 
 
 @pytest.mark.scenario(10)
-@pytest.mark.parametrize("breaks", [delete_package, delete_interpreter, stop_half_way, None])
+@pytest.mark.parametrize(
+    "breaks", [delete_package, delete_interpreter, pytest.param(stop_half_way, marks=pytest.mark.nightly), None]
+)
 def test_a_strict_guard_stays_closed(apart: World, breaks: Callable[[Path], None] | None) -> None:
     """Whatever breaks, or where the guard's file is cut short, a call is refused, and the reason names a command."""
     folder = apart.client.home / ".config/holdfast/handlers"

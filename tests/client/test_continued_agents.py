@@ -52,7 +52,7 @@ def heard(fleet: Fleet, names: list[str]) -> bool:
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize("kind", ["resume", "new", "fork"])
+@pytest.mark.parametrize("kind", ["resume", "new", pytest.param("fork", marks=pytest.mark.nightly)])
 def test_an_agent_that_is_continued_completes_its_phase(fleet: Fleet, kind: str) -> None:
     """In the next session, whichever it is; launched again there, its result answers."""
     world = fleet.world

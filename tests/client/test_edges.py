@@ -165,7 +165,7 @@ def test_agents_and_compactions_in_turn(world: World) -> None:
 
 
 @pytest.mark.scenario(2)
-@pytest.mark.parametrize("form", ["compaction", "hybrid"])
+@pytest.mark.parametrize("form", [pytest.param("compaction", marks=pytest.mark.nightly), "hybrid"])
 def test_a_large_workflow(world: World, form: str) -> None:
     """Within the client's limit, which counts an emoji as two; the model can read the sidecar, whose hash is given."""
     options = [part for number in range(250) for part in ("--remind", f"Reminder-{number:03} {'🧭' * 40}")]
@@ -201,22 +201,6 @@ def test_hostile_text(world: World) -> None:
 
 
 @pytest.mark.scenario(7)
-def test_two_sessions(world: World) -> None:
-    """Another live session in the folder gets nothing of what belongs to the first."""
-    begin(world, "compaction")
-    one, two = world.client.session(), world.client.session()
-    world.model.turns = [bash("holdfast next"), say("It is mine.")]
-    one.prompt("One.")
-    for prompt in ("Two.", "Two works.", "/compact", "Two goes on."):
-        two.prompt(prompt)
-    assert HEADING not in world.model.of("main")[-1].text
-    assert SUMMARY not in world.model.of("summary")[-1].last
-    for prompt in ("One works.", "/compact", "One goes on."):
-        one.prompt(prompt)
-    assert world.model.of("main")[-1].text.count(HEADING) == 1
-
-
-@pytest.mark.scenario(7)
 def test_two_sessions_and_nobodys_workflow(world: World) -> None:
     """Where either could own it, neither gets it, and the user is told."""
     begin(world, "compaction")
@@ -249,7 +233,7 @@ def test_the_sessions_id_changes(world: World, how: str) -> None:
 
 
 @pytest.mark.scenario(7)
-@pytest.mark.parametrize("compacted_before", [False, True])
+@pytest.mark.parametrize("compacted_before", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_fork_gets_nothing_while_the_owning_session_lives(world: World, compacted_before: bool) -> None:
     """While the session that owns the workflow lives, a fork of it gets nothing anew, and the owner what is its own.
 
@@ -280,17 +264,6 @@ def test_fork_gets_nothing_while_the_owning_session_lives(world: World, compacte
     assert after.count(HEADING) == 1
     assert not [fact for fact in FACTS if fact not in guidance(after)]
     assert SUMMARY in world.model.of("summary")[-1].last
-
-
-@pytest.mark.scenario(7)
-def test_after_a_crash(world: World) -> None:
-    """The session that owned the workflow was killed; a new one gets it."""
-    begin(world, "compaction")
-    session = world.client.session()
-    world.model.turns = [bash("holdfast next"), say("Ok.")]
-    session.prompt("Begin.")
-    session.kill()
-    assert compact(world).count(HEADING) == 1
 
 
 @pytest.mark.scenario(2)

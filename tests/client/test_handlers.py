@@ -84,16 +84,6 @@ def on_user_prompt_submit():
     """Say something to both."""
     return [advise("ADVICE-AT-PROMPT"), tell_user("USER-WORDS")]
 '''
-APPEND = '''
-from holdfast import hookimpl, change_input
-from holdfast.events import PreToolUse
-
-@hookimpl(match="Bash")
-def on_pre_tool_use(event: PreToolUse):
-    """Append to what the handlers before left."""
-    if event.tool_input.get("command", "").startswith("echo chain"):
-        return change_input({**event.tool_input, "command": event.tool_input["command"] + "-%s"})
-'''
 ALLOW = '''
 from holdfast import hookimpl, allow, block
 from holdfast.events import PostToolUse, PreToolUse
@@ -169,16 +159,6 @@ def test_deny_and_change(world: World) -> None:
     assert (world.project / "harmless").exists()
     assert "after" in changed and "before" not in changed
     assert "untouched" in untouched
-    assert not world.complaints
-
-
-@pytest.mark.scenario(6)
-def test_two_changes_of_one_input_compose(world: World) -> None:
-    """The second handler sees what the first one made of the input."""
-    put(world, a_first=APPEND % "first", b_second=APPEND % "second")
-    world.model.turns = [bash("echo chain"), say("Done.")]
-    world.client.session().prompt("Begin.")
-    assert "chain-first-second" in world.model.of("main")[-1].last
     assert not world.complaints
 
 
@@ -259,7 +239,7 @@ def test_bad_ones_around_a_compaction(world: World, event: str) -> None:
 
 
 @pytest.mark.scenario(9)
-@pytest.mark.parametrize("event", HEADS)
+@pytest.mark.parametrize("event", ["SessionStart", pytest.param("PreCompact", marks=pytest.mark.nightly)])
 def test_handler_that_hangs_around_a_compaction_changes_nothing_else(world: World, event: str) -> None:
     """It costs its own time limit; summariser and model are told what they would be without it."""
     config = world.client.home / ".config/holdfast/holdfast.toml"

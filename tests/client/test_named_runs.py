@@ -120,7 +120,9 @@ def test_a_running_twin_that_the_model_names(fleet: Fleet) -> None:
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize(("named", "anew"), [(True, False), (False, False), (False, True)])
+@pytest.mark.parametrize(
+    ("named", "anew"), [pytest.param(True, False, marks=pytest.mark.nightly), (False, False), (False, True)]
+)
 def test_a_run_that_is_stopped_and_launched_again(fleet: Fleet, named: bool, anew: bool) -> None:
     """In one turn. It goes on, named or not; after `holdfast agents ID --rerun` all agents run."""
     session, run = begun(fleet)

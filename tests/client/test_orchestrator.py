@@ -92,29 +92,6 @@ def test_agents_keep_the_file_and_a_compaction_gives_it_back(run: World) -> None
 
 
 @pytest.mark.scenario(4)
-def test_a_bound_holds_a_launch_until_it_is_extended(run: World) -> None:
-    """Claude gets the reason, no task starts, and afterwards the same launch goes ahead."""
-    run.configure('hold = "deny"\n')
-    run.holdfast("orchestrator", "task", "1.1", "--cost", "10")
-    run.holdfast("update", "--phase", "1.1", "--status", "completed")
-    run.model.turns = [agent("Task 1.2", "PROMPT-ONE"), say("Held.")]
-    run.model.agents = {"PROMPT-ONE": [say("Done.")]}
-    session = run.client.session()
-    session.prompt("Begin.")
-    told = run.model.of("main")[-1]
-    print(told.last)
-    assert "holdfast orchestrator bounds --cost" in told.text
-    assert not run.model.of("agent")
-    assert (tasks(run, "active_agents"), tasks(run, "pending_tasks")) == ([], ["1.2", "2.1"])
-
-    run.holdfast("orchestrator", "bounds", "--cost", "20")
-    run.model.turns = [agent("Task 1.2", "PROMPT-ONE"), say("Done.")]
-    session.prompt("Again.")
-    assert tasks(run, "completed_tasks") == ["1.1", "1.2"]
-    assert not run.complaints
-
-
-@pytest.mark.scenario(4)
 def test_two_agents_do_not_edit_one_file(run: World) -> None:
     """With locks on, the second one's edit is asked about, which a client without a person refuses."""
     run.configure('locks = "on"\n')

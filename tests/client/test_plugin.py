@@ -119,7 +119,7 @@ def test_the_plugin_alone_is_enough(plugged: Plugged) -> None:
     assert not world.settings.exists()
 
 
-@pytest.mark.parametrize("form", ["compaction", "hybrid"])
+@pytest.mark.parametrize("form", ["hybrid", pytest.param("compaction", marks=pytest.mark.nightly)])
 def test_plugin_and_settings_deliver_guidance_once(plugged: Plugged, form: str) -> None:
     """Both register, both run: each firing is answered by one of the two, compaction after compaction."""
     plugged.build()

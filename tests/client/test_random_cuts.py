@@ -159,7 +159,7 @@ def test_an_edited_script(fleet: Fleet, tmp_path: Path) -> None:
     chance, items = random.Random(SEED), [str(number) for number in range(1, 41)]
     made = Cuts(fleet)
     made.run(fleet.world, 20, AT_ONCE, script=script("parallel", items))
-    for number in range(10):
+    for number in range(5):
         at = chance.randrange(len(items))
         change = chance.choice(("edit", "insert", "append", "swap"))
         if change == "swap":

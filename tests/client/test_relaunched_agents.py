@@ -81,28 +81,6 @@ def test_after_a_compaction_a_running_agent_is_not_started_twice(fleet: Fleet) -
 
 
 @pytest.mark.scenario(16)
-def test_in_a_new_session_what_was_cut_off_goes_on(fleet: Fleet) -> None:
-    """After kill -9 the finished agent answers with its result, and SendMessage continues the interrupted one."""
-    cut_off(fleet)
-    second = fleet.world.client.session(SKIP)
-    both(second, fleet, "Do both.")
-    text = conversation(fleet)
-    assert "This agent has finished already" in text
-    assert "RESULT-1-1" in text
-    found = re.search(r"SendMessage with to: '(\w+)'", text)
-    assert found, text[-4000:]
-    assert not fleet.again()
-    fleet.world.model.turns = [
-        call("SendMessage", to=found[1], message="Continue your task.", summary="Continue"),
-        say("Ok."),
-    ]
-    second.prompt("Continue it.")
-    until(lambda: fleet.said.get("2"))
-    assert fleet.again() == {"2": 1}
-    assert not fleet.world.complaints_after_a_kill
-
-
-@pytest.mark.scenario(16)
 def test_agents_asked_for_again_start_again(fleet: Fleet) -> None:
     """Another prompt of a person, and identical agents in one turn, start agents as ever."""
     session = fleet.world.client.session(SKIP)
@@ -115,15 +93,21 @@ def test_agents_asked_for_again_start_again(fleet: Fleet) -> None:
 @pytest.mark.scenario(16)
 @pytest.mark.parametrize("resumed", [True, False])
 def test_an_interrupted_agent_goes_on_with_what_it_had_done(fleet: Fleet, resumed: bool) -> None:
-    """Its tool's result is in the request that SendMessage makes, in the resumed session and in a new one."""
+    """Its tool's result is in the request that SendMessage makes, in the resumed session and in a new one.
+
+    The agent that has finished answers with its result.
+    """
     fleet.world.model.agents["AGENT-2 do"] = [bash("echo the-work-of-$((40 + 2))")]
     first = cut_off(fleet, "the-work-of-42")
     second = fleet.world.client.session(SKIP, *(("--resume", first) if resumed else ()))
     both(second, fleet, "Do both.")
     refused = re.compile(r"can go on where it was: use SendMessage with to: '(\w+)'")
     until(lambda: refused.search(conversation(fleet)))  # a resumed client begins with a turn of its own
-    found = refused.search(conversation(fleet))
+    text = conversation(fleet)
+    found = refused.search(text)
     assert found
+    assert "This agent has finished already" in text and "RESULT-1-1" in text
+    assert not fleet.again()
     fleet.world.model.turns = [
         call("SendMessage", to=found[1], message="Continue your task.", summary="Continue"),
         say("Ok."),
@@ -132,10 +116,11 @@ def test_an_interrupted_agent_goes_on_with_what_it_had_done(fleet: Fleet, resume
     until(lambda: fleet.said.get("2"))
     assert "the-work-of-42" in fleet.world.model.of("agent")[-1].text
     assert fleet.again() == {"2": 1}
+    assert not fleet.world.complaints_after_a_kill
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize("choice", ["tell", "off"])
+@pytest.mark.parametrize("choice", ["off", pytest.param("tell", marks=pytest.mark.nightly)])
 def test_the_configuration_decides(fleet: Fleet, choice: str) -> None:
     """Both agents run again in a new session; with `tell` the model learns of the finished one's result."""
     cut_off(fleet)

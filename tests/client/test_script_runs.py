@@ -291,7 +291,8 @@ def test_identical_voters(fleet: Fleet) -> None:
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize("changed", [True, pytest.param(False, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("changed", [True, False])
 def test_schema_results(fleet: Fleet, changed: bool) -> None:
     """Objects that agents return by a schema come back as they were."""
     cut(fleet, "3", done=2, script=SCHEMA)
@@ -309,7 +310,7 @@ def test_other_arguments_rerun_from_the_first_call_that_differs(fleet: Fleet) ->
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("nested", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_named_and_nested(fleet: Fleet, nested: bool) -> None:
     """A script of the project, by its name; and one that runs another."""
     folder = fleet.world.project / ".claude" / "workflows"
@@ -335,6 +336,7 @@ def test_finished_run_asked_for_again_starts_all_agents(fleet: Fleet) -> None:
 
 
 @pytest.mark.scenario(16)
+@pytest.mark.nightly
 def test_of_ninety_agents_the_finished_dont_run_again(fleet: Fleet) -> None:
     """Of ninety agents, those that had finished before the kill don't run again."""
     script = SIX.replace("[1, 2, 3, 4, 5, 6]", "Array.from({length: 90}, (_, i) => i + 1)")
@@ -371,8 +373,12 @@ def test_a_twin_in_flight_after_an_automatic_compaction(fleet: Fleet) -> None:
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "dontAsk"])
-@pytest.mark.parametrize("edit", [("", ""), ("6]", "6, 7]")], ids=["same", "changed"])
+@pytest.mark.parametrize(
+    "mode", ["default", "plan", *(pytest.param(each, marks=pytest.mark.nightly) for each in ("acceptEdits", "dontAsk"))]
+)
+@pytest.mark.parametrize(
+    "edit", [pytest.param(("", ""), id="same", marks=pytest.mark.nightly), pytest.param(("6]", "6, 7]"), id="changed")]
+)
 def test_changed_input_grants_no_permission(fleet: Fleet, mode: str, edit: tuple[str, str]) -> None:
     """What a person would be asked about doesn't run because Holdfast changed it; what they allowed does, changed."""
     cut(fleet, "3", done=5, script=SIX)
@@ -390,7 +396,7 @@ def test_changed_input_grants_no_permission(fleet: Fleet, mode: str, edit: tuple
 
 
 @pytest.mark.scenario(16)
-@pytest.mark.parametrize("choice", ["tell", "off"])
+@pytest.mark.parametrize("choice", ["tell", pytest.param("off", marks=pytest.mark.nightly)])
 def test_the_configuration_decides(fleet: Fleet, choice: str) -> None:
     """All agents run again. With `tell` the model learns what there is; what it names is the client's own to serve."""
     cut(fleet, "3", done=5, script=SIX)

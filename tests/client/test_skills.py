@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.client.model import agent, bash, say
+from tests.client.model import bash, say
 
 if TYPE_CHECKING:
     from tests.client.world import World
@@ -103,36 +103,4 @@ def test_a_blocked_run_stays_blocked_through_a_compaction(begun: World) -> None:
 
     begun.holdfast("update", "--status", "active")
     assert state(begun)["workflow"]["status"] == "in_progress"
-    assert not begun.complaints
-
-
-@pytest.mark.scenario(2)
-def test_of_two_agents_only_the_one_of_a_task_moves_the_run(begun: World) -> None:
-    """It is told its task with the part of the cycle; what the other one commits moves nothing."""
-    seen: list[tuple[str, list[str]]] = []
-
-    def at_work(request: Any) -> Any:
-        seen.append((request.text, [each["status"] for each in state(begun)["tasks"]]))
-        return bash("git commit --allow-empty -m 'Add the model'")
-
-    begun.model.turns = [
-        say("I see."),
-        agent("Look around", "PROMPT-OTHER"),
-        agent("Task 1", "PROMPT-ONE"),
-        say("Both."),
-    ]
-    begun.model.agents = {
-        "PROMPT-OTHER": [bash("git commit --allow-empty -m 'Something else'"), say("Done.")],
-        "PROMPT-ONE": [at_work, say("Done.")],
-    }
-    session = begun.client.session()
-    session.prompt(f"/dev {FEATURE}")
-    session.prompt("Begin.")
-    session.prompt("And then?")
-
-    ((told, before),) = seen
-    assert "RED" in told
-    assert before == ["in_progress", "pending"]
-    assert [each["status"] for each in state(begun)["tasks"]] == ["completed", "in_progress"]
-    assert commits(begun) == ["Begin", "Something else", "Add the model"]
     assert not begun.complaints

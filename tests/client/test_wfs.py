@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.client.model import agent, bash, call, fail, say
+from tests.client.model import agent, bash, call, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,54 +85,6 @@ def test_agents_and_a_compaction(world: World, folder: Path) -> None:
     given = after.text.split(HEADING)[1]
     for fact in ("User Auth", "IMPL-1.2", "Implement login is tested", "users and tokens", "src"):
         assert fact in given
-    assert not world.complaints
-
-
-@pytest.mark.scenario(4)
-def test_a_failing_agent_blocks_its_task(world: World, folder: Path) -> None:
-    """Nothing is completed by it, and the model is told."""
-    world.holdfast("wfs", "task", "complete", "IMPL-1.1", "--summary", REPORT)
-    world.model.turns = [agent("IMPL-1.3", "PROMPT-ONE"), say("Hm.")]
-    world.model.agents = {"PROMPT-ONE": [fail(400, "invalid_request_error", "scripted failure")] * 30}
-    session = world.client.session()
-    session.prompt("Begin.")
-    session.prompt("And?")
-    assert statuses(folder) == ["container", "completed", "pending", "blocked"]
-    assert ticks(folder) == ["- [x]", "- [ ]", "- [ ]"]
-    assert "IMPL-1.3" in world.model.of("main")[-1].text
-    assert not world.complaints
-
-
-@pytest.mark.scenario(4)
-def test_two_agents_at_once(world: World, folder: Path) -> None:
-    """Both tasks that the first one freed, in parallel; that the session itself is ended is left to who works in it."""
-    world.holdfast("wfs", "task", "complete", "IMPL-1.1", "--summary", REPORT)
-    seen: list[Any] = []
-    launch = [
-        agent("IMPL-1.2", "PROMPT-TWO", background=True),
-        agent("IMPL-1.3", "PROMPT-THREE", background=True),
-    ]
-    world.model.turns = [*launch, say("Launched.")]
-    begun = threading.Event()
-    world.model.agents = {
-        "PROMPT-TWO": [call("Bash", command="true", held=begun), noted(seen, folder, say("Login is there."))],
-        "PROMPT-THREE": [call("Bash", command="true", held=begun), noted(seen, folder, say("Logout is there."))],
-    }
-    session = world.client.session()
-    session.prompt("Begin.")
-    begun.set()
-    session.wait()
-    session.prompt("And?")
-    for _ in range(20):  # the end of the second makes a turn of its own where it comes after that of the first
-        if "active" not in statuses(folder):
-            break
-        session.prompt("And on.")
-    assert seen[0] == ("agent", ["container", "completed", "active", "active"])
-    assert statuses(folder) == ["container", *["completed"] * 3]
-    assert "Logout is there." in (folder / ".summaries/IMPL-1.3-summary.md").read_text()
-    state = json.loads((folder / "workflow-session.json").read_text())
-    assert (state["status"], state["current_phase"]) == ("active", "REVIEW")
-    assert "holdfast done --all" in world.model.of("main")[-1].text
     assert not world.complaints
 
 

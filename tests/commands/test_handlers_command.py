@@ -231,19 +231,6 @@ def test_a_trusted_handler_that_is_gone_is_named_and_let_go(root: Path, names: l
     assert "guard" not in holdfast("handlers", "check", root=root).out
 
 
-def test_a_lost_guard_of_the_users_is_forgotten_by_name(root: Path) -> None:
-    """What it guarded is no longer refused, and the configuration stays as it is: the file may come back."""
-    guard = write(paths.user_handlers() / "guard.py", GUARD)
-    holdfast("handlers", "list", root=root)
-    guard.unlink()
-    assert "its file is gone" in holdfast("handlers", "list", root=root).out
-    said = holdfast("handlers", "off", "guard.py", root=root).out
-    assert "Forgot ~/.config/holdfast/handlers/guard.py, which is gone." in said
-    assert "guard.py" not in holdfast("handlers", "list", root=root).out
-    assert not paths.user_config().exists()
-    assert "there is no handler 'guard'" in holdfast("handlers", "off", "guard", root=root, code=1).err
-
-
 @pytest.mark.parametrize("text", [GUARD, "def broken(:\n"])
 def test_a_guard_that_is_switched_off_refuses_nothing(root: Path, text: str) -> None:
     """In force or broken: it is neither called nor remembered, until it is switched on again."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.sessions import agents, conversations, owners
+from holdfast.sessions import agents
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.agentry import launch_agent
 from tests.commandline import holdfast
 from tests.formats.known import KNOWN
-from tests.handmade import ME, OTHER
+from tests.handmade import ME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,15 +67,6 @@ def test_an_update_that_cannot_be_is_refused(root: Path, arguments: tuple[str, .
     assert only(root).raw == before
 
 
-@pytest.mark.parametrize("verb", ["next", "done", "update"])
-def test_a_workflow_of_nobody_becomes_the_sessions_that_moves_it(root: Path, verb: str) -> None:
-    """Survival, step 1: what a model works on is its session's."""
-    more = ("--remind", "x") if verb == "update" else ()
-    holdfast(verb, *more, root=root, session=ME)
-
-    assert owners.owner(Workspace.open(root), only(root)) == ME
-
-
 def test_what_an_agent_has_reported_counts_before_a_move(tmp_path: Path) -> None:
     """No event has come since it ended, so the command is the first to see it."""
     holdfast("start", "Book", "--format", "hybrid", "--phase", "Draft", "--phase", "Review", root=tmp_path)
@@ -90,30 +81,6 @@ def test_what_an_agent_has_reported_counts_before_a_move(tmp_path: Path) -> None
     assert [phase.status for phase in only(tmp_path).phases] == ["completed", "active"]
 
 
-def test_a_live_sessions_workflow_is_taken_only_by_its_name(root: Path) -> None:
-    """A command that names none takes nothing from another session that lives."""
-    project = Workspace.open(root)
-    owners.own(project, only(root), OTHER)
-    conversations.note_event(project, OTHER)
-    holdfast("next", root=root, session=ME, code=1)
-    assert owners.owner(project, only(root)) == OTHER
-
-    holdfast("next", "Book", root=root, session=ME)
-    assert owners.owner(project, only(root)) == ME
-
-
-def test_a_workflow_in_the_way_goes_when_asked(tmp_path: Path) -> None:
-    """What is left unfinished stays in the archive, as it was."""
-    holdfast("start", "Book", "--phase", "Draft", "--phase", "Review", root=tmp_path)
-    said = holdfast("start", "Book", "--phase", "New", root=tmp_path, code=1).err
-    assert "end it with `holdfast done --all book`, or add --replace" in said
-
-    holdfast("start", "Book", "--phase", "New", "--replace", root=tmp_path)
-    assert only(tmp_path).phase == "New"
-    (row,) = holdfast("status", "--all", "--json", root=tmp_path).json["archive"]
-    assert (row["status"], row["current"], row["total"]) == ("active", 1, 2)
-
-
 def test_done_says_what_it_completed(tmp_path: Path) -> None:
     """R001-12: a phase that was completed by an update is not announced as another's end."""
     holdfast("start", "Book", "--phase", "Draft", "--phase", "Review", "--phase", "Publish", root=tmp_path)
@@ -121,23 +88,6 @@ def test_done_says_what_it_completed(tmp_path: Path) -> None:
     assert 'Phase "Draft" was completed before; "Review" begins.' in holdfast("done", root=tmp_path).out
     assert 'Completed phase 2/3 "Review".' in holdfast("done", root=tmp_path).out
     assert "The workflow is complete. Its file was put away" in holdfast("done", root=tmp_path).out
-
-
-def test_what_nobody_worked_on_is_not_completed_by_an_end(root: Path) -> None:
-    """Not in the message, not in what is recorded, not in the times: it stays what it was."""
-    holdfast("next", root=root)
-    unit, done = only(root).unit, 1  # the active one
-
-    said = holdfast("done", "--all", root=root).out
-
-    assert f"Ended the workflow with {done} of 3 {unit}s completed. Not completed: " in said
-    assert '"Review"' in said and '"Publish"' in said
-    shown = holdfast("status", "book", "--json", root=root).json
-    assert [each["status"] for each in shown["phases"]][1:] == ["pending", "pending"]
-    assert [each["history"] for each in shown["phases"]][1:] == [None, None], "there is no time of it"
-    assert (shown["status"], shown["percent"]) == ("completed", 100 * done // 3)
-    assert f"{done}/3" in holdfast("status", "Book", root=root).out
-    assert f" {done}/3 " in holdfast("status", "--all", root=root).out
 
 
 def test_a_note_stays_with_the_current_phase(root: Path) -> None:
@@ -160,20 +110,6 @@ def test_a_note_on_what_is_being_completed_is_handed_over(tmp_path: Path) -> Non
 
     assert only(tmp_path).phases[0].handover == "four chapters"
     assert only(tmp_path).context == {}
-
-
-def test_a_note_that_completed_a_phase_completes_the_next_one_only_with_again(tmp_path: Path) -> None:
-    """A command that is sent twice completes nothing twice; two phases may still end with the same note."""
-    phases = ("--phase", "Draft", "--phase", "Review", "--phase", "Print")
-    holdfast("start", "Book", "--format", "hybrid", *phases, root=tmp_path)
-    holdfast("done", "--note", "All four chapters", root=tmp_path)
-
-    said = holdfast("done", "--note", "All four chapters", root=tmp_path, code=1).err
-    assert "add --again" in said
-    assert only(tmp_path).phase == "Review"
-
-    holdfast("done", "--again", "--note", "All four chapters", root=tmp_path)
-    assert only(tmp_path).phase == "Print"
 
 
 def test_of_several_each_command_is_printed_ready_to_copy(tmp_path: Path) -> None:

@@ -95,14 +95,6 @@ def test_reopen_says_that_a_phase_is_active_already(tmp_path: Path) -> None:
     assert "Reopened" not in said
 
 
-def test_a_title_that_two_phases_have_completes_only_the_first(tmp_path: Path) -> None:
-    """R000-34: a repeated command completes nothing twice; the second phase is named by its number."""
-    holdfast("start", "Book", "--phase", "A", "--phase", "A", "--phase", "B", root=tmp_path)
-    holdfast("done", "A", root=tmp_path)
-    assert "if phase 2/3 is done too: `holdfast done 2`" in holdfast("done", "A", root=tmp_path, code=1).err
-    assert "phase 3/3" in holdfast("done", "2", root=tmp_path).out
-
-
 def test_a_wrong_name_is_answered_with_workflows_too(tmp_path: Path) -> None:
     """Of many workflows that have such a phase, the message says that it doesn't name all."""
     holdfast("start", "Solo", "--phase", "A", root=tmp_path)

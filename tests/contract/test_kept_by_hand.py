@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.sessions import contents
 from holdfast.sessions.explain import explain
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
@@ -805,73 +804,3 @@ def test_what_lies_beside_our_files_stays_as_it_is_through_a_whole_workflow(desk
         (each.st_ino, each.st_mtime_ns) for each in before.values()
     ]
     assert not any(word in content for word in ("execute", "wave", "22222222"))
-
-
-SHORT = "untracked/workflow-state/feature-implementation"
-NAME = "Feature Implementation (User Auth)"
-
-
-def several(desk: Desk) -> dict[str, Path]:
-    """Write what agents leave behind: short folder names, several files of a workflow, a newest one that is broken."""
-    wrong = state(workflow=NAME, phase=phase(current=4))[:-20]
-    return {
-        "newest": desk.put(f"{SHORT}/state-feature-implementation-20251209_170000.json", wrong, age=10),
-        "newer": desk.put(f"{SHORT}/state-feature-implementation-20251209_160000.json", state(workflow=NAME), age=20),
-        "older": desk.put(
-            "untracked/workflow-state/feature-implementation-user-auth/state-x.json",
-            state(workflow="feature implementation: user auth", phase=phase(current=1), own="kept"),
-            age=30,
-        ),
-        "beside": desk.put(f"{SHORT}/state-qa.json", state(workflow="QA Loop"), age=40),
-    }
-
-
-def test_several_files_of_one_workflow_are_one_workflow(desk: Desk) -> None:
-    """I001-4, I001-7, I001-11: its newest readable file counts; the others are named, and none of them is touched."""
-    files = several(desk)
-    before = {name: path.read_bytes() for name, path in files.items()}
-
-    listed = json.loads(desk.run("status", "--json"))["workflows"]
-    explained = json.loads(desk.run("status", "--why", "--json"))
-    shown = json.loads(desk.run("status", NAME, "--json"))
-    advice = desk.compaction()
-
-    assert [each["title"] for each in listed] == [NAME, "QA Loop"]
-    assert [each["path"].rpartition("/")[2] for each in explained["accumulating"]] == ["state-x.json"]
-    assert [each["path"] for each in explained["problems"]] == [str(files["newest"])]
-    assert [warning for warning in shown["warnings"] if "older file of the same workflow" in warning]
-    assert f"{files['newest'].name} could not be read" in advice
-    assert NAME in advice
-    assert {name: path.read_bytes() for name, path in files.items()} == before
-
-
-@pytest.mark.parametrize("name", [NAME, "feature-implementation", "Feature Implementation"])
-@pytest.mark.parametrize("age", [40.0, 0.0])
-def test_a_save_finds_the_file_in_the_folder_that_an_agent_chose(desk: Desk, name: str, age: float) -> None:
-    """I001-4: by the name in the file first, by the folder's name second; no second file is made.
-
-    Of two workflows in that folder the one that is called alike is meant, whichever is newer.
-    """
-    files = several(desk)
-    desk.put(str(files["beside"].relative_to(desk.root)), state(workflow="QA Loop"), age=age)
-    (desk.root / "CLAUDE.local.md").write_text(f"# Workflow State\n\nWorkflow: {name}\nPhase: 5/5 - Ship\n")
-    before = {key: path.read_bytes() for key, path in files.items() if key != "newer"}
-
-    desk.compaction()
-
-    assert loads(files["newer"])["phase"] | {"name": "Ship", "current": 5} == loads(files["newer"])["phase"]
-    assert {key: files[key].read_bytes() for key in before} == before
-    assert sorted(desk.root.glob("untracked/workflow-state/*/*")) == sorted(files.values())
-
-
-def test_the_end_of_a_workflow_removes_its_files_and_no_others(desk: Desk) -> None:
-    """I001-3, R001-20: also from a folder it shares; a broken file stays, for nobody knows whose it is."""
-    files = several(desk)
-
-    desk.run("done", NAME, "--all")
-
-    assert [name for name, path in files.items() if path.exists()] == ["newest", "beside"]
-    assert [each.title for each in desk.all()] == ["QA Loop"]
-    opened = Workspace.open(desk.root)
-    assert b'"own": "kept"' in (contents.latest(opened, files["older"]) or b"")
-    opened.close()

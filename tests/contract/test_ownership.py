@@ -160,6 +160,8 @@ class Scene:
 BOTH = "A begins; B begins; A starts Mine; B starts Theirs;"
 SCENES = {
     "a session gets what it started": f"{BOTH} all owner Mine -> A; A restores -> Mine; A restores -> Mine",
+    "what it saved goes before a newer one": "person starts Had; A saves -> Had; person starts Newer;"
+    " A restores -> Had + Newer",
     "compactions of two sessions interleave": f"{BOTH} A saves -> Mine; B saves -> Theirs; B restores -> Theirs;"
     " A restores -> Mine; B restores -> Theirs",
     "a session alone gets all in a line each": "person starts Old; person starts New; A restores -> New + Old",

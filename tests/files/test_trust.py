@@ -28,19 +28,6 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def test_trust_is_for_root_path_and_content(root: Path, tmp_path: Path) -> None:
-    """Another project, another path or another content is not trusted."""
-    other = tmp_path / "other"
-    other.mkdir()
-    trust.grant(root, {NAME: CONTENT})
-
-    assert trust.trusted(root, NAME, CONTENT)
-    assert not trust.trusted(other, NAME, CONTENT)
-    assert not trust.trusted(root, ".claude/handlers/b.py", CONTENT)
-    assert not trust.trusted(root, NAME, trust.digest(b"content "))
-    assert not trust.trusted(root, NAME, "")
-
-
 def test_the_real_root_counts(root: Path, tmp_path: Path) -> None:
     """A link to the project is the project; a link that is pointed elsewhere takes no trust along."""
     link = tmp_path / "link"
@@ -78,20 +65,6 @@ def test_revoking_one_or_all(root: Path, tmp_path: Path) -> None:
     assert trust.revoke(root) == 0
     assert trust.trusted(other, "a", "1")
     assert list(json.loads((paths.config_dir() / "trust.json").read_text())) == [str(other.resolve())]
-
-
-def test_a_projects_configuration_is_trusted_like_a_handler(root: Path) -> None:
-    """`holdfast.toml` is trusted with exactly its content; a missing one is not."""
-    assert not trust.config_trusted(root)
-    file = paths.project_config(root)
-    file.parent.mkdir()
-    file.write_bytes(b"todos = 'off'")
-    assert not trust.config_trusted(root)
-
-    trust.grant(root, {trust.relative_name(root, file): trust.digest(file.read_bytes())})
-    assert trust.config_trusted(root)
-    file.write_bytes(b"todos = 'tell'")
-    assert not trust.config_trusted(root)
 
 
 def test_the_trust_file_is_the_users_alone(root: Path) -> None:

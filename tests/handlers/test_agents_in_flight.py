@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
-from tests.handmade import ME, OTHER, THIRD
+from tests.handmade import ME
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -112,35 +111,6 @@ def test_a_result_that_came_in_the_middle_of_a_turn_is_consumed(
 
     assert RESTORED in text
     assert (UNUSED in text) == (not version)
-
-
-def test_a_session_whose_id_changed_keeps_its_agents(project: HoldfastProject) -> None:
-    """#90036: agents in flight forgotten, so they are started twice. Step 2: the snapshot of the old id."""
-    begin(project, "startup", session_id=ME)
-    begin(project, "startup", session_id=OTHER)
-    running, ended = Agent(project, "Build it", session=ME), Agent(project, "look", "Explore", number=2, session=ME)
-    begun(project, running, ended, background=True)
-    ended.stopped("Found.")
-
-    text = compact(project, before=ME, after=THIRD).context
-
-    assert f"Explore ({ended.run}) has finished" in text
-    running.stopped("Built.")  # the client still sends it under the old id
-    project.fire("UserPromptSubmit", "UserPromptSubmit", session_id=THIRD, prompt="go on")
-    state = json.loads((project.root / ".claude/state/workflow.json").read_bytes())
-    assert [phase["status"] for phase in state["phases"]] == ["completed", "active", "pending"]
-
-
-def test_another_sessions_agents_are_not_told(project: HoldfastProject) -> None:
-    """Whoever goes on beside it keeps its own."""
-    begin(project, "startup", session_id=ME)
-    begin(project, "startup", session_id=OTHER)
-    agent = Agent(project, "look around", "Explore", session=OTHER)
-    begun(project, agent, background=True)
-
-    text = compact(project).context
-    assert RESTORED in text
-    assert agent.run not in text
 
 
 def test_agents_of_a_client_that_is_gone_run_no_more(project: HoldfastProject) -> None:

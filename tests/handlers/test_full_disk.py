@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from holdfast.testing import Fired, HoldfastProject
 
-ERROR = "Error: API Error: 529 Overloaded."
 REFUSED = "User rejected tool use"
 MEMORY = "# Current Workflow State\n\nWorkflow: Page Orchestration\nPhase: 2/4 - Draft\n\n@CLAUDE/Page.md\n"
 

@@ -54,18 +54,6 @@ def test_a_handler_that_was_dropped_in_is_registered(project: HoldfastProject, s
     assert "systemMessage" not in project.fire("SessionStart", name).reply
 
 
-def test_a_handler_nobody_trusts_is_not_registered(project: HoldfastProject) -> None:
-    """An untrusted file decides nothing, not even what is registered."""
-    project.write({".claude/handlers/mine.py": HANDLER})
-
-    said = project.fire("SessionStart", "SessionStart-startup").reply["systemMessage"]
-    assert "Setup" not in said
-    assert said.startswith("Holdfast: mine.py of this project is not trusted, so it does not run.\n")
-    assert said.endswith(f"holdfast handlers trust --project {project.root}")
-
-    assert "Setup" not in registered(project)
-
-
 GUARD = HANDLER + "\n@hookimpl(match='Bash', strict=True)\ndef on_pre_tool_use(event): ...\n"
 
 

@@ -144,13 +144,6 @@ def test_what_the_client_attached_again_is_not_reminded_of(
     assert prompt(project, **where) == ""
 
 
-def test_what_a_subagent_reads_is_not_before_the_main_model(project: HoldfastProject) -> None:
-    """It shares the session's id, and nothing else."""
-    compact(project)
-    read(project, "docs/a.md", agent_id="a1", agent_type="builder").assert_silent("require_reading")
-    assert "@docs/a.md" in prompt(project)
-
-
 def test_a_subagents_prompt_is_no_prompt(project: HoldfastProject) -> None:
     """Nobody has read the reminder then."""
     compact(project)
@@ -219,20 +212,6 @@ def test_files_outside_the_project_hold_nothing(holding: HoldfastProject, tmp_pa
     mine = required.own_workflow(Workspace.open(holding.root), ME)
     assert mine is not None
     assert mine.title == "Newer"
-    edit(holding).assert_silent("hold_edits")
-
-
-def test_a_read_that_was_not_permitted_holds_nothing(holding: HoldfastProject, tmp_path: Path) -> None:
-    """Else a session that nobody attends would stand still."""
-    read(holding, "docs/b.md")
-    path = tmp_path / "session.jsonl"
-    use = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": str(holding.root / "docs/a.md")}}
-    refused = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "no"}
-    lines = [{"type": "assistant", "message": {"content": [use]}}, {"type": "user", "message": {"content": [refused]}}]
-    path.write_text(json.dumps(lines[0]) + "\n")
-    prompt(holding, transcript_path=str(path))
-    assert asked(edit(holding))
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     edit(holding).assert_silent("hold_edits")
 
 

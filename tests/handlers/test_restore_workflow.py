@@ -19,7 +19,7 @@ from holdfast.workflow import registry, search, statefile, store
 from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
 from tests.handlers.conftest import begin
-from tests.handmade import ME, OTHER, THIRD
+from tests.handmade import ME, OTHER
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -107,32 +107,6 @@ def test_what_a_person_gives_a_session_is_announced_to_its_model_once(project: H
     assert "Given" in prompted(), "it was given again"
     holdfast("claim", root=project.root, session=ME)
     assert prompted() == "", "its own model asked"
-
-
-def test_what_was_given_and_went_elsewhere_is_not_announced(project: HoldfastProject) -> None:
-    """Nobody is told of what is another session's by then, or over."""
-    for session in (OTHER, ME):
-        begin(project, "startup", session_id=session)
-    start(project, "Given")
-    holdfast("claim", "--session", ME, root=project.root)
-    holdfast("claim", "--anyway", root=project.root, session=OTHER)
-    project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="I am told that it is another session's now")
-    assert project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="go on").context == ""
-
-
-def test_a_session_whose_id_changes_gets_its_workflow(project: HoldfastProject) -> None:
-    """Identity: the new id finds the snapshot of the old one, beside another live session that has a workflow."""
-    begin(project, "startup", session_id=ME)
-    begin(project, "startup", session_id=OTHER)
-    start(project, "Mine", "--remind", "my reminder", session=ME)
-    start(project, "Theirs", session=OTHER)
-
-    changed = compact(project, before=ME, after=THIRD)
-
-    changed.assert_advised(RESTORED, "my reminder")
-    assert "Theirs" not in changed.stdout
-    compact(project, before=THIRD).assert_advised("my reminder")
-    compact(project, before=OTHER).assert_advised("Workflow: Theirs")
 
 
 def test_a_subagents_own_compaction_restores_nothing(project: HoldfastProject) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock
-from holdfast.sessions import compactions, contents, conversations, owners
+from holdfast.sessions import compactions, contents, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
 from holdfast.workflow import registry
@@ -260,23 +260,6 @@ def test_a_subagents_own_compaction_saves_nothing(project: HoldfastProject) -> N
 
     assert not (project.root / "untracked").exists()
     assert compactions.recent(opened(project), 1) == []
-
-
-def test_beside_another_session_only_the_own_is_saved(project: HoldfastProject) -> None:
-    """What is another live session's, or nobody's, is not this one's to snapshot or to name."""
-    conversations.note_event(opened(project), ME)
-    conversations.note_event(opened(project), OTHER)
-    holdfast("start", "Mine", "--phase", "One", root=project.root, session=ME)
-    holdfast("start", "Theirs", "--phase", "One", root=project.root, session=OTHER)
-    holdfast("start", "Nobody's", "--phase", "One", root=project.root)
-
-    said = compact(project).stdout
-
-    assert '"Mine"' in said
-    assert "Theirs" not in said
-    assert "Nobody" not in said
-    assert [each.title for each in last_compaction(project).workflows] == ["Mine"]
-    assert [owners.owner(opened(project), each) for each in found(project) if each.title == "Nobody's"] == [None]
 
 
 def test_a_recovered_workflow_is_sealed_and_its_good_generation_kept(project: HoldfastProject) -> None:

@@ -36,20 +36,6 @@ def todo(content: str, status: str, **more: object) -> dict[str, object]:
     return {"content": content, "status": status, "activeForm": f"Working on {content}", **more}
 
 
-def test_the_model_is_told_the_list_once_when_it_changed(tool: Tool) -> None:
-    """R000-31, I000-11: one to-do per phase, in order, said when it changed and not again."""
-    agent = Agent(tool.project)
-    begun = agent.about_to()
-    begun.assert_advised(LIST, f"[>] {FIRST}: in_progress", f"[ ] {SECOND}: pending")
-    assert LIST not in prompt(tool).context
-
-    done = agent.returned()
-    done.assert_advised(LIST, f"[x] {FIRST}: completed", f"[>] {SECOND}: in_progress", f"[ ] {THIRD}: pending")
-    assert done.context.index(FIRST) < done.context.index(SECOND) < done.context.index(THIRD)
-    for _ in range(2):
-        prompt(tool).assert_silent("sync_todos")
-
-
 def test_a_list_that_changed_outside_is_told_at_the_next_event(tool: Tool) -> None:
     """A phase that a person completes on the command line reaches the model's list, too."""
     Agent(tool.project).about_to()

@@ -87,33 +87,6 @@ def test_an_agents_signals_move_its_phase_once_in_any_order(
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("status", ["failed", "killed", "stopped", "whatever comes"])
-def test_a_notification_that_is_no_completion_fails_the_phase(tool: Tool, status: str) -> None:
-    """I000-14: only completed results count."""
-    agent = Agent(tool.project)
-    agent.about_to()
-    agent.launched()
-
-    agent.notified(status, "Out of memory.").assert_advised('"Create calculator module" is failed (Out of memory.)')
-
-    assert tool.statuses == FAILED
-    assert tool.state["status"] == "failed"
-
-
-@pytest.mark.parametrize("order", [("died", "stopped"), ("stopped", "died")])
-def test_a_failure_beats_the_stop_beside_it(tool: Tool, order: tuple[str, ...]) -> None:
-    """StopFailure before or after SubagentStop, with no main-thread event between: failed."""
-    agent = Agent(tool.project)
-    play(agent, ("started",))
-    agent.about_to()
-    agent.launched()
-
-    play(agent, order)
-    prompt(tool)
-
-    assert tool.statuses == FAILED
-
-
 def test_a_late_failure_leaves_the_completion_and_is_told_once(tool: Tool) -> None:
     """A wrong completion can be undone by people, never by a hook."""
     agent = Agent(tool.project)
@@ -128,36 +101,6 @@ def test_a_late_failure_leaves_the_completion_and_is_told_once(tool: Tool) -> No
     assert "phase_0" not in first.context
     assert "failure" not in second.context
     assert tool.statuses == DONE
-
-
-def test_a_failed_phase_is_retried_by_a_new_launch(tool: Tool) -> None:
-    """I000-9: failed to active re-opens phase and workflow; the new run's verdict is its own."""
-    first, other = Agent(tool.project), Agent(tool.project, number=3)
-    first.about_to()
-    first.failed()
-    assert tool.state["status"] == "failed"
-    other.about_to().assert_silent("reuse_agents", "sync_todos")
-    assert tool.statuses == FAILED, "by its kind alone no agent is a retry (I000-15)"
-
-    second = Agent(tool.project, "phase_0", number=2)
-    second.about_to().assert_advised('"Create calculator module" is active')
-    assert tool.statuses == BEGUN
-    assert tool.state["status"] == "active"
-    first.stopped()
-    second.returned()
-
-    assert tool.statuses == DONE
-
-
-@pytest.mark.parametrize("kind", ["Explore", "general-purpose", "", "plugin:builder"])
-def test_helper_agents_move_nothing(tool: Tool, kind: str) -> None:
-    """I000-15: an agent that is for no phase completes none."""
-    helper = Agent(tool.project, "look around", kind, "Where is the parser?")
-    fired = [helper.about_to(), helper.started(), helper.stopped(), helper.returned(), prompt(tool)]
-
-    assert tool.statuses == ["pending"] * 3
-    fired.pop(3).assert_advised("No phase moved: nothing ties this agent")
-    assert [each.stdout for each in fired] == [""] * 4
 
 
 @pytest.mark.parametrize("words", ["phase_1", "Phase 2/3", "Write and run tests", "write  AND run, tests"])
@@ -187,22 +130,6 @@ def test_a_launch_claims_what_is_nobodys(tool: Tool, description: str, kind: str
     Agent(tool.project, "phase_0", number=2, session=OTHER).returned()
     assert tool.statuses == BEGUN, "it is the first one's now"
     agent.returned()
-    assert tool.statuses == DONE
-
-
-def test_an_agents_own_report_is_not_overwritten(tool: Tool) -> None:
-    """I000-8: what the agent wrote at the end of its phase stays; the hook's second completion is none."""
-    agent = Agent(tool.project)
-    agent.about_to()
-    functions.update_phase_status(
-        tool.id, "phase_0", "completed", ["calc.py"], "four functions", root=tool.project.root
-    )
-    fired = agent.returned("DELIVERABLES: other.py\nCONTEXT_FOR_NEXT: something else")
-
-    fired.assert_advised("Write and run tests", "Context: four functions")
-    assert "is completed" not in fired.context
-    first = tool.state["phases"][0]
-    assert (first["deliverables"], first["context_for_next"]) == (["calc.py"], "four functions")
     assert tool.statuses == DONE
 
 

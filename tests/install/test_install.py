@@ -4,8 +4,6 @@ import json
 import os
 import re
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -545,12 +543,6 @@ def test_a_later_install_without_it_keeps_the_allowance(target: Target) -> None:
     assert not target.settings.exists()
 
 
-def test_the_model_may_not_trust_install_or_reopen_unasked() -> None:
-    """What only people shall do is in no allow rule: a model must not trust a handler for its user."""
-    assert not [rule for rule in RULES if "holdfast:" in rule or "handlers" in rule or "install" in rule]
-    assert not [rule for rule in RULES if "reopen" in rule]
-
-
 def test_a_rule_somebody_else_wrote_is_not_ours_to_remove(target: Target) -> None:
     """A rule that was there before stays."""
     given(target, json.dumps({"permissions": {"allow": [RULE]}}))
@@ -705,20 +697,6 @@ def test_a_setting_that_silences_all_hooks_is_mentioned(target: Target) -> None:
     """An install that can have no effect says so (client fact §4.3)."""
     given(target, '{"disableAllHooks": true}')
     assert any("disableAllHooks" in line for line in install.install(target))
-
-
-@pytest.mark.slow
-def test_installs_at_the_same_time_do_not_disturb_each_other(target: Target) -> None:
-    """Several processes that install at once leave each event registered once, and the file before restorable."""
-    given(target, FOREIGN)
-    script = "import sys, pathlib\nfrom holdfast.clients.claude import scopes\nfrom holdfast.install import install\n"
-    script += "install.install(scopes.target('user', pathlib.Path(sys.argv[1])))"
-    running = [subprocess.Popen([sys.executable, "-c", script, target.root]) for _ in range(6)]
-    assert [process.wait(500) for process in running] == [0] * 6
-    hooks = {event: groups for event, groups in events(target).items() if groups}
-    assert {len(groups) for groups in hooks.values()} == {1}
-    uninstall.uninstall(target)
-    assert target.settings.read_text() == FOREIGN
 
 
 @pytest.fixture

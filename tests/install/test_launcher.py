@@ -1,7 +1,6 @@
 """The programs that an install writes start the right interpreter and find the package."""
 
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -140,30 +139,6 @@ def test_the_command_says_when_its_package_is_gone(
     assert done.returncode == 1
     assert "&& holdfast install" in done.stderr.replace("~/holdfast-venv/bin/", "")
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("event", ["PreToolUse", "TaskCompleted", "SessionStart"])
-def test_a_deleted_package_costs_no_event(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bare_python: str, event: str
-) -> None:
-    """The registered command with the launcher in place and the package gone: exit 0, nothing on stdout."""
-    root = tmp_path / "root"
-    shutil.copytree(paths.package_root() / "holdfast", root / "holdfast")
-    monkeypatch.setattr(paths, "package_root", lambda: root)
-    monkeypatch.setattr(sys, "executable", bare_python)
-    launcher.write()
-    shutil.rmtree(root)
-    done = run("/bin/sh", "-c", register.command(event))
-    assert (done.returncode, done.stdout) == (0, "")
-
-
-def test_a_deleted_interpreter_costs_no_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The registered command with the environment gone, named by the kernel or by the shell: exit 0, silence."""
-    for folder in ("gone", "gone away"):
-        monkeypatch.setattr(sys, "executable", str(tmp_path / folder / "python"))
-        launcher.write()
-        done = run("/bin/sh", "-c", register.command("PreToolUse"))
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_moved_home_needs_no_new_settings(tmp_path: Path) -> None:

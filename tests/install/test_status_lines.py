@@ -80,22 +80,6 @@ def test_one_of_your_own_stays(target: Target, present: object) -> None:
     assert status_file.folder().is_dir()
 
 
-@pytest.mark.parametrize("text", ["", "{}", ODD % json.dumps(OTHER), '{\n  "model": "x"\n}\n'])
-@pytest.mark.parametrize("steps", [1, 2])
-def test_a_file_nobody_changed_becomes_what_it_was(target: Target, text: str, steps: int) -> None:
-    """Whether the line came with the first install or with a second one."""
-    if text:
-        given(target, text)
-    if steps == 2:
-        install.install(target)
-    install.install(target, Options(status_line=True))
-
-    uninstall.uninstall(target)
-
-    assert (target.settings.read_text() if target.settings.exists() else "") == text
-    assert not status_file.folder().exists()
-
-
 def test_a_file_somebody_changed_loses_exactly_the_line(target: Target) -> None:
     """Also one that somebody set further keys of."""
     given(target, '{\n  "model": "x"\n}\n')

@@ -107,17 +107,6 @@ def test_nothing_to_do_writes_nothing(project: Workspace) -> None:
     assert {path: path.stat().st_mtime_ns for path in Path.home().rglob("*")} == before
 
 
-@pytest.mark.parametrize("content", [None, "{}", '{"hooks": {"Stop": []}, "note": "holdfast is not for me"}'])
-def test_settings_without_an_entry_of_ours_are_left_alone(project: Workspace, content: str | None) -> None:
-    """Who has not installed us, or took us out, is not registered behind their back."""
-    settings = scopes.target("user", project.root).settings
-    if content is not None:
-        settings.parent.mkdir()
-        settings.write_text(content)
-    assert refresh(settings, project) == []
-    assert (settings.read_text() if settings.exists() else None) == content
-
-
 def test_an_uninstall_after_a_refresh_still_restores_the_file(project: Workspace) -> None:
     """A refresh is our own change, so the file before the install comes back."""
     target = scopes.target("user", project.root)
@@ -156,18 +145,6 @@ def test_what_another_project_still_needs_stays(project: Workspace, tmp_path: Pa
     trust.revoke(other)
     refresh(settings, Workspace.open(other))
     assert "Setup" not in events(settings)
-
-
-def test_team_settings_are_never_edited_unasked(project: Workspace) -> None:
-    """Where the project's settings lack something, a line names the command and the file stays."""
-    settings = installed("project", project)
-    before = settings.read_text()
-    assert team_notice(project) == ""
-    handler(project.root / ".claude" / "handlers", "added", "stop")
-    assert "run holdfast install --scope project" in team_notice(project)
-    assert settings.read_text() == before
-    assert refresh(settings, project) == [f"{settings}: Stop: registered"]
-    assert team_notice(project) == ""
 
 
 def team_notice(project: Workspace) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.claude import claude, events
@@ -71,18 +70,6 @@ def test_an_example_imports_only_what_its_event_accepts(function: str, name: str
     outcomes = {name for module, name in imported if module == "holdfast"} - {"hookimpl"}
     assert outcomes <= EVENTS[name].accepts
     assert {module for module, _ in imported} <= {"holdfast", "holdfast.events"}
-
-
-@each_row("function, name", HOOK_NAMES.items())
-def test_an_example_answers_a_real_event(function: str, name: str, tmp_path: Path) -> None:
-    """Called with a payload of the real client, an example returns outcomes that its event accepts."""
-    event = an_event(name)
-    context = replace(Context(Workspace.open(tmp_path / "project"), {}), handler="example.py")
-    handler = run(function)[function]
-    given = {"event": event, "context": context}
-    said = flatten(handler(*(given[argument] for argument in inspect.signature(handler).parameters)))
-    for outcome in said:
-        check(outcome, name, EVENTS[name].accepts)
 
 
 def saying(function: str, tmp_path: Path, **changes: Any) -> list[str]:

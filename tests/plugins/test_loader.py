@@ -43,26 +43,9 @@ def write(folder: Path, name: str, text: str | bytes = HANDLER) -> Path:
     return path
 
 
-def trust_all(root: Path) -> None:
-    """Trust the project's handlers and configuration as they are now."""
-    files = [*paths.project_handlers(root).glob("*.py"), paths.project_config(root)]
-    entries = {trust.relative_name(root, path): trust.digest(path.read_bytes()) for path in files if path.is_file()}
-    trust.grant(root, entries)
-
-
 def find(root: Path) -> list[HandlerFile]:
     """Find the handler files as the engine does."""
     return discovery.find(claude, Workspace.open(root, trusted=trust.config_trusted(root)))
-
-
-def test_a_guard_whose_remembered_matcher_cannot_be_read_guards_every_value(root: Path) -> None:
-    """An earlier version could read it: nobody knows what it would have judged, so nothing passes unjudged."""
-    guard = write(paths.user_handlers(), "guard.py", "def broken(:\n")
-    route = Route("PreToolUse", "on_pre_tool_use", "Bash(", strict=True)
-    strict_memory.remember(guard, [route])
-
-    (call,) = loader.plan(claude, find(root), "PreToolUse", "Read")
-    assert call.route.strict and call.route.broken
 
 
 @given(st.lists(st.sampled_from([(False, False), (True, False), (False, True)]), min_size=1, max_size=7))
@@ -102,35 +85,6 @@ def file(index: int, first: bool, last: bool) -> HandlerFile:
     return HandlerFile("user", f"h{index}", Path("/nowhere") / f"h{index}.py", source.encode(), "", True, False, routes)
 
 
-def test_what_runs_is_what_was_hashed(root: Path) -> None:
-    """A file that changes between hashing and running runs as it was hashed, and leaves no compiled file."""
-    path = write(paths.user_handlers(), "a.py", HANDLER + "TRUTH = 'hashed'\n")
-    (found,) = find(root)
-    path.write_text("TRUTH = 'swapped'\n")
-
-    assert loader.load(found).TRUTH == "hashed"
-    assert not (path.parent / "__pycache__").exists()
-
-
-def refused(root: Path, tool: str = "Bash") -> list[str]:
-    """Return why a call of a tool is refused without asking any handler."""
-    return [call.route.broken for call in loader.plan(claude, find(root), "PreToolUse", tool) if call.route.broken]
-
-
-def test_a_guard_that_its_user_switched_off_refuses_nothing_when_it_changes(root: Path) -> None:
-    """By name in the configuration, now or before it changed."""
-    guard = write(paths.project_handlers(root), "guard.py", GUARD)
-    mine = write(paths.user_handlers(), "mine.py", GUARD)
-    trust_all(root)
-    find(root)
-    write(paths.config_dir(), "holdfast.toml", '[handlers]\noff = ["guard", "mine"]\n')
-    assert find(root)
-    assert strict_memory.recall(guard) == strict_memory.recall(mine) == ()
-    guard.write_text(HANDLER)
-    mine.unlink()
-    assert refused(root) == []
-
-
 def test_what_everybody_is_offered_asks_nothing_of_this_machine(root: Path) -> None:
     """Neither trust nor configuration nor memory; a look leaves nothing behind."""
     folder = paths.project_handlers(root)
@@ -145,20 +99,3 @@ def test_what_everybody_is_offered_asks_nothing_of_this_machine(root: Path) -> N
     assert [name for name, file in files.items() if file.active and not file.faults] == ["guard"]
     assert [name for name, file in files.items() if file.faults] == ["bad", "closed"]
     assert strict_memory.recall(folder / "guard.py") == ()
-
-
-def test_nothing_of_a_projects_guard_runs_that_is_not_as_you_trusted_it(root: Path) -> None:
-    """Neither its strict functions nor the others, whether the file changed or the configuration that it needs."""
-    text = "RUNS_WHEN = {'reading': ['hold']}\n" + GUARD + "@hookimpl\ndef on_stop(event): ...\n"
-    guard = write(paths.project_handlers(root), "guard.py", text)
-    config = write(paths.project_config(root).parent, "holdfast.toml", 'reading = "hold"\n')
-    trust_all(root)
-    assert [len(file.routes) for file in find(root)] == [3]
-    for path, before, after in ((config, 'reading = "hold"\n', 'reading = "off"\n'), (guard, text, text + "# more\n")):
-        path.write_text(after)
-        (file,) = find(root)
-        assert file.active
-        assert {route.function for route in file.routes} == {"on_pre_tool_use"}
-        assert all("was changed since you trusted it" in route.broken for route in file.routes)
-        assert all((str(config) in route.broken) == (path == config) for route in file.routes)
-        path.write_text(before)

@@ -30,23 +30,6 @@ def test_the_memory_is_the_users_alone(tmp_path: Path) -> None:
     assert strict_memory.memory_file().stat().st_mode & 0o777 == 0o600
 
 
-def test_the_memory_is_lines_that_a_shell_can_read(tmp_path: Path) -> None:
-    """One line for each function, with the project it guards, or `*` for a user's own."""
-    in_project = tmp_path / ".claude" / "handlers" / "team.py"
-    strict_memory.remember(user("guard.py"), [GUARD, Route("UserPromptSubmit", "on_user_prompt_submit", strict=True)])
-    strict_memory.remember(in_project, [GUARD])
-
-    header, *lines = strict_memory.memory_file().read_text().splitlines()
-    assert header.startswith("# ")
-    assert sorted(line.split("\t") for line in lines) == sorted(
-        [
-            ["PreToolUse", "Bash", "*", str(user("guard.py")), "on_pre_tool_use"],
-            ["UserPromptSubmit", "*", "*", str(user("guard.py")), "on_user_prompt_submit"],
-            ["PreToolUse", "Bash", str(tmp_path), str(in_project), "on_pre_tool_use"],
-        ]
-    )
-
-
 @each_row("name", ["a\tb", "a\nb", "100%", "%09", "ä ö", "a\udcffb", "a\x1bb", "a\x7fb\x0f", "#c"])
 def test_any_path_and_matcher_come_back(tmp_path: Path, name: str) -> None:
     """What would break a line is written as `%XX`."""

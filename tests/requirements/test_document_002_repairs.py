@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tests.requirements.document_002 import Workflows
 
 OTHERS = '{"steps": []}'
-PLAN = "# Implementation Plan: Ship\n"
 
 
 @pytest.fixture

@@ -222,35 +222,3 @@ def test_one_of_another_version_that_says_less_runs_all_the_same(place: Path) ->
     with held(place) as pid, listening(place, lambda connection: connection.sendall(b'{"answered": 7}')):
         (found,) = control.running_servers()
     assert (found.pid, found.answers, found.answered, found.entry) == (pid, True, 7, "")
-
-
-@pytest.mark.parametrize("says", [b'{"entry": "ENTRY"}', b'{"entry": "LINK"}', b"", None])
-def test_uninstalling_ends_its_own_server_and_one_that_serves_nobody(
-    place: Path, short_folder: Path, says: bytes | None
-) -> None:
-    """By whichever path it was asked; nothing is left of it, the folder included."""
-    entry, link = short_folder / "run", short_folder / "link"
-    entry.touch()
-    link.symlink_to(entry)
-    with held(place):
-        if says is None:
-            assert control.stop_of(entry) == [place]
-        else:
-            said = says.replace(b"ENTRY", bytes(entry)).replace(b"LINK", bytes(link))
-            with listening(place, lambda connection: connection.sendall(said)):
-                assert control.stop_of(entry) == [place]
-        assert not place.parent.exists()
-
-
-def test_uninstalling_leaves_the_folder_to_who_else_has_something_in_it(place: Path) -> None:
-    """A running server of another entrypoint keeps its own; what dead ones left goes."""
-    dead = place.with_name("fedcba9876543210")
-    for each in (dead, dead.with_suffix(".lock"), dead.with_suffix(".tried"), dead.with_suffix(".new")):
-        each.write_text("")
-    said = b'{"entry": "/plugin"}'
-    with held(place), listening(place, lambda connection: connection.sendall(said)):
-        place.with_suffix(".tried").write_text("")
-        assert control.stop_of(Path("/run")) == []
-        assert {each.name for each in place.parent.iterdir()} == {
-            f"{place.name}{ending}" for ending in ("", ".lock", ".tried")
-        }

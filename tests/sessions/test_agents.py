@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from holdfast.sessions.agents import State
 
-SIGNALS = ("called", "launched", "named", "running", "missing", "stopped", "completed", "failed")
 ENDED = ("stopped", "completed", "failed")
 signal = st.tuples(st.sampled_from(agents.STATES[1:]), st.booleans())
 

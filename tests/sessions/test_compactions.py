@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -210,11 +209,3 @@ def test_oldest_compactions_are_pruned(
 
     found = [each.row.conversation for each in compactions.recent(project, 9)]
     assert found == ["session-4", "session-3", "session-2"]
-
-
-def test_facts_are_counted_word_for_word(project: Workspace) -> None:
-    """Whatever the line breaks; title, phase, phases, reading, reminders, context. Short ones are there by chance."""
-    facts = replace(workflow(project.root), reading=("@a.md",), reminders=("Never forget tabs", "Go"), context={})
-    kept = "Release, then build.\nNever\nforget tabs in a.md. Build it. Go."
-    assert compactions.facts_kept(facts, kept) == (4, 4)
-    assert compactions.facts_kept(facts, "release") == (0, 4)

@@ -21,59 +21,6 @@ if TYPE_CHECKING:
 FOLDER = "untracked/workflow-state"
 
 
-def snapshot(project: Workspace) -> dict[str, tuple[bytes, int]]:
-    return {
-        str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in project.root.rglob("*") if path.is_file()
-    }
-
-
-def test_explain_answers_each_troubleshooting_question(project: Workspace, put: Put, seed: Seed) -> None:
-    """R001-27: detected and by which marker; which files exist, where, when created and changed; which pile up."""
-    put("CLAUDE.local.md", seed("memory.md"))
-    put("CLAUDE/Plan/001-x/PLAN.md", "# Plan 1: X\nStatus: Complete\nphase")
-    put(f"{FOLDER}/qa-loop/state-qa-loop-1.json", seed("compaction-qa-loop.json"), age=50)
-    put(f"{FOLDER}/qa-loop/state-qa-loop-2.json", seed("compaction-qa-loop.json"), age=10)
-    put(
-        f"{FOLDER}/done/state-done-1.json",
-        {"workflow": "D", "phase": {"current": 1, "total": 1, "status": "completed"}},
-        age=5,
-    )
-    put(f"{FOLDER}/broken/state-broken-1.json", "{")
-    before = snapshot(project)
-    told = explain.explain(project)
-    assert snapshot(project) == before
-    assert [(each["method"], each["accepted"]) for each in told["candidates"]] == [
-        ("CLAUDE.local.md", True),
-        ("plan", False),
-    ]
-    assert told["detected"]["name"] == "Page Orchestration - Case Studies"
-    assert told["would_save"]["action"] == "created"
-    assert told["would_save"]["path"].startswith(f"{FOLDER}/page-orchestration-case-studies/state-")
-    assert {each["path"] for each in told["state_files"]} == {
-        f"{FOLDER}/qa-loop/state-qa-loop-1.json",
-        f"{FOLDER}/qa-loop/state-qa-loop-2.json",
-        f"{FOLDER}/done/state-done-1.json",
-    }
-    qa = next(each for each in told["state_files"] if each["path"].endswith("loop-2.json"))
-    assert (qa["created_at"], qa["current"], qa["total"], qa["phase"]) == (
-        "2025-12-09T15:00:00Z",
-        2,
-        3,
-        "Fixing Errors",
-    )
-    assert qa["updated_at"].startswith("2023-11-14T")
-    assert {each["path"] for each in told["accumulating"]} == {
-        f"{FOLDER}/qa-loop/state-qa-loop-1.json",
-        f"{FOLDER}/done/state-done-1.json",
-    }
-    assert [each["path"].rsplit("/", 1)[-1] for each in told["problems"]] == ["state-broken-1.json"]
-    assert told["would_restore"] == [
-        f"compaction:{told['would_save']['path']}",
-        f"compaction:{FOLDER}/qa-loop/state-qa-loop-2.json",
-    ]
-    json.dumps(told)
-
-
 def test_explain_prints_reasons_paths_and_times(project: Workspace, put: Put, seed: Seed) -> None:
     """R001-27: marker and reason, path, created, changed, problem."""
     put("CLAUDE.local.md", seed("memory.md"))

@@ -66,23 +66,6 @@ def edited(project: Workspace, moment: str, edit: Callable[[dict[str, Any]], Non
     return hybrid.find(project).workflows[0]
 
 
-def test_history_counts_attempts_and_keeps_the_last_error(project: Workspace, at: Callable[[str], str]) -> None:
-    """Each retry is an attempt; the error is that of the last failure until the phase completes; times add up."""
-    begun(project)
-    at("10:01:00")
-    move(project, "phase_0", "failed", error="API Error: 529")
-    assert (seen(project).attempts, seen(project).error, seen(project).seconds) == (1, "API Error: 529", 60.0)
-    at("11:00:00")
-    move(project, "phase_0", "active", by="person")
-    assert (seen(project).attempts, seen(project).error, seen(project).ended_at) == (2, "API Error: 529", None)
-    at("11:00:30")
-    move(project, "phase_0", "failed", error="timeout")
-    assert (seen(project).error, seen(project).seconds) == ("timeout", 90.0)
-    move(project, "phase_0", "active", by="person")
-    move(project, "phase_0", "completed")
-    assert (seen(project).attempts, seen(project).error, seen(project).seconds) == (3, "", 90.0)
-
-
 def test_error_belongs_to_the_phase_that_failed(project: Workspace) -> None:
     """Of two failed phases only the one that failed now gets the text."""
     begun(project)

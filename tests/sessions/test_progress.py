@@ -16,11 +16,11 @@ from holdfast.formats.wfs import paths as wfs_paths
 from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs import view as wfs_view
 from holdfast.formats.wfs.moves import NewTask
-from holdfast.sessions import agents, conversations, owners, phases, progress
+from holdfast.sessions import agents, owners, phases, progress
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
 from tests.agentry import launch_agent
-from tests.handmade import ME, OTHER
+from tests.handmade import ME
 from tests.hybrid_moves import move
 
 if TYPE_CHECKING:
@@ -56,28 +56,6 @@ def statuses(project: Workspace) -> list[str]:
 
 def moves(project: Workspace) -> list[tuple[str, str]]:
     return [(moved.phase.id, moved.phase.status) for moved in progress.settle(project, ME)]
-
-
-def test_a_workflow_that_is_only_remembered_is_not_worked_on(project: Workspace) -> None:
-    """A broken file is not to be written over by a hook."""
-    path = project.root / ".claude" / "state" / "workflow.json"
-    path.write_bytes(path.read_bytes()[:50])
-    assert hybrid.find(project).workflows[0].recovered
-
-    assert progress.session_workflow(project, ME) is None
-
-
-def test_one_phase_is_active_at_a_time(project: Workspace) -> None:
-    """R000-15: an agent launched for a later phase meanwhile does not begin it, but its result counts."""
-    launch(project)
-    assert launch(project, "Write the parser", "builder", "c2") is None
-    assert statuses(project) == ["active", "pending", "pending"]
-
-    end(project, call="c2")
-    assert moves(project) == [("phase_1", "completed")]
-    end(project, call="c1")
-    assert moves(project) == [("phase_0", "completed")]
-    assert statuses(project) == ["completed", "completed", "active"]
 
 
 def test_another_agent_of_the_kind_is_not_for_a_phase_at_work(project: Workspace) -> None:
@@ -135,23 +113,6 @@ def test_a_result_for_a_workflow_that_was_replaced_moves_nothing(project: Worksp
 
     assert moves(project) == []
     assert statuses(project) == ["pending"] * 3
-
-
-@pytest.mark.parametrize("own", [{}, {"deliverables": ["mine.md"]}, {"handover": "mine"}])
-def test_a_second_completion_fills_in_what_is_empty_and_overwrites_nothing(
-    project: Workspace, own: dict[str, Any]
-) -> None:
-    """I000-8: what the agent wrote at the end of its phase stays; its report says the rest."""
-    launch(project)
-    move(project, "phase_0", "completed", by="person", **own)
-    end(project, words="DELIVERABLES: reported.md\nCONTEXT_FOR_NEXT: reported")
-    progress.settle(project, ME)
-
-    (workflow,) = hybrid.find(project).workflows
-    first = workflow.phases[0]
-    assert list(first.deliverables) == own.get("deliverables", ["reported.md"])
-    assert first.handover == own.get("handover", "reported")
-    assert statuses(project) == ["completed", "active", "pending"]
 
 
 def test_result_for_a_removed_phase_moves_nothing(project: Workspace) -> None:
@@ -264,17 +225,3 @@ def test_a_phase_that_somebody_gave_up_stays_so_whatever_its_agent_brings(projec
     assert phases.of(project, given_up).phases["phase_0"].error == "It was the wrong way."
     found = agents.of_call(project, ME, "c1")
     assert found is not None and found.verdict == state
-
-
-def test_no_launch_moves_what_another_live_session_owns(project: Workspace) -> None:
-    """Not even one that names its phase; once that session has ended, whoever works on it claims it."""
-    (workflow,) = hybrid.find(project).workflows
-    for session in (ME, OTHER):
-        conversations.note_event(project, session)
-    owners.own(project, workflow, OTHER)
-    assert launch(project, "phase_0") is None
-    assert statuses(project) == ["pending", "pending", "pending"]
-
-    conversations.end(project, OTHER)
-    assert launch(project, "phase_0", call="c2") is not None
-    assert owners.owner(project, workflow) == ME

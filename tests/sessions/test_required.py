@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from holdfast.sessions import conversations, owners, reads, required
-from holdfast.workflow import registry
-from tests.handmade import ME, OTHER, together, workflow, workspace
+from holdfast.sessions import conversations, reads, required
+from tests.handmade import ME, together, workflow, workspace
 from tests.tables import each_row
 
 if TYPE_CHECKING:
@@ -131,43 +130,6 @@ def shown(project: Workspace, text: str, place: str = "docs/a.md", **more: Any) 
 # From events
 
 
-def test_a_file_is_never_read_then_unchanged_changed_and_missing(project: Workspace) -> None:
-    """By content, since it was last read in this session."""
-    assert states(project) == [("never read", False)]
-    read(project)
-    assert states(project) == [("unchanged", True)]
-    put(project, "docs/a.md", "other\n")
-    assert states(project) == [("changed", True)]
-    assert due(project) == []  # it was read; the client itself tells the model of the change
-    (project.root / "docs/a.md").unlink()
-    assert states(project) == [("missing", False)]
-    assert due(project) == []
-    put(project, "docs/a.md", "one\ntwo\nthree\n")
-    assert states(project) == [("unchanged", True)]
-
-
-def test_after_each_compaction_it_is_to_be_read_again(project: Workspace) -> None:
-    """What was read before is known still, and stands before the model no more."""
-    read(project)
-    for _ in range(2):
-        compacted(project, ME)
-        assert states(project) == [("unchanged", False)]
-        assert due(project) == ["@docs/a.md"]
-        read(project)
-        assert states(project) == [("unchanged", True)]
-    assert conversations.get(project, ME).compactions == 2
-
-
-@each_row("parts", [[(1, 2), (3, 1)], [(3, 2), (2, 1), (1, 1)], [(2, 3), (1, 2)]])
-def test_adjoining_parts_count_as_the_whole_file(tmp_path: Path, parts: list[tuple[int, int]]) -> None:
-    """A file too long for one Read can be read all the same; behind the last line break there is nothing to read."""
-    project = made(tmp_path)
-    for first, count in parts:
-        assert states(project) == [("never read", False)]
-        read(project, first=first, count=count)
-    assert states(project) == [("unchanged", True)]
-
-
 def test_parts_read_at_the_same_time_are_all_kept(project: Workspace) -> None:
     """The client runs reads of one message beside one another."""
     text = "".join(f"line {number}\n" for number in range(100))
@@ -277,34 +239,7 @@ def test_what_is_not_there_is_missing(tmp_path: Path, entry: str) -> None:
 # Sessions
 
 
-def test_required_reading_is_that_of_the_newest_unfinished_own_workflow(
-    project: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the workflow a session owns and has not finished, the newest of several; of nobody else's."""
-    mine = [workflow(project.root, name, updated_at=f"2026-03-0{day}") for day, name in enumerate("abc", 1)]
-    theirs, done = workflow(project.root, "d"), workflow(project.root, "e", status="completed", updated_at="2026-04-01")
-    for each in (*mine, done):
-        owners.own(project, each, ME)
-    owners.own(project, theirs, OTHER)
-    nobodys = workflow(project.root, "f", updated_at="2026-05-01")
-    monkeypatch.setattr(registry, "owned", lambda *_: [*mine, theirs, done, nobodys])
-    found = required.own_workflow(project, ME)
-    assert found is not None
-    assert found.title == "c"
-    assert required.own_workflow(project, "33") is None
-
-
 # From the transcript
-
-
-@pytest.mark.parametrize("name", WORKED)
-def test_what_the_client_attached_again_stands_before_the_model(project: Workspace, name: str) -> None:
-    """No PostToolUse told of anything: the transcript of both clients does."""
-    lines = lines_of(project, name)
-    transcribed(project, lines)
-    entries = ("@docs/req.md", "@app.py", "@new.py", "@docs/a.md")
-    assert states(project, *entries) == [("unchanged", True)] * 3 + [("never read", False)]
-    assert conversations.get(project, ME).compactions == 1  # no event told of it
 
 
 @pytest.mark.parametrize("name", WORKED)
@@ -375,18 +310,3 @@ def test_what_does_not_show_the_file_is_no_read(tmp_path: Path, line: Callable[[
     project = made(tmp_path)
     transcribed(project, [line(project)])
     assert states(project) == [("never read", False)]
-
-
-@pytest.mark.parametrize("error", [True, False])
-def test_failed_read_of_a_required_file_holds_no_edit(project: Workspace, error: bool) -> None:
-    """No PostToolUse tells that the client did not permit a Read; until the next compaction nobody waits for it."""
-    place = str(project.root / "docs/a.md")
-    use = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": place}}
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": error, "content": "not permitted"}
-    lines = [said(type="assistant", message={"content": [use]}), said(type="user", message={"content": [result]})]
-    transcribed(project, lines)
-    (state,) = required.states(project, ME, flow(project)).values()
-    assert (state.due, state.refused, state.holds) == (True, error, not error)
-    compacted(project, ME)
-    (state,) = required.states(project, ME, flow(project)).values()
-    assert (state.due, state.refused, state.holds) == (True, False, True)

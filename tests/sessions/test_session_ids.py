@@ -104,21 +104,6 @@ def test_the_end_of_an_earlier_id_ends_nothing(project: HoldfastProject) -> None
     assert "session ended" in holdfast("log", root=project.root).out
 
 
-def test_after_clear_only_what_is_at_work_goes_on(project: HoldfastProject) -> None:
-    """The workflow and the agent that runs; the model knows nothing else any more."""
-    there = workspace(project.root)
-    messages.tell(there, ME, "a topic")
-    project.fire("SessionEnd", "SessionEnd-clear")
-    project.session = OTHER
-    begin(project, "clear")
-    project.fire("UserPromptSubmit", prompt="Do it.", prompt_id="second")
-
-    assert owner(project) == OTHER
-    assert "is running already" in relaunched(project, "Measure")
-    assert not relaunched(project, "Review")
-    assert not messages.was_told(there, conversations.of(there, OTHER), "a topic")
-
-
 def test_an_earlier_id_resumed_in_the_same_process_goes_on(project: HoldfastProject) -> None:
     """`/clear`, then `/resume` of what came before."""
     project.session = OTHER

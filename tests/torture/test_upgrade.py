@@ -480,11 +480,12 @@ def test_guards_refuse_and_events_are_answered_after_an_upgrade(world: World, ev
         world.warm()
         SERVERS[server](world)
         world.upgrade()
-        for when, (later, phase) in MOMENTS.items():
+        # Where the server died or hangs, another is started after a minute; later all is as with a living one.
+        for when, (later, phase) in list(MOMENTS.items())[: None if every or server == "alive" else 2]:
             world.pass_time(later)
             for name, ended, check in answers(world, later, phase):
                 faults += fault(f"{server}, {when}, {name}", ended, check)
-        if faults:
+        if faults or (server != "alive" and not every):
             continue
         world.install()
         for command, check in COMMANDS.items():
@@ -543,6 +544,8 @@ HALVES: dict[str, tuple[Callable[[World], object], bool]] = {
 }
 ALIVE = ("no package", "no relay.py", "the first half is new", "the second half is new")
 """The states of the files at which a server of the earlier version is alive as well; it ends once it sees them."""
+UNGUARDED = ("PostToolUse-Bash", "PreCompact-auto", "SessionStart-startup")
+"""Events that no guard is asked about, one for each state."""
 
 
 def test_a_half_replaced_package_refuses_what_is_guarded(world: World) -> None:
@@ -560,8 +563,8 @@ def test_a_half_replaced_package_refuses_what_is_guarded(world: World) -> None:
             where = f"{server}, {state}"
             faults += fault(f"{where}, rm", world.bash("rm -rf /"), denies())
             faults += fault(f"{where}, ls", world.bash("ls"), denies() if sure else read)
-            for name in ("PostToolUse-Bash", "PreCompact-auto", "SessionStart-startup"):
-                faults += fault(f"{where}, {name}", world.event(name), silent if sure else harmless)
+            name = UNGUARDED[list(HALVES).index(state) % len(UNGUARDED)]
+            faults += fault(f"{where}, {name}", world.event(name), silent if sure else harmless)
             if gone and (world.package / "relay.py").exists() and world.python.exists():
                 # Without those the earlier version takes itself for removed after a minute.
                 world.pass_time(3600.0)
@@ -622,7 +625,7 @@ def test_a_guard_that_the_earlier_version_knew_stays_known(world: World) -> None
 def test_install_and_uninstall_after_an_upgrade_leave_nothing(world: World, every: bool) -> None:
     """With a server that hangs, and also without an install of the new version. The memory stays until `forget`."""
     faults = []
-    for install in (True, False) if every or world.layout == "wheel" else (True,):
+    for install in (True, False) if every else (world.layout == "checkout",):
         world.restore()
         world.warm()
         world.signal(signal.SIGSTOP)

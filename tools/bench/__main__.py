@@ -70,8 +70,8 @@ def _measured(part: str, options: argparse.Namespace) -> dict[str, Any]:
         here = place.make(Path(folder).resolve())
         try:
             if part == "client" and program:
-                added = client.measure({"": here}, program, options.calls)
-                ways = {way: client.quartiles(each) for (_, way), each in added.items()}
+                added = client.measure(here, program, options.calls)
+                ways = {way: client.quartiles(each) for way, each in added.items()}
                 return {"ways": ways, "version": options.client, "calls": options.calls}
             return _processes(here, options.rounds)
         finally:

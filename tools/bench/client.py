@@ -19,8 +19,6 @@ from tools.bench import place as places
 from tools.bench.race import REST_S, WrongAnswerError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tests.client.runner import Session
     from tools.bench.place import Place
 
@@ -40,50 +38,43 @@ def binary(version: str) -> Path | None:
     return program if program.exists() else None
 
 
-def measure(homes: Mapping[str, Place], program: Path, calls: int) -> dict[tuple[str, str], list[float]]:
+def measure(place: Place, program: Path, calls: int) -> dict[str, list[float]]:
     """Time a small `Read` with each hook on it, all in turns.
 
     Args:
-        homes: the places whose registered command is tried, by name.
+        place: the place whose registered command is tried.
         program: the client.
         calls: how many calls of each count.
 
     Returns:
-        (name, way) → the milliseconds that each call took longer than the call without a hook of the same round, as the
-        model sees it: from one request to the next.
+        Way → the milliseconds that each call took longer than the call without a hook of the same round, as the model
+        sees it: from one request to the next.
 
     Raises:
         WrongAnswerError: a hook doesn't do the job.
     """
+    (place.root / "a.txt").write_text("one\n")
+    (place.root / "printenv.txt").write_text("two\n")
+    places.warm_up(place)
+    took: dict[str, list[float]] = {way: [] for way in WAYS}
     with ExitStack() as stack:
-        driven: dict[tuple[str, str], _Driven] = {}
-        for name, place in homes.items():
-            (place.root / "a.txt").write_text("one\n")
-            (place.root / "printenv.txt").write_text("two\n")
-            places.warm_up(place)
-            driven |= {(name, way): _Driven(place, program, way, stack) for way in WAYS}
-        took: dict[tuple[str, str], list[float]] = {who: [] for who in driven}
+        driven = {way: _Driven(place, program, way, stack) for way in WAYS}
         for number in range(_FIRST + calls):
             order = list(driven)
             random.Random(number).shuffle(order)
-            for who in order:
-                took_ms, text = driven[who].read("a.txt")
+            for way in order:
+                took_ms, text = driven[way].read("a.txt")
                 if REFUSED in text:
-                    raise WrongAnswerError(f"{who} refused what it should not")
+                    raise WrongAnswerError(f"{way} refused what it should not")
                 if number >= _FIRST:
-                    took[who].append(took_ms)
+                    took[way].append(took_ms)
                 time.sleep(REST_S)
-        for (name, way), each in driven.items():
+        for way, each in driven.items():
             if (REFUSED in each.read("printenv.txt")[1]) != (way in (WARM, COLD)):
-                raise WrongAnswerError(f"{name} {way} on the client did not do the job")
-        for place in homes.values():
-            places.still_warm(place)
-    bare = {name: took[name, NONE] for name in homes}
-    return {
-        (name, way): [ms - without for ms, without in zip(each, bare[name], strict=True)]
-        for (name, way), each in took.items()
-        if way != NONE
-    }
+                raise WrongAnswerError(f"{way} on the client did not do the job")
+        places.still_warm(place)
+    bare = took.pop(NONE)
+    return {way: [ms - without for ms, without in zip(each, bare, strict=True)] for way, each in took.items()}
 
 
 def quartiles(added: list[float]) -> tuple[float, float, float]:

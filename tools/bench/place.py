@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.install import register
-from holdfast.process.run_program import CompletedProgram, run_program
 from holdfast.testkit.client import Client, encoded
 from holdfast.testkit.place import Place as Throwaway
 from tests import warmth
@@ -32,23 +29,6 @@ def on_pre_tool_use(event):
 """
 
 
-@dataclass
-class Home(Throwaway):
-    """A home in which some tree is installed.
-
-    Attributes:
-        python: the interpreter of the tree's virtual environment.
-    """
-
-    python: Path = Path(sys.executable)
-
-    def holdfast(self, *arguments: str, root: Path | None = None, **variables: str) -> CompletedProgram:
-        """Run the tree's command line; see the base class."""
-        where = root or self.root
-        command = [str(self.python), "-m", "holdfast", *arguments]
-        return run_program(command, b"", self.environ(where) | variables, where, self.limit_s)
-
-
 class Place(Client):
     """A project of a user who has installed Holdfast, with the trivial job as a handler; a server may answer."""
 
@@ -58,9 +38,9 @@ class Place(Client):
         return self.home / ".config" / "holdfast" / "handlers"
 
 
-def make(top: Path, python: Path = Path(sys.executable)) -> Place:
-    """Install the tree of an interpreter into an empty home, and give a project a workflow of two phases."""
-    home = Home(top, python=python, variables={"HOLDFAST_RELAY": "native"})
+def make(top: Path) -> Place:
+    """Install Holdfast into an empty home, and give a project a workflow of two phases."""
+    home = Throwaway(top, variables={"HOLDFAST_RELAY": "native"})
     place = Place(home, top / "project", SESSION, process="")
     place.handlers.mkdir(parents=True)
     shutil.copy(JOBS / "holdfast_handler.py", place.handlers / "refuse_secrets.py")

@@ -37,7 +37,7 @@ class Scene:
         format: the format that stores the main workflow.
         facts: how many facts are planted.
         cycles: how many compactions it has.
-        instants: at how many boundaries a process is killed; None for all.
+        instants: at how many writes of each step a process is killed; None for all.
         found: the findings so far.
         clients: all sessions, in the order of their creation.
         skipped: why the row can't be played here, or empty.

@@ -37,7 +37,7 @@ class Job:
         adverse: compactions of the other rows.
         facts: how many facts are planted.
         seed: the seed of the planted words.
-        instants: at how many boundaries a process is killed; None for all.
+        instants: at how many writes of each step a process is killed; None for all.
         prepare: changes the throw-away home before a row begins.
     """
 

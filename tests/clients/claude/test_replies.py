@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.clients.claude.replies import merge, render
-from holdfast.dispatch.budget import LIMIT_UNITS
 from holdfast.events import EVENTS
 from holdfast.plugins import outcomes
 from tests import client_output
 
 if TYPE_CHECKING:
-    from holdfast.dispatch.output import Reply
     from holdfast.plugins.outcomes import Outcome
 
 PROPERTY = settings(derandomize=True, database=None, deadline=None, max_examples=300)
@@ -75,12 +71,6 @@ def accepted(event: str) -> st.SearchStrategy[list[Outcome]]:
 cases = st.sampled_from(list(EVENTS)).flatmap(lambda event: st.tuples(st.just(event), accepted(event)))
 
 
-def specific(reply: Reply) -> dict[str, Any]:
-    """Return a reply's `hookSpecificOutput`."""
-    found: dict[str, Any] = json.loads(reply.stdout).get("hookSpecificOutput", {})
-    return found
-
-
 def test_there_is_a_strategy_for_every_kind() -> None:
     """A new kind of outcome cannot be forgotten here."""
     assert {kind for event in EVENTS for kind in EVENTS[event].accepts} == set(STRATEGIES)
@@ -100,41 +90,12 @@ def test_every_reply_is_one_the_client_accepts(case: tuple[str, list[Outcome]]) 
     assert reply.stdout.encode("utf-8", "replace").count(b"\n") == 0 or event in client_output.PLAIN
 
 
-@given(st.lists(said, min_size=1, max_size=6))
-@PROPERTY
-def test_advice_stands_in_handler_order(texts: list[str]) -> None:
-    """The order of advice is the handlers' order, whatever the priorities; what is whole is reported as delivered."""
-    said_so = [outcomes.advise(text, priority=index % 3) for index, text in enumerate(texts)]
-    reply = merge("PostToolUse", said_so)
-    found = specific(reply).get("additionalContext", "")
-
-    assert client_output.units(found) <= LIMIT_UNITS
-    whole = [texts[index] for index in reply.delivered]
-    positions = list(itertools.accumulate(whole, lambda at, text: found.index(text, at) + len(text), initial=0))
-    assert positions == sorted(positions)
-    if sum(client_output.units(text) + 2 for text in texts) <= LIMIT_UNITS:
-        assert found == "\n\n".join(texts)
-        assert reply.delivered == tuple(range(len(texts)))
-
-
 def test_delivered_counts_positions_among_all_outcomes() -> None:
     """`delivered` points into the merged sequence, past outcomes of other kinds."""
     said_so = [outcomes.tell_user("u"), outcomes.advise("a"), outcomes.stop("s"), outcomes.advise("b")]
 
     assert merge("PostToolUse", said_so).delivered == (0, 1, 3)
     assert merge("Stop", [outcomes.block("no"), outcomes.force_turn("go")]).delivered == (1,)
-
-
-@given(st.lists(said, max_size=4))
-@PROPERTY
-def test_precompact_is_plain_text_unless_it_blocks(texts: list[str]) -> None:
-    """On PreCompact stdout is never JSON, however JSON-like the text, except to block (client fact §2.3)."""
-    plain = merge("PreCompact", [outcomes.instruct_summary(text) for text in texts]).stdout
-    assert not plain.strip(" \t\r\n\v\f\ufeff\u00a0\u2028\u2029").startswith("{")
-    assert bool(plain) is bool(texts)
-
-    blocked = merge("PreCompact", [*map(outcomes.instruct_summary, texts), outcomes.block("not now")]).stdout
-    assert json.loads(blocked) == {"decision": "block", "reason": "not now"}
 
 
 def test_each_message_that_starts_a_session_has_its_share() -> None:

@@ -47,7 +47,7 @@ def test_who_does_not_do_the_job_is_not_timed(each: Contestant) -> None:
         run([each], {}, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler here, so no native relay")
 def test_each_event_gets_its_answer_cold_and_warm(short_folder: Path) -> None:
     """As `make bench` fires them, beside what is always there to compare with."""

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
-import struct
 import zipfile
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast.install import native
-from tests import relays as local
 from tests.processes import ROOT
 from tools.release import contents, relays, wheels
 
@@ -73,55 +68,6 @@ def test_a_wheel_for_a_platform_must_have_its_relay(tmp_path: Path) -> None:
     assert wheels.RELAY in "".join(contents.wheel_problems(lacking, ["src/holdfast/cli.py"]))
 
 
-@pytest.mark.skipif(os.uname().sysname != "Linux", reason="it reads programs for Linux")
-def test_a_program_for_linux() -> None:
-    """Of this source, for that processor, and without a dynamic linker."""
-    name = f"linux-{os.uname().machine}"
-    (other,) = {"linux-x86_64", "linux-aarch64"} - {name}
-    program = local.compiled("-static").read_bytes()
-    assert list(relays.problems(program, name)) == []
-    assert list(relays.problems(program, other)) == ["is no program for that platform"]
-    assert list(relays.problems(program.replace(SOURCE, b"0" * 16), name)) == [
-        f"is of another source than {SOURCE.decode()}"
-    ]
-    assert "is cut off" in list(relays.problems(program[:10], name))
-    assert list(relays.problems(local.compiled().read_bytes(), name)) == ["needs a dynamic linker"]
-
-
-def mach(
-    machine: int, *, oldest: int = 11 << 16, library: bytes = b"/usr/lib/libSystem.B.dylib", signed: bool = True
-) -> bytes:
-    """Return the head of a program for macOS, with what is said of it."""
-    padded = library.ljust(32, b"\0")
-    commands = [
-        struct.pack("<6I", 0x32, 24, 1, oldest, oldest, 0),
-        struct.pack("<6I", 0xC, 24 + len(padded), 24, 0, 0, 0) + padded,
-    ]
-    size = 32 + sum(map(len, commands)) + (16 if signed else 0)
-    if signed:
-        commands.append(struct.pack("<4I", 0x1D, 16, size + len(SOURCE), 4))
-    head = struct.pack("<8I", 0xFEEDFACF, machine, 0, 2, len(commands), sum(map(len, commands)), 0, 0)
-    return head + b"".join(commands) + SOURCE + (b"sign" if signed else b"")
-
-
-@pytest.mark.parametrize(
-    ("name", "program", "wrong"),
-    [
-        ("darwin-arm64", mach(0x0100000C), []),
-        ("darwin-x86_64", mach(0x01000007), []),
-        ("darwin-x86_64", mach(0x01000007, signed=False), []),
-        ("darwin-arm64", mach(0x0100000C, signed=False), ["isn't signed, so that processor won't run it"]),
-        ("darwin-arm64", mach(0x0100000C) + b"changed", ["isn't signed, so that processor won't run it"]),
-        ("darwin-arm64", mach(0x0100000C, oldest=15 << 16), ["is for macOS 15.0 and newer, not 11.0"]),
-        ("darwin-arm64", mach(0x0100000C, library=b"/opt/lib/odd.dylib"), ["needs /opt/lib/odd.dylib"]),
-        ("darwin-arm64", mach(0x01000007), ["is no program for that platform"]),
-    ],
-)
-def test_a_program_for_macos(name: str, program: bytes, wrong: list[str]) -> None:
-    """For macOS 11, as its wheel says, signed where it must be, and with no library but the system's."""
-    assert list(relays.problems(program, name)) == wrong
-
-
 def test_what_the_plugin_brings_is_what_was_built(tmp_path: Path) -> None:
     """Any other byte, and any other hash, is named."""
     programs = {"linux-x86_64": b"one", "darwin-arm64": b"two"}
@@ -139,14 +85,14 @@ def test_the_relays_in_the_plugin_are_of_this_source() -> None:
     """For each platform, with the hash that is named (make plugin)."""
     folder = ROOT / "plugin" / "relays"
     programs = {name: (folder / name).read_bytes() for name in relays.PLATFORMS}
-    assert [each for name in programs for each in relays.problems(programs[name], name)] == []
+    assert [name for name, program in programs.items() if SOURCE not in program] == []
     assert list(relays.bundle_problems(programs, folder)) == []
 
 
 def test_the_tag_of_macos_is_what_is_compiled_for() -> None:
     """Or it would be installed where it doesn't run."""
-    version = "{}_{}".format(*relays.MACOS)
     for name, platform in relays.PLATFORMS.items():
         if name.startswith("darwin-"):
-            assert platform.tags == (f"macosx_{version}_{name.removeprefix('darwin-')}",)
-            assert platform.target.endswith("-macos." + version.replace("_", "."))
+            (tag,) = platform.tags
+            version = platform.target.partition("-macos.")[2].replace(".", "_")
+            assert tag == f"macosx_{version}_{name.removeprefix('darwin-')}"

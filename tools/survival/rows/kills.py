@@ -1,30 +1,54 @@
-"""The row in which the entrypoint is killed at every boundary of a write."""
+"""The row in which the entrypoint is killed while it writes."""
 
 from __future__ import annotations
 
-import sys
+import shutil
 from typing import TYPE_CHECKING
 
-from tools.survival import faulty, workflow_files
-from tools.survival.faulty import NEVER, Strokes
+from tests.torture import scratch
+from tools.survival import workflow_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from tools.survival.conversation import Conversation
     from tools.survival.scene import Scene
     from tools.survival.truth import Truth
 
+NEVER = 0
 STEPS = ("update", "PreCompact", "SubagentStop", "SessionStart", "Stop", "UserPromptSubmit")
 
 
+class _Strokes:
+    """The counter of writes that a row shares with its processes through a file (`tests/torture/trouble.c`)."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._file: Path = scene.place.top / "strokes"
+        self.expect(NEVER)
+        scene.place.variables |= {
+            "LD_PRELOAD": str(scratch.preload()),
+            "TROUBLE_COUNT": str(self._file),
+            "TROUBLE_BELOW": f"{scene.place.home}/",
+        }
+
+    def expect(self, stop: int) -> None:
+        """Count from 0; at write number `stop`, from 1, the process is killed, after half of it."""
+        self._file.write_bytes((0).to_bytes(8, "little") + stop.to_bytes(8, "little"))
+
+    @property
+    def count(self) -> int:
+        """The number of writes since."""
+        return int.from_bytes(self._file.read_bytes()[:8], "little")
+
+
 def killed(scene: Scene) -> None:
-    """Kill -9 at every boundary of a write of a command and of each event around a compaction, one after another."""
+    """Kill -9 at writes of a command and of each event around a compaction, one after another."""
     client, planted = scene.begin()
-    strokes = Strokes(scene.place.home / "strokes")
-    for program, flags in ((scene.place.launcher, "-IS"), (scene.place.command, "-I")):
-        call = f"strike({str(strokes.file)!r})"
-        faulty.arm(program, call, interpreter=sys.executable, flags=flags)
+    if not shutil.which("cc"):
+        scene.skipped = "there is no C compiler here"
+        return
+    strokes = _Strokes(scene)
     counts = dict.fromkeys(STEPS, 0)
     _cycle(scene, client, planted, strokes, "", NEVER, counts)
     for step in STEPS:
@@ -36,9 +60,15 @@ def killed(scene: Scene) -> None:
 
 
 def _cycle(
-    scene: Scene, client: Conversation, planted: Truth, strokes: Strokes, victim: str, stop: int, counts: dict[str, int]
+    scene: Scene,
+    client: Conversation,
+    planted: Truth,
+    strokes: _Strokes,
+    victim: str,
+    stop: int,
+    counts: dict[str, int],
 ) -> None:
-    """Play a compaction in which one step is killed; without a victim, count the boundaries of each step."""
+    """Play a compaction in which one step is killed; without a victim, count the writes of each step."""
     scene.found.quiet(client)
     value = scene.word("value")
     summary = scene.summary(planted)
@@ -72,7 +102,7 @@ def _cycle(
 
 
 def _spread(count: int, most: int | None) -> Iterator[int]:
-    """Yield every boundary from 1 to `count`, or `most` of them, evenly spread."""
+    """Yield every number from 1 to `count`, or `most` of them, evenly spread."""
     if most is None or most >= count:
         yield from range(1, count + 1)
     else:

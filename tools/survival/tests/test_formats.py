@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+IN_CI = ("orchestrator", "skills")
+"""Those in which `test_rows.py` plays no row; `make nightly` plays all."""
+
 
 @pytest.fixture(autouse=True)
 def _forgotten() -> Iterator[None]:
@@ -22,7 +25,9 @@ def _forgotten() -> Iterator[None]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", samples.FORMATS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=() if each in IN_CI else pytest.mark.nightly) for each in samples.FORMATS]
+)
 def test_facts_survive_a_compaction_in_each_format(name: str) -> None:
     """The fewest facts that hold one of each kind, and one compaction."""
     found = trials.one(trials.Job(cycles=1, facts=trials.LEAST), "warm", name)

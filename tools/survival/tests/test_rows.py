@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 SMALL = Job(cycles=1, adverse=1, facts=trials.LEAST, instants=3)
 TWICE = {"fork", "new session id", "reply lost", "in a subagent"}  # whose second compaction is another than the first
-IN_CI = {"no PreCompact", "new session id", "two sessions", "broken files", "agents", "concurrent", "no workflow"}
-"""A row for each kind of trouble; `test_formats.py` plays "warm" in every format, and `make nightly` the others."""
+IN_CI = {"no PreCompact", "new session id", "two sessions", "broken files", "agents", "no workflow"}
+"""A row for each kind of trouble that no test of `tests/torture` shows; `make nightly` plays the others."""
 # A row is played in one of the formats here, in all by `make simulate`.
 HYBRID = {
     "warm",

@@ -113,7 +113,6 @@ def test_an_error_without_words_of_the_agent_is_told_in_its_own() -> None:
     assert agent_result({"status": "completed", "error": "out of memory"}).text == "out of memory"
 
 
-KEYS = ["status", "content", "agentId", "text", "totalTokens", "error"]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (

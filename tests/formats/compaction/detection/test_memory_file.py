@@ -189,25 +189,6 @@ def test_only_a_phase_line_names_the_phase(more: str) -> None:
     assert (extract.current, extract.total, extract.phase) == (None, None, None)
 
 
-@each_row(
-    "line, state",
-    [
-        ("in_progress", "in_progress"),
-        ("✅ Complete", "completed"),
-        ("Not started", "not_started"),
-        ("BLOCKED by X", "blocked"),
-        ("active", "in_progress"),
-        ("Not in progress", "not_started"),
-        ("In progress, docs pending", "in_progress"),
-        ("Cancelled", None),
-        ("?", None),
-    ],
-)
-def test_status_words_are_those_of_the_state_file(line: str, state: str | None) -> None:
-    """R001-07: a status line gives one of the four words or nothing."""
-    assert state == memory_file.state(line)
-
-
 @pytest.mark.parametrize(
     ("text", "warning"),
     [
