@@ -247,8 +247,7 @@ class WfsFormat(FileFormat):
         task, session or list can't be written; another call writes what is missing.
         """
         now, remark = session.get(project, workflow.id), ""
-        verb = {"active": "begin", "completed": "complete"}.get(status, "block")
-        with moves.changing(project, now, why=f"{verb} {phase_id}") as change:
+        with moves.changing(project, now, why=status) as change:
             if status == "active":
                 try:
                     remark = moves.begin(change, phase_id, anyway=True)

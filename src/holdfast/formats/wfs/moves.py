@@ -108,6 +108,7 @@ class Change:
         session: the session; as it is after the change once that is closed.
         written: whether a file was written.
         notes: notes for the user.
+        why: what the versions are called.
     """
 
     def __init__(self, project: Records, session: Session, why: str) -> None:
@@ -115,7 +116,7 @@ class Change:
         self.session = session
         self.written = False
         self.notes: list[str] = []
-        self._why = why
+        self.why = why
         self._tree: Tree | None = None
         self._list_before = todo_list.generate(session, self.tree)
 
@@ -135,7 +136,7 @@ class Change:
             return data
 
         path = paths.task(self.session.folder, task.name)
-        _, written = statefile.rewrite(self.project, path, apply, why=self._why)
+        _, written = statefile.rewrite(self.project, path, apply, why=self.why)
         if written:
             self._wrote()
         return written
@@ -158,14 +159,14 @@ class Change:
         path = paths.task(self.session.folder, name)
         if os.path.lexists(path):
             raise StateError(path, "is there already")
-        statefile.write(self.project, path, data, None, why=self._why)
+        statefile.write(self.project, path, data, None, why=self.why)
         self._wrote()
 
     def summarize(self, task: Task, text: str) -> None:
         """Write a task's summary; an earlier one is saved as a version. Raises StateError."""
         path, body = paths.summary(self.session.folder, task.id), text.strip()
         with suppress(MissingError):
-            self.project.keep(path, document.read(path, within=self.project.root)[0], why=f"before {self._why}")
+            self.project.keep(path, document.read(path, within=self.project.root)[0], why=f"before {self.why}")
         whole = f"{body}\n" if body.startswith("#") else f"# {task.id}: {task.title}\n\n{body}\n"
         atomic.write(path, whole.encode("utf-8", "replace"))
         self._wrote()
@@ -178,9 +179,10 @@ class Change:
         self._tree = None
         if self.session.standing == "completed":
             return
-        self.session = follow(self.project, self.session, self.tree, why=self._why)
+        self.session = follow(self.project, self.session, self.tree, why=self.why)
         if news := todo_list.write_or_log(self.project, self.session, self.tree, self._list_before):
             self.notes.append(news)
+        self._tree = None  # the list's ticks are other ones now
 
     def _wrote(self) -> None:
         self.written, self._tree = True, None
@@ -270,7 +272,7 @@ def begin(change: Change, id_: str, *, anyway: bool = False, reopen: bool = Fals
     Raises:
         TransitionError: it is a container, is completed, or waits for others.
     """
-    task = _leaf(change, id_, "begun")
+    task = _leaf(change, id_, "begin", "begun")
     waits = ", ".join(change.tree.waits_for(task))
     if waits and not anyway:
         raise TransitionError(
@@ -293,7 +295,7 @@ def complete(change: Change, id_: str, summary: str = "") -> None:
     Raises:
         TransitionError: it is a container.
     """
-    task = _leaf(change, id_, "completed")
+    task = _leaf(change, id_, "complete", "completed")
     if summary.strip() and (task.status != "completed" or task.id not in change.tree.summarized):
         change.summarize(task, summary)  # first, because a completed task isn't redone
     change.set_status(task, "completed")
@@ -301,7 +303,7 @@ def complete(change: Change, id_: str, summary: str = "") -> None:
 
 def block(change: Change, id_: str) -> None:
     """Block a task until it is begun again. Raises TransitionError if it is a container or completed."""
-    task = _leaf(change, id_, "blocked")
+    task = _leaf(change, id_, "block", "blocked")
     _ensure_unfinished(task)
     change.set_status(task, "blocked")
 
@@ -326,14 +328,15 @@ def _check_parent(above: Task, tasks: Tree) -> None:
         raise TransitionError(f"{above.id} is completed; add a task of its own, or reopen it with {_reopening(above)}")
 
 
-def _leaf(change: Change, id_: str, what: str) -> Task:
-    """Return a task that isn't a container, for a move. Raises TransitionError."""
+def _leaf(change: Change, id_: str, verb: str, done: str) -> Task:
+    """Return a task that isn't a container, for a move, after which its versions are named. Raises TransitionError."""
     change.session.ensure_open()
+    change.why = f"{verb} {id_}"
     task = change.tree.find(id_)
     if change.tree.is_container(task):
         children = ", ".join(each.id for each in change.tree.children(task)) or "none yet"
         raise TransitionError(
-            f"{task.id} is a container and can't be {what} itself; its status follows from its subtasks ({children})"
+            f"{task.id} is a container and can't be {done} itself; its status follows from its subtasks ({children})"
         )
     return task
 
