@@ -40,6 +40,16 @@ def test_an_error_the_user_can_mend_is_a_sentence(tmp_path: Path) -> None:
     assert said.err == "holdfast: no workflow is unfinished; `holdfast start TITLE` starts one\n"
 
 
+@each_row("name", ["uninstall", "status", "doctor", "install"])
+def test_in_a_deleted_folder_a_command_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The system's error doesn't even name the folder."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    assert "the folder that you are in was deleted; change to another" in holdfast(name, code=1).err
+
+
 @each_row("arguments", [["nonsense"], ["status", "--nonsense"], ["start"], ["update", "--status", "odd"], ["--no"]])
 def test_a_wrong_call_is_a_usage_error(tmp_path: Path, arguments: list[str]) -> None:
     """Exit 2, and how it is called."""

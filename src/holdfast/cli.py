@@ -80,8 +80,8 @@ def _sections() -> dict[str, list[tuple[str, str]]]:
 def _used_here() -> tuple[str, ...]:
     """Return the formats that have files in the project here; none if its folder can't be found."""
     try:
-        root = paths.find_root(None, os.environ, Path.cwd())
-    except (HoldfastError, OSError):
+        root = paths.find_root(None, os.environ, paths.working_folder())
+    except HoldfastError:
         return ()
     return tuple(
         name for name, record in RECORDS.items() if any(os.path.lexists(root / path) for path in record.PRESENCE)

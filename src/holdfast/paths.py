@@ -221,6 +221,14 @@ def ensure_own(folder: Path) -> Path:
     return folder
 
 
+def working_folder() -> Path:
+    """Return the folder that a command runs in. Raises HoldfastError if it was deleted."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise HoldfastError("the folder that you are in was deleted; change to another, such as with `cd`") from error
+
+
 def find_root(explicit: str | None, env: Mapping[str, str], cwd: Path) -> Path:
     """Return the real path of the project that a command is about.
 

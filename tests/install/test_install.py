@@ -52,14 +52,6 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A project without settings."""
-    folder = tmp_path / "project"
-    (folder / ".claude").mkdir(parents=True)
-    return folder
-
-
 def stays(other: Target) -> str:
     """Return the line that names the command for the other settings, which name the launcher too."""
     return f"The launcher stays, because other settings still name it. To remove Holdfast there too:\n  {other.undo}"
@@ -316,9 +308,9 @@ def test_uninstalling_where_nothing_ever_was_writes_nothing(target: Target) -> N
 
 
 REFUSED = [
-    ('{\n  // why\n  "hooks": {}\n}', "line 2, column 3: a comment"),
-    ('{"hooks": {},}', "line 1, column 13: a trailing comma"),
-    ('{"hooks": {}, "hooks": {}}', 'the key "hooks" is there twice'),
+    ('{\n  // why\n  "hooks": {}\n}', "a comment isn't allowed, line 2 column 3"),
+    ('{"hooks": {},}', "a trailing comma isn't allowed, line 1 column"),
+    ('{"hooks": {}, "hooks": {}}', "the key 'hooks' occurs twice"),
     ('{"hooks": [1]}', '"hooks" must be an object'),
     ('{"hooks": {"Stop": {}}}', '"hooks.Stop" must be an array'),
     ("[]", "the whole file must be an object"),

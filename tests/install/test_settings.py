@@ -194,8 +194,8 @@ def entries(wanted: dict[str, str | None]) -> dict[str, Entry]:
         ('{"hooks": {"Stop": {}}}', '"hooks.Stop" must be an array but is an object'),
         ('{"permissions": 1}', '"permissions" must be an object but is a number'),
         ('{"permissions": {"allow": "Bash"}}', '"permissions.allow" must be an array but is a string'),
-        ('{"hooks": {}, "hooks": {}}', 'line 1, column 15: the key "hooks" is there twice'),
-        ('{"hooks": {"Stop": [],\n"Stop": []}}', 'line 2, column 1: the key "Stop" is there twice'),
+        ('{"hooks": {}, "hooks": {}}', "the key 'hooks' occurs twice"),
+        ('{"hooks": {"Stop": [],\n"Stop": []}}', "the key 'Stop' occurs twice"),
     ],
 )
 def test_settings_of_the_wrong_shape_are_refused(text: str, words: str) -> None:

@@ -97,14 +97,15 @@ def _inactive(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
 
 
 def _unused(files: Sequence[HandlerFile], project: Workspace) -> Iterator[Finding]:
-    """Yield unused files, except helpers, files that were reported already and shipped handlers off by default."""
+    """Yield unused files, except helpers and files that were reported already. To be switched off is no fault."""
     known = {file.path: file for file in files}
     for path, why in inspection.unused(project, files):
         file = known.get(path)
         if why == inspection.HELPER or (file and (file.faults or _lost(file))):
             continue
-        usual = file and file.place == "shipped" and file.off and file.name not in project.config.handlers.off
-        if not usual:
+        if file and file.off:
+            yield ok(f"{path} is {why}")
+        else:
             yield notice(f"{path} isn't used: {why.why}", why.remedy or f"remove or rename {path}")
 
 

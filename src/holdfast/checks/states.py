@@ -14,7 +14,7 @@ from holdfast.files.lock import locked
 from holdfast.formats import RECORDS
 from holdfast.sessions import conversations, owners, rewind
 from holdfast.workflow import places, registry, search, statefile
-from holdfast.workflow.findings import aside
+from holdfast.workflow.findings import ELSEWHERE, aside
 from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.format import Format
     from holdfast.workflow.model import Foreign, Found, Problem, Workflow
-
-_ELSEWHERE = "if it is another tool's, leave it there, and start workflows with `--format compaction`"
-"""The remedy for a file in a format's place that isn't the format's: never one that takes it away from its tool."""
 
 
 def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
@@ -83,7 +80,7 @@ def misplaced(each: Foreign) -> Finding:
     if each.field:
         remedy = f'correct "{each.field}" in {each.path}'
         return problem(f"{each.path}: {each.meaning}", remedy, path=each.path, field=each.field)
-    return notice(f"{each.path}: {each.meaning}", each.remedy or _ELSEWHERE, path=each.path)
+    return notice(f"{each.path}: {each.meaning}", each.remedy or ELSEWHERE, path=each.path)
 
 
 def _unread(project: Workspace, trouble: Problem) -> Finding:
@@ -101,7 +98,7 @@ def _unread(project: Workspace, trouble: Problem) -> Finding:
     try:
         broken = statefile.read(project, path).repairable
     except SchemaMismatch:
-        return notice(f"{path}: {trouble.reason}", _ELSEWHERE)
+        return notice(f"{path}: {trouble.reason}", ELSEWHERE)
     except StateError as error:
         broken = isinstance(error, BrokenError)
     if not broken:  # a file that can't be read needs a person

@@ -7,7 +7,6 @@ import os
 import re
 import sys
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -27,6 +26,7 @@ from holdfast.workflow import facts, names, outside_reading, registry, values, w
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from holdfast.clients.claude.scopes import Scope, Target
     from holdfast.project import OpenProject
@@ -90,7 +90,7 @@ def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
     Raises:
         HoldfastError: the named folder doesn't exist, or a session names a project other than its own.
     """
-    here = Path.cwd()
+    here = paths.working_folder()
     root = paths.find_root(project_dir, os.environ, here)
     if not names_project(project_dir):
         root = nearest(here.resolve(), root)
@@ -151,7 +151,7 @@ def target(scope: str, settings: Path | None, project_dir: str | None) -> Target
 
     Raises HoldfastError if the project's folder doesn't exist.
     """
-    root = paths.find_root(project_dir, os.environ, Path.cwd())
+    root = paths.find_root(project_dir, os.environ, paths.working_folder())
     return scopes.target(cast("Scope", scope), root, settings)
 
 
@@ -166,7 +166,7 @@ def inside(project: Workspace, project_dir: str | None) -> Path | None:
     A session started there has that folder as its project (client fact: `CLAUDE_PROJECT_DIR`), and doesn't read the
     root's `.claude/settings.json`.
     """
-    here = Path.cwd().resolve()
+    here = paths.working_folder().resolve()
     return here if not names_project(project_dir) and here != project.root else None
 
 

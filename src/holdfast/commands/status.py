@@ -198,6 +198,7 @@ def _page(
         yield from workflow_page.page(seen, clock.now(), brief=brief)
     if name is None:
         yield from _workflows(project, found, seen)
+        yield from _unreadable(project, found, seen)
     if name is None and not live:
         yield from _sections(project, found, seen, verbose=verbose)
     if everything:
@@ -260,6 +261,14 @@ def _workflows(project: Workspace, found: Found, seen: Overview | None) -> Itera
     yield from _section("Other workflows" if seen else "Workflows", [_line(project, each) for each in others])
 
 
+def _unreadable(project: Workspace, found: Found, seen: Overview | None) -> Iterator[RenderableType]:
+    """Yield the files that aren't known to be a workflow's: broken ones, and those of other programs."""
+    rest = [each for each in found.problems if seen is None or each not in seen.problems]
+    for heading, foreign in (("Unreadable files", False), ("Other programs' files", True)):
+        lines = [redact(f"{each.path}: {each.reason}") for each in rest if each.foreign is foreign]
+        yield from _section(heading, lines)
+
+
 def _line(project: Workspace, workflow: Workflow) -> str:
     owner = owners.owner(project, workflow)
     belongs = f", owned by session {conversations.session_id(project, owner)[:8]}" if owner else ""
@@ -280,8 +289,6 @@ def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbos
         yield from _section("Last compactions", [_compaction(each) for each in status["compactions"]])
         events, names = timeline.happened(project, limit=2 * _LISTED), timeline.phase_names(project)
         yield from _section("Last events", [_event(each, names) for each in events])
-    unread = status["problems"] if not seen else []  # the workflow's page names them
-    yield from _section("Unreadable files", [f"{each['path']}: {each['reason']}" for each in unread])
     yield from _section("Failing handlers", [f"{each['file']}: {each['fault']}" for each in status["faults"]])
     yield from _section("Last warnings and errors", [_trouble(each) for each in status["log"]])
 

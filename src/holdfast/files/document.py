@@ -217,29 +217,47 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
     if not body.strip():
         raise BrokenError(path, "is empty")
     try:
-        data = json.loads(
-            body.decode("utf-8"), object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite
-        )
+        data = value(body.decode("utf-8"))
     except UnicodeDecodeError as error:
         offset = error.start + len(raw) - len(body)
         raise BrokenError(path, f"is not UTF-8: byte 0x{body[error.start]:02x} at offset {offset}") from error
-    except json.JSONDecodeError as error:
-        reason = error.msg.removesuffix(" at")  # as in "Invalid control character at"
-        raise BrokenError(path, f"is not JSON: {reason}, line {error.lineno} column {error.colno}") from error
-    except RecursionError as error:
-        raise BrokenError(path, "is nested too deeply to be read") from error
     except ValueError as error:
-        raise BrokenError(path, f"is not JSON: {error}") from error
+        raise BrokenError(path, str(error)) from error
     if not isinstance(data, dict):
         raise SchemaMismatch(path, f"holds a JSON {_KINDS.get(type(data), 'number')} where an object is expected")
-    if _too_deep(data):
-        raise BrokenError(path, "is nested too deeply to be read")
     return data
 
 
-def _too_deep(data: dict[str, Any]) -> bool:
+def value(text: str) -> Any:
+    """Return the value of a strict JSON text.
+
+    Raises ValueError for anything else, such as a comment, a repeated key or `NaN`; it says what is wrong and where.
+    """
+    try:
+        found = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is not JSON: {_reason(text, error)}, line {error.lineno} column {error.colno}") from error
+    except RecursionError as error:
+        raise ValueError("is nested too deeply to be read") from error
+    except ValueError as error:
+        raise ValueError(f"is not JSON: {error}") from error
+    if _too_deep(found):
+        raise ValueError("is nested too deeply to be read")
+    return found
+
+
+def _reason(text: str, error: json.JSONDecodeError) -> str:
+    """Return what is wrong at the place of an error; for what other readers of JSON allow, with its name."""
+    if text.startswith(("//", "/*", "#"), error.pos):
+        return "a comment isn't allowed"
+    if text.startswith(("}", "]"), error.pos) and text[: error.pos].rstrip().endswith(","):
+        return "a trailing comma isn't allowed"
+    return error.msg.removesuffix(" at")  # as in "Invalid control character at"
+
+
+def _too_deep(data: Any) -> bool:
     """Return whether a JSON value has more than `DEPTH_LIMIT` levels of objects and lists."""
-    level: list[Any] = [data]
+    level: list[Any] = [data] if isinstance(data, dict | list) else []
     for _ in range(DEPTH_LIMIT):
         inner = (each.values() if isinstance(each, dict) else each for each in level)
         level = [child for children in inner for child in children if isinstance(child, dict | list)]

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast.errors import HoldfastError
+from holdfast.files import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,17 +19,9 @@ Kind = Literal["object", "array", "string", "number", "literal"]
 Steps = tuple[str | int, ...]
 """The path from the root to a value: member names and element numbers."""
 
-DEEPEST = 100
-"""The deepest nesting that is accepted: no settings file needs more, and recursion has a limit."""
-
 _BLANK = re.compile(r"[ \t\n\r]*")
 _INDENT = re.compile(r"[ \t]*")
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
-_SCALARS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("string", _STRING),
-    ("number", re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.+-])")),
-    ("literal", re.compile(r"(?:true|false|null)(?!\w)")),
-)
+_DECODER = json.JSONDecoder()
 _CLOSERS = {"{": "}", "[": "]"}
 
 
@@ -64,79 +57,41 @@ class Node(NamedTuple):
 def parse(text: str) -> Node:
     """Return the root of a strict JSON `text`, which may begin with a byte order mark.
 
-    Raises HoldfastError, with line and column, for anything else: comments, trailing commas, `NaN`, a repeated key.
+    Raises HoldfastError as `document.value` raises ValueError.
     """
-    start = _skip(text, 1 if text.startswith("\ufeff") else 0)
-    root = _value(text, start, 0)
-    end = _skip(text, root.end)
-    if end != len(text):
-        raise _error(text, end, "the document is complete before this")
-    return root
+    start = 1 if text.startswith("\ufeff") else 0
+    try:
+        document.value(text[start:])
+    except ValueError as error:
+        raise HoldfastError(str(error)) from error
+    return _value(text, _skip(text, start))
 
 
-def _value(text: str, at: int, depth: int) -> Node:
-    if depth > DEEPEST:
-        raise _error(text, at, f"nested deeper than {DEEPEST} levels")
-    opener = text[at : at + 1]
-    if opener in _CLOSERS:
-        return _container(text, at, depth)
-    for kind, pattern in _SCALARS:
-        if match := pattern.match(text, at):
-            return Node(kind, at, match.end())
-    raise _error(text, at, "a string that is not valid JSON" if opener == '"' else "no JSON value")
+def _value(text: str, at: int) -> Node:
+    """Return the value at an offset of a text that is known to be JSON."""
+    if text[at] in _CLOSERS:
+        return _container(text, at)
+    scalar, end = _DECODER.raw_decode(text, at)
+    number = isinstance(scalar, int | float) and not isinstance(scalar, bool)
+    return Node("string" if isinstance(scalar, str) else "number" if number else "literal", at, end)
 
 
-def _container(text: str, start: int, depth: int) -> Node:
+def _container(text: str, start: int) -> Node:
     kind: Kind = "object" if text[start] == "{" else "array"
-    closer, entries, keys = _CLOSERS[text[start]], list[Entry](), set[str]()
-    at = _skip(text, start + 1)
-    while text[at : at + 1] != closer:
-        if entries:
-            at = _after_comma(text, at, closer)
-        entry = _member(text, at, depth, keys) if kind == "object" else Entry(at, None, at, _value(text, at, depth + 1))
-        entries.append(entry)
-        at = _skip(text, entry.end)
+    entries, at = list[Entry](), _skip(text, start + 1)
+    while text[at] != _CLOSERS[text[start]]:
+        at = _skip(text, at + 1) if entries else at
+        key, end = _DECODER.raw_decode(text, at) if kind == "object" else (None, at)
+        value = _value(text, _skip(text, _skip(text, end) + 1) if kind == "object" else at)
+        entries.append(Entry(at, key, end, value))
+        at = _skip(text, value.end)
     return Node(kind, start, at + 1, tuple(entries))
-
-
-def _after_comma(text: str, at: int, closer: str) -> int:
-    if text[at : at + 1] != ",":
-        raise _error(text, at, f"a comma or {closer!r} is missing")
-    after = _skip(text, at + 1)
-    if text[after : after + 1] == closer:
-        raise _error(text, at, "a trailing comma, which JSON does not allow")
-    return after
-
-
-def _member(text: str, at: int, depth: int, keys: set[str]) -> Entry:
-    """Return an object's member and add its key to `keys`, those before it."""
-    match = _STRING.match(text, at)
-    if not match:
-        raise _error(text, at, "a key in double quotes is missing")
-    key = json.loads(match[0])
-    if key in keys:
-        raise _error(text, at, f"the key {json.dumps(key)} is there twice; keep one of the two")
-    keys.add(key)
-    colon = _skip(text, match.end())
-    if text[colon : colon + 1] != ":":
-        raise _error(text, colon, f"the colon after {json.dumps(key)} is missing")
-    return Entry(at, key, match.end(), _value(text, _skip(text, colon + 1), depth + 1))
 
 
 def _skip(text: str, at: int) -> int:
     """Return the offset of the first character at or after `at` that isn't white space."""
     match = _BLANK.match(text, at)
     return match.end() if match else at
-
-
-def _error(text: str, at: int, message: str) -> HoldfastError:
-    if text.startswith(("//", "/*", "#"), at):
-        message = "a comment, which JSON does not allow"
-    elif at >= len(text):
-        message = f"the text ends here: {message}"
-    before = text[:at].removeprefix("\ufeff")
-    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-    return HoldfastError(f"line {line}, column {column}: {message}")
 
 
 class _Style(NamedTuple):

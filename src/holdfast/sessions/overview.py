@@ -14,7 +14,7 @@ from holdfast.files.redact import redact_value
 from holdfast.formats import RECORDS
 from holdfast.sessions import agents, compactions, contents, conversations, owners, phases
 from holdfast.sessions.phases import History
-from holdfast.workflow import facts, todos, views
+from holdfast.workflow import facts, places, todos, views
 from holdfast.workflow.outside_reading import OUTSIDE
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Overview:
         absent: its required readings that don't exist ("missing") or that are outside the project (`OUTSIDE`).
         archived: whether its file is gone, or holds another workflow by now.
         moved: where its file was moved when it ended, None if it wasn't.
-        problems: files of the project that could not be read.
+        problems: what is wrong with its own files.
         at: when this was gathered; running times count up to then.
         history: when its phases ran.
         agents: its running agents, of all sessions that may still run. Agents launched for no workflow count if they
@@ -120,12 +120,13 @@ def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
     The workflow is one of those that were found in the project, or one of the archive.
     """
     presence = facts.presence(project.root)
+    own = (workflow.path, places.extras(project.root, workflow.path))
     plain = Overview(
         workflow=workflow,
         absent={entry: state for entry in workflow.reading if (state := presence(entry))},
         archived=workflow.key not in {each.key for each in found.workflows},
         moved=_moved(project, workflow),
-        problems=found.problems,
+        problems=tuple(each for each in found.problems if each.path in own),
         at=clock.now(),
     )
     try:

@@ -47,6 +47,8 @@ notice = partial(Finding, "notice")
 """Return a finding that the user should know about, but that may be intended."""
 problem = partial(Finding, "problem")
 """Return a finding that keeps Holdfast from doing its work."""
+ELSEWHERE = "if it is another tool's, leave it there, and start workflows with `--format compaction`"
+"""The remedy for a file in a format's place that isn't the format's: never one that takes it away from its tool."""
 
 
 def aside(path: Path) -> str:

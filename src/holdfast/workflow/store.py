@@ -15,7 +15,7 @@ from holdfast.files.lock import locked
 from holdfast.formats import RECORDS
 from holdfast.workflow import assignments, extras, places, search, statefile, views
 from holdfast.workflow.draft import Draft
-from holdfast.workflow.findings import aside, notice
+from holdfast.workflow.findings import ELSEWHERE, aside, notice
 from holdfast.workflow.format import Format
 from holdfast.workflow.model import Foreign, Found, Judged, Problem, Restored, Workflow
 from holdfast.workflow.statefile import StateFile
@@ -323,6 +323,8 @@ class FileFormat(Format):
             draft = self.draft_of(project, file)
             edit(draft)
             project.observe(before)  # what was moved by hand before keeps its own time
+            if draft.notes:  # before the state: one that is killed in between must not leave a state without its reason
+                extras.write_notes(project, path, workflow.id, draft.notes)
             return draft.content()
 
         with locked(self.folder(project)):
@@ -398,8 +400,8 @@ class FileFormat(Format):
             if before is None:
                 return None, None, None
             there = self.view(project, before)
-        except SchemaMismatch:
-            raise
+        except SchemaMismatch as error:
+            raise SchemaMismatch(path, f"{error.reason}; {ELSEWHERE}") from error
         except StateError:
             return None, None, statefile.set_aside(project, path)
         if not there.finished and not start.replace:

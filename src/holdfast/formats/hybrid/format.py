@@ -201,11 +201,13 @@ class HybridDraft(FileDraft):
     def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
         """Give a phase a status, because of a person."""
         moves.move(self.data, self.index(id), status, handover=note, advance=False)
+        self.notes = {}
 
     def judge(self, id: str, status: Status, words: str) -> None:
         """Give a phase a status, because of its agent."""
         deliverables, handover = assignments.extract_result(words) if status == "completed" else ((), "")
         moves.move(self.data, self.index(id), status, deliverables=deliverables, handover=handover, by="hook")
+        self.notes = {}
 
     def reopen(self, id: str) -> None:
         """Make a completed or failed phase active again."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
@@ -91,5 +90,5 @@ def _data(workflow: Workflow) -> dict[str, Any]:
 
 
 def _project(root: str | os.PathLike[str] | None) -> Workspace:
-    found = paths.find_root(os.fspath(root) if root is not None else None, os.environ, Path.cwd())
+    found = paths.find_root(os.fspath(root) if root is not None else None, os.environ, paths.working_folder())
     return Workspace.open(found, trusted=trust.config_trusted(found), client=claude)

@@ -32,7 +32,6 @@ _NUMBERED = re.compile(r"(?P<label>\d{1,4}(?:\.\d{1,3})*[A-Za-z]?)[.):]?(?:\s+(?
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\s]*\)")
 _SEPARATORS = ":.)–—-"
 _TICKS = "xX✓✔✅"
-_HALVES = "~/"  # in the box of an item that is in progress
 _DONE = ("completed", "dropped")
 _MARKS = ("in_progress", "active", "blocked", *_DONE)
 _SOME = frozenset({"completed", "future", "next", "remaining"})  # in headings of lists that lack phases
@@ -181,7 +180,7 @@ def _marked(label: str, text: str, sign: str | None, box: str | None) -> Phase:
     title, state = statuses.split_mark(title)
     state = state or statuses.sign(tail) or sign
     if box is not None and state != "completed":
-        state = "completed" if box in _TICKS else "in_progress" if box in _HALVES else state or "not_started"
+        state = "completed" if box in _TICKS else state or "not_started"
     return Phase(label, markdown.plain(_unbracketed(title)).rstrip(" :"), state)
 
 
@@ -206,9 +205,8 @@ def _headed(lines: list[Line]) -> list[Phase]:
         if line.kind == "heading":
             phase = None if first and line.depth == 1 else item(line, separated=separated)
             deeper = inside and line.depth > phases[-1].level
-            if phase and deeper and _key(phase.label).startswith(_key(phases[-1].label)):
-                _note_step(phases[-1], phase)
-            elif phase:
+            is_step = phase and deeper and _key(phase.label).startswith(_key(phases[-1].label))
+            if phase and not is_step:
                 phase.level = line.depth
                 phases.append(phase)
             inside = deeper or phase is not None
@@ -218,13 +216,6 @@ def _headed(lines: list[Line]) -> list[Phase]:
         else:
             inside = False
     return distinct(phases)
-
-
-def _note_step(phase: Phase, step: Phase) -> None:
-    if step.state in _DONE:
-        phase.boxes.append(True)
-    elif step.state == "in_progress" and phase.state is None:
-        phase.state = "in_progress"
 
 
 def _note_task(phase: Phase, line: Line) -> None:
