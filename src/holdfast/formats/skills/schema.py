@@ -32,7 +32,7 @@ TASK_ID = "task-"
 """The beginning of a task's id; its number follows."""
 FINAL = ("completed", "abandoned")
 _STATUSES = ("in_progress", "completed", "blocked", "abandoned")
-_MEANT = {"active": "in_progress", "not_started": "pending"}
+_MEANT = {"active": "in_progress", "running": "in_progress", "not_started": "pending"}
 """The schema's words for what `workflow.statuses` calls otherwise."""
 
 
@@ -49,8 +49,8 @@ def status_of(entry: Mapping[str, Any]) -> str:
 def status_word(value: Any) -> str:
     """Return a status as the schema has it, from other spellings too."""
     word = values.text(value).strip().lower()
-    meant = statuses.pure(word)
-    return word if meant in (None, "dropped") else _MEANT.get(meant, meant)
+    meant = statuses.pure(word) or word
+    return word if meant == "dropped" else _MEANT.get(meant, meant)
 
 
 def task_number(id_: str) -> int | None:

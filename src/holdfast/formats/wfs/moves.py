@@ -60,7 +60,7 @@ def content(id_: str, new: NewTask, above: Task | None = None) -> dict[str, Any]
     """
     kind = new.kind or choice.type_of(new.title)
     context = above.context if above else None
-    inherited = [*context.handed_down, *context.requirements] if context else []
+    inherited = list(dict.fromkeys(context.passed_on)) if context else []
     return {
         "id": id_,
         "title": new.title,
@@ -72,7 +72,7 @@ def content(id_: str, new: NewTask, above: Task | None = None) -> dict[str, Any]
             "acceptance": list(new.acceptance),
             "parent": above.id if above else None,
             "depends_on": list(new.depends_on),
-            "inherited": {"from": above.id if above else None, "context": list(dict.fromkeys(inherited))},
+            "inherited": {"from": above.id if above else None, "context": inherited},
             "shared_context": dict(context.shared_context) if context else {},
         },
         "flow_control": {
