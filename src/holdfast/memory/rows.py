@@ -275,6 +275,7 @@ class Agent(Row):
         conversation: whose agent it is.
         worktree: the checkout it was launched in.
         kind: `agent`, `teammate`, `script`, or `script agent`.
+        parent: the run of the script that started it; empty for none.
         call: the call that launched it; empty for a run that no call is known for.
         run: the client's id of its run; empty if that is unknown.
         named: whether the client has named the run that the call started. For a background agent it does so at once,
@@ -326,6 +327,7 @@ class Agent(Row):
     conversation: str
     worktree: str
     kind: str = "agent"
+    parent: str = ""
     call: str = ""
     run: str = ""
     named: bool = False

@@ -71,8 +71,8 @@ def note_agent(event: Event, context: Context, state: State, words: str, *, tran
     if unknown.
     """
     if event.agent_id:
-        of_script = context.project.client.agent_runs().run_of(transcript)
-        about: dict[str, Any] = {"kind": "script agent"} if of_script else {}
+        script = context.project.client.agent_runs().run_of(transcript)
+        about: dict[str, Any] = {"kind": "script agent", "parent": script} if script else {}
         agents.record_report(
             context.project,
             conversations.of(context.project, event.session_id),

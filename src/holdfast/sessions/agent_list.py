@@ -105,12 +105,14 @@ def line(entry: Entry) -> str:
 
 
 def results(project: OpenProject, row: Agent) -> list[Returned]:
-    """Return the result of an agent, or of each agent of a run as long as the client has its journal."""
+    """Return the result of an agent, or of each agent of a run, from the client's journal as far as it exists."""
     if row.kind != "script":
         return [Returned(row.run, "", _state(row), row.result)]
-    journal = ScriptRun(project, row, None).journal
-    found = journal.agents if journal else ()
-    return [Returned(each.agent_id, each.label, each.state, each.result) for each in found]
+    run = ScriptRun(project, row, None)
+    if run.journal:
+        scripts.store_results(run)
+        return [Returned(each.agent_id, each.label, each.state, each.result) for each in run.journal.agents]
+    return [Returned(each.run, each.description, _state(each), each.result) for each in scripts.children(project, row)]
 
 
 def discard(project: OpenProject, row: Agent) -> None:
