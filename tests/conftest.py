@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from holdfast import log
+from holdfast.clients.claude import scopes, versions
 from holdfast.clients.client import Client
 from holdfast.install import inspection
 from holdfast.memory import connection
@@ -135,6 +136,22 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.getbasetemp() / f"{name}{next(_numbers)}"
     folder.mkdir(mode=0o700)
     return folder
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project's folder."""
+    folder = tmp_path / "project"
+    (folder / ".claude").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def no_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Neither a client nor an administrator's settings of whoever runs the tests; where the latter are looked for."""
+    monkeypatch.setattr(versions, "version", lambda: None)
+    monkeypatch.setattr(scopes, "MANAGED", tmp_path / "managed")
+    return tmp_path / "managed"
 
 
 @pytest.fixture

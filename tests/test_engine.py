@@ -144,11 +144,11 @@ def test_a_reply_is_written_whole_whatever_comes_in_between(monkeypatch: pytest.
     os.dup2(ours, 1)
     streams = output.Streams()
     try:
-        monkeypatch.setattr(os, "write", take_some)
-        streams.write(Reply(stdout="x" * 100 + "\ud83d!"))
-        streams.close()
+        with monkeypatch.context() as system:
+            system.setattr(os, "write", take_some)
+            streams.write(Reply(stdout="x" * 100 + "\ud83d!"))
+            streams.close()
     finally:
-        monkeypatch.undo()
         for number, descriptor in enumerate(standard, start=1):
             os.dup2(descriptor, number)
         for descriptor in (*standard, ours, *streams.private):
@@ -233,22 +233,21 @@ def oversize(event: str, field: str, **fields: Any) -> bytes:
     return head + f', "{field}": "'.encode() + b"x" * intake.LIMIT_BYTES + b'"}'
 
 
-def test_what_is_too_large_to_judge_is_refused_only_where_a_guard_would_judge_it(place: Place) -> None:
-    """Over 64 MB, and nested too deeply, a matching strict handler refuses; for all others it passes."""
+def test_what_cannot_be_read_is_refused_where_a_guard_may_want_it(place: Place) -> None:
+    """Over 64 MB, and nested too deeply, a strict handler of the event refuses; without one it passes."""
     place.user_handler("loud", handler("return advise('never')"))
-    place.user_handler("guard", handler("return None", options="match='Bash', strict=True"))
-    deep = nested(100_000)
-    large = {name: oversize("PreToolUse", "tool_input", tool_name=name) for name in ("Bash", "Read")}
+    large = oversize("PreToolUse", "tool_input", tool_name="Bash")
 
-    assert "stdin holds" in refusal_of(place.fire(large["Bash"]))
-    assert "guard.py" in refusal_of(place.fire(deep))
-    assert place.fire(large["Read"]).stdout == ""
-    assert place.fire(deep.replace(b"Bash", b"Read")).stdout == ""
+    assert place.fire(large, "PreToolUse").stdout == ""
+    place.user_handler("guard", handler("return None", options="match='Bash', strict=True"))
+    assert "stdin holds" in refusal_of(place.fire(large, "PreToolUse"))
+    assert "guard.py" in refusal_of(place.fire(nested(100_000), "PreToolUse"))
+    assert place.fire(large, "PostToolUse").stdout == ""
 
 
 def test_a_prompt_that_is_too_large_to_judge_is_blocked(place: Place) -> None:
-    """UserPromptSubmit has no tool: any strict handler of it refuses; the argument names the event if need be."""
+    """UserPromptSubmit has no tool: any strict handler of it refuses."""
     place.user_handler("guard", handler("return None", "user_prompt_submit", "strict=True"))
 
-    assert "stdin holds" in refusal_of(place.fire(oversize("UserPromptSubmit", "prompt")))
+    assert "stdin holds" in refusal_of(place.fire(oversize("UserPromptSubmit", "prompt"), "UserPromptSubmit"))
     assert "nested" in refusal_of(place.fire(b'{"prompt": ' + b"[" * 100_000, "UserPromptSubmit"))

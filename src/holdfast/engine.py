@@ -74,27 +74,27 @@ def dispatch(argument: str | None, take: Callable[[], output.Streams], started: 
     Raises:
         BaseException: not even a refusal was possible, so the registered command must refuse.
     """
-    data, streams = bytearray(), None
+    payload: dict[str, Any] = {}
+    streams = None
     try:
         reset_signals()
         log.set_project(os.environ.get(CLIENT.ROOT_VARIABLE))
         signal.signal(signal.SIGTERM, end_event)
         streams = take()
-        _dispatch(argument, data, started, streams)
+        _dispatch(argument, payload, started, streams)
     except BaseException as error:  # a bug of ours never blocks a session, and never opens a guard
-        _fail(error, argument, data, streams)
+        _fail(error, argument, payload, streams)
         if streams is None:
             raise
     streams.close()
     return streams.exit_code
 
 
-def _dispatch(argument: str | None, data: bytearray, started: float, streams: output.Streams) -> None:
-    """Read the event, and answer it if a handler wants it and an installation's settings don't register it."""
+def _dispatch(argument: str | None, payload: dict[str, Any], started: float, streams: output.Streams) -> None:
+    """Read the event into `payload`, and answer it if a handler wants it and no other installation does."""
     aside = background.is_entry(argument or "")
     with interrupt_at(started + PREPARE_LIMIT_S, EventOverdue):
-        payload = _read(argument and background.event(argument), data)
-        if payload is None or _is_left_to_settings(payload):
+        if not _read(argument and background.event(argument), payload) or _is_left_to_settings(payload):
             return
         project = open_project(os.environ)
         files = discovery.find(CLIENT, project, for_event=True)
@@ -281,21 +281,17 @@ def choose(
     return plan, (event or CLIENT.parse(payload)) if plan else None
 
 
-def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
-    """Read the payload from stdin, keeping its bytes in `data`.
-
-    Returns:
-        The payload, or None, with a line in the log, if it isn't an event for Holdfast.
+def _read(argument: str | None, payload: dict[str, Any]) -> bool:
+    """Read the payload from stdin. Return whether it is an event for Holdfast; the log says why it isn't.
 
     Raises:
         IntakeError: it can't be read.
         EventError: it is the client's, but names no known event, and a strict handler may be registered for it.
     """
     try:
-        payload = intake.read(0, data)
+        payload.update(intake.read(0))
     except intake.IntakeError:
-        name = _name(intake.head(data), argument)
-        if name in CLIENT.STRICT_EVENTS and os.environ.get(CLIENT.ROOT_VARIABLE):
+        if argument in CLIENT.STRICT_EVENTS and os.environ.get(CLIENT.ROOT_VARIABLE):
             discovery.find(CLIENT, open_project(os.environ), for_event=True)  # records strict handlers not seen before
         raise
     reason = CLIENT.foreign(payload, os.environ)
@@ -306,18 +302,19 @@ def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
         reason = f"unknown event {named!r}"
     if reason:
         log.write("info", f"{argument or 'event'} ignored: {reason}")
-        return None
-    return payload
+    return not reason
 
 
-def _name(head: Mapping[str, Any], argument: str | None) -> str | None:
+def _name(payload: Mapping[str, Any], argument: str | None) -> str | None:
     """Return the event's name: the payload's if it is a known one, else the command line's."""
-    named = head.get(CLIENT.EVENT_KEY)
+    named = payload.get(CLIENT.EVENT_KEY)
     return named if isinstance(named, str) and named in CLIENT.EVENTS else argument
 
 
-def _fail(error: BaseException, argument: str | None, data: bytearray, streams: output.Streams | None) -> None:
+def _fail(error: BaseException, argument: str | None, payload: dict[str, Any], streams: output.Streams | None) -> None:
     """Log why an event wasn't answered, and have it refused if a strict handler is known for it.
+
+    If the payload couldn't be read, every matcher counts as selecting it.
 
     Raises:
         OSError: it must be refused, and can't be here.
@@ -337,10 +334,9 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
         log.write("error", f"{what} failed inside Holdfast: {type(error).__name__}: {error}")
     if streams is None or streams.answered or background.is_entry(what):
         return
-    head = intake.head(data)
-    name = _name(head, argument)
-    if name is None or name not in CLIENT.STRICT_EVENTS or CLIENT.foreign(head, os.environ):
+    name = _name(payload, argument)
+    if name is None or name not in CLIENT.STRICT_EVENTS or CLIENT.foreign(payload, os.environ):
         return
-    guards = strict_memory.guarding(CLIENT, name, CLIENT.matched(name, head), os.environ[CLIENT.ROOT_VARIABLE])
+    guards = strict_memory.guarding(CLIENT, name, CLIENT.matched(name, payload), os.environ[CLIENT.ROOT_VARIABLE])
     if guards:
         streams.refuse(name, output.plain(why), ", ".join(guards))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.clients.claude import scopes, versions
 from tests.commandline import holdfast
 from tests.doctoring import examine, healthy, only
 from tests.processes import SOURCE, encoded, run
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from tests.processes import Ended, Place
 
     Make = Callable[..., HoldfastProject]
+
+pytestmark = pytest.mark.usefixtures("no_client")
 
 FORMAT = """
 import time
@@ -57,16 +58,6 @@ SCRIPT = """#!/bin/sh
 echo '{"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "by the script"}}'
 """
 OTHERS = '{\n  "model": "x",\n  "hooks": {"PostToolUse": [{"hooks": [{"type": "command", "command": "mine.sh"}]}]}\n}\n'
-
-
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project's folder, on a machine without a client."""
-    monkeypatch.setattr(versions, "version", lambda: None)
-    monkeypatch.setattr(scopes, "MANAGED", tmp_path / "managed")
-    folder = tmp_path / "project"
-    (folder / ".claude").mkdir(parents=True)
-    return folder
 
 
 def written(**files: str) -> Path:

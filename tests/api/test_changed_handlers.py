@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.clients.claude import versions
 from tests import warmth
 from tests.commandline import holdfast
 from tests.processes import Place
@@ -17,14 +16,10 @@ from tests.processes import Place
 if TYPE_CHECKING:
     from tests.warmth import Warm
 
+pytestmark = pytest.mark.usefixtures("no_client")
+
 HANDLER = "from holdfast import *\n\n@hookimpl(match='Bash')\ndef on_pre_tool_use(event):\n    return None\n"
 STOP = "from holdfast import *\n\n@hookimpl\ndef on_stop(event):\n    return None\n"
-
-
-@pytest.fixture(autouse=True)
-def client(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No client is asked."""
-    monkeypatch.setattr(versions, "version", lambda: None)
 
 
 @pytest.mark.parametrize("strict", [True, False])

@@ -10,10 +10,9 @@ import pytest
 
 from holdfast.clients.claude import claude
 from tests.commandline import holdfast
-from tests.handlers.conftest import begin
 from tests.handlers.test_reuse_scripts import GONE, NEXT, PROMPTS, RUN, SECOND, launches, script
 from tests.handmade import OTHER
-from tests.signals import Agent
+from tests.signals import Agent, begin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,12 +34,7 @@ def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytes
 
 def launched(project: HoldfastProject, number: int, description: str) -> Agent:
     """Launch an agent in the background."""
-    made = Agent(project, description, prompt=f"{description}.", number=number)
-    made.arguments["run_in_background"] = True  # type: ignore[index]
-    made.about_to()
-    made.launched()
-    made.started()
-    return made
+    return Agent(project, description, prompt=f"{description}.", number=number, background=True).at_work()
 
 
 def statuses(project: HoldfastProject) -> dict[str, str]:

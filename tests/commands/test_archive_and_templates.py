@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A project of the test's own."""
-    (tmp_path / "project" / ".claude").mkdir(parents=True)
-    return tmp_path / "project"
 
 
 def test_an_archive_that_cannot_be_read_is_not_empty(root: Path) -> None:

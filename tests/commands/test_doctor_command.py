@@ -8,22 +8,18 @@ from pathlib import Path
 import pytest
 
 from holdfast import checks, paths
-from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude import scopes
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_client")]
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(root: Path) -> Path:
     """A project in which Holdfast is installed for the user."""
-    monkeypatch.setattr(versions, "version", lambda: None)
-    monkeypatch.setattr(scopes, "MANAGED", tmp_path / "managed")
-    folder = tmp_path / "project"
-    (folder / ".claude").mkdir(parents=True)
-    holdfast("install", root=folder)
-    return folder
+    holdfast("install", root=root)
+    return root
 
 
 def break_ledger(root: Path) -> Path:

@@ -19,6 +19,8 @@ from tests.commandline import holdfast
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("no_client")
+
 HOOK = {"type": "command", "command": "true"}
 IGNORED: tuple[tuple[dict[str, Any], str], ...] = (
     (
@@ -39,16 +41,6 @@ IGNORED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"model": 4}, "model is 4, but should be a valid string"),
     ({"permissions": {"defaultMode": "all"}}, "permissions.defaultMode is \"all\", but should be 'acceptEdits'"),
 )
-
-
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project on a machine without a client and without an administrator's settings."""
-    monkeypatch.setattr(versions, "version", lambda: None)
-    monkeypatch.setattr(scopes, "MANAGED", tmp_path / "managed")
-    folder = tmp_path / "project"
-    (folder / ".claude").mkdir(parents=True)
-    return folder
 
 
 @pytest.fixture

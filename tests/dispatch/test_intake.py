@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from holdfast.clients.claude import claude
 from holdfast.dispatch import intake
-from holdfast.dispatch.intake import IntakeError, head, read
+from holdfast.dispatch.intake import IntakeError, read
 from tests.tables import each_row
 
 CLAUDE = {"CLAUDE_PROJECT_DIR": "/p", "CLAUDECODE": "1"}
@@ -93,11 +93,10 @@ def test_the_excerpt_holds_no_secret(before: str) -> None:
 
 @each_row("nested", [b"[" * 200_000, b'{"a":' * 200_000, b"[" * 200_000 + b"]" * 200_000])
 def test_deep_nesting_is_refused_not_crashed_on(nested: bytes) -> None:
-    """A payload nested too deeply is named as such, with the keys before it."""
+    """A payload nested too deeply is named as such."""
     data = json.dumps(EVENT).encode()[:-1] + b', "deep": ' + nested + b"}"
     with pytest.raises(IntakeError, match="nested too deeply"):
         read_bytes(data)
-    assert head(data) == EVENT
 
 
 @pytest.mark.usefixtures("small_limit")
@@ -115,29 +114,6 @@ def test_what_is_too_large_is_read_to_its_end() -> None:
     """The client is never left blocked on a full pipe, and the size named is the whole one."""
     with pytest.raises(IntakeError, match="stdin holds 5000000 bytes"):
         read_bytes(b"x" * 5_000_000)
-
-
-@pytest.mark.parametrize("cut", ['{"a":"' + "x" * 2_000 + '"}', "[" * 2_000, '"' + "ä" * 2_000 + '"'])
-@pytest.mark.usefixtures("small_limit")
-def test_the_first_keys_of_what_is_too_large_are_known(cut: str) -> None:
-    """Whole keys before the one that is cut off can be judged: event and tool come before the input."""
-    text = (
-        '\ufeff{ "session_id" : "s" ,\n"hook_event_name":"PreToolUse","tool_name": "Bash", "tool_input": ' + cut + "}"
-    )
-    with pytest.raises(IntakeError):
-        read_bytes(text.encode())
-    assert head(text.encode()[: intake.LIMIT_BYTES]) == {
-        "session_id": "s",
-        "hook_event_name": "PreToolUse",
-        "tool_name": "Bash",
-    }
-
-
-@each_row("value", [b"9" * 5_000, b'"\xff', b"[" * 100_000, b'"never ends'])
-def test_the_first_keys_before_an_unreadable_value_are_known(value: bytes) -> None:
-    """A refusal goes by the event and the tool of a payload that is unreadable further on."""
-    data = b'{"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"a": ' + value
-    assert head(data)["tool_name"] == "Bash"
 
 
 @given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))

@@ -138,7 +138,7 @@ def test_a_folder_replaced_while_waiting_is_locked_anew(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(fcntl, "flock", replace_once)
     with locked(folder):
-        monkeypatch.undo()
+        monkeypatch.setattr(fcntl, "flock", real)
         assert _taken(folder)
 
 

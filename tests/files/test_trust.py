@@ -20,14 +20,6 @@ NAME = ".claude/handlers/a.py"
 CONTENT = trust.digest(b"content")
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A project's root."""
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
 def test_the_real_root_counts(root: Path, tmp_path: Path) -> None:
     """A link to the project is the project; a link that is pointed elsewhere takes no trust along."""
     link = tmp_path / "link"
@@ -140,7 +132,7 @@ def test_grants_at_the_same_time_are_all_kept(root: Path, tmp_path: Path, monkey
 def test_a_configuration_that_is_no_plain_file_is_not_trusted(root: Path, tmp_path: Path, kind: str) -> None:
     """It is refused at once, whatever a repository has put there."""
     file = paths.project_config(root)
-    file.parent.mkdir()
+
     content = b"todos = 'off'\n"
     (tmp_path / "outside.toml").write_bytes(content)
     trust.grant(root, {".claude/holdfast.toml": trust.digest(content)})

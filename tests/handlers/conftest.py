@@ -1,4 +1,4 @@
-"""What the tests of handlers share: a project with a workflow of three phases, and a session that starts."""
+"""What the tests of handlers share: a project with a workflow of three phases."""
 
 from __future__ import annotations
 
@@ -10,29 +10,19 @@ import pytest
 
 from holdfast.dispatch.calls import Answer, Caller
 from holdfast.formats.hybrid import functions
-from tests.client_output import assert_acceptable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.dispatch.client import Event
     from holdfast.plugins.loader import Call
-    from holdfast.testing import Fired, HoldfastProject
+    from holdfast.testing import HoldfastProject
 
 PHASES = [
     ("Create calculator module", "builder"),
     ("Write and run tests", "tester"),
     ("Document the module", "writer"),
 ]
-
-
-def begin(project: HoldfastProject, source: str, **changes: Any) -> Fired:
-    """Fire a SessionStart that must be acceptable and without faults."""
-    name = "SessionStart-startup-tui" if source == "startup" else f"SessionStart-{source}"
-    fired = project.fire("SessionStart", name, **changes)
-    assert_acceptable("SessionStart", fired.stdout)
-    assert fired.faults == []
-    return fired
 
 
 class Tool:

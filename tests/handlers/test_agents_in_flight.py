@@ -14,9 +14,8 @@ from holdfast.sessions import compactions
 from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from tests.commandline import holdfast
-from tests.handlers.conftest import begin
 from tests.handmade import ME
-from tests.signals import Agent
+from tests.signals import Agent, begin
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,8 @@ from holdfast.clients.claude import claude
 from holdfast.process import liveness
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
-from tests.handlers.conftest import begin
 from tests.handmade import ME, OTHER, THIRD
-from tests.signals import Agent
+from tests.signals import Agent, asked, begin, compacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,11 +34,6 @@ def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytes
     return made
 
 
-def asked(project: HoldfastProject, prompt_id: str) -> None:
-    """Have a person give a prompt."""
-    project.fire("UserPromptSubmit", prompt="Do it.", prompt_id=prompt_id)
-
-
 def clear(project: HoldfastProject) -> None:
     """Send what the client sends at `/clear`, in its order."""
     project.fire("SessionEnd", "SessionEnd-clear")
@@ -47,21 +41,9 @@ def clear(project: HoldfastProject) -> None:
     begin(project, "clear")
 
 
-def compact(project: HoldfastProject) -> None:
-    """Compact the session, which has another id afterwards."""
-    project.fire("PreCompact", "PreCompact-auto")
-    project.session = OTHER
-    begin(project, "compact")
-
-
 def at_work(project: HoldfastProject, description: str, number: int) -> Agent:
     """Launch an agent in the background."""
-    made = Agent(project, description, prompt=f"{description} it.", number=number)
-    made.arguments["run_in_background"] = True  # type: ignore[index]
-    made.about_to()
-    made.launched()
-    made.started()
-    return made
+    return Agent(project, description, prompt=f"{description} it.", number=number, background=True).at_work()
 
 
 def test_after_clear_what_runs_goes_on_and_what_has_ended_is_asked_for_anew(project: HoldfastProject) -> None:
@@ -101,16 +83,10 @@ def test_a_new_client_goes_on_with_nothing(project: HoldfastProject, monkeypatch
 
 def test_after_a_compaction_with_another_id_the_same_prompt_counts(project: HoldfastProject) -> None:
     """What finished under it answers, however often the id changed; after another prompt it runs again."""
-    done = Agent(project, "Look", prompt="Look it.", number=1)
-    done.about_to()
-    done.started()
-    done.stopped("All is well.")
-    done.returned("All is well.")
-    compact(project)
+    Agent(project, "Look", prompt="Look it.", number=1).finished()
+    compacted(project, OTHER)
     Agent(project, "Look", prompt="Look it.", number=2).about_to().assert_denied("All is well.")
-    project.fire("PreCompact", "PreCompact-auto")
-    project.session = THIRD
-    begin(project, "compact")
+    compacted(project, THIRD)
     Agent(project, "Look", prompt="Look it.", number=3).about_to().assert_denied("All is well.")
     asked(project, "second")
     assert "permissionDecision" not in Agent(project, "Look", prompt="Look it.", number=4).about_to().specific
@@ -124,6 +100,5 @@ def test_clear_in_another_client_is_not_this_ones(project: HoldfastProject, monk
         for project.session, source in ((THIRD, "startup"), (OTHER, "clear")):
             begin(project, source)
     project.session = ME
-    project.fire("PreCompact", "PreCompact-auto")
-    begin(project, "compact")
+    compacted(project)
     Agent(project, "Look", prompt="Look it.", number=2).about_to().assert_denied("All is well.")

@@ -18,9 +18,8 @@ from holdfast.testing import HoldfastProject
 from holdfast.workflow import registry, search, statefile, store
 from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
-from tests.handlers.conftest import begin
 from tests.handmade import ME, OTHER
-from tests.signals import Agent
+from tests.signals import Agent, begin
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,8 @@ from holdfast import clock
 from holdfast.clients.claude import claude
 from holdfast.sessions import agent_relaunch
 from tests.commandline import holdfast
-from tests.handlers.conftest import begin
 from tests.handmade import ME, OTHER
-from tests.signals import Agent
+from tests.signals import Agent, asked, begin, compacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,33 +34,10 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
     return made
 
 
-def asked(project: HoldfastProject, prompt_id: str) -> None:
-    """Have a person give a prompt."""
-    project.fire("UserPromptSubmit", prompt="Do it.", prompt_id=prompt_id)
-
-
-def compacted(project: HoldfastProject) -> None:
-    """Let the conversation begin anew."""
-    project.fire("PreCompact", "PreCompact-auto")
-    begin(project, "compact")
-
-
 def agent(project: HoldfastProject, number: int = 1, *, background: bool = False) -> Agent:
     """Return an agent of the same work as any other one here."""
-    made = Agent(project, "Review", prompt="Review it.", number=0x1A2B3C4D5E6F7A80 + number)
-    if background:
-        made.arguments["run_in_background"] = True  # type: ignore[index]
-    return made
-
-
-def finished(project: HoldfastProject, words: str = "All is well.") -> Agent:
-    """Run an agent to its end."""
-    made = agent(project)
-    made.about_to()
-    made.started()
-    made.stopped(words)
-    made.returned(words)
-    return made
+    number += 0x1A2B3C4D5E6F7A80
+    return Agent(project, "Review", prompt="Review it.", number=number, background=background)
 
 
 def passed(fired: Fired) -> bool:
@@ -72,7 +48,7 @@ def passed(fired: Fired) -> bool:
 
 def test_after_a_compaction_the_reason_is_the_result(project: HoldfastProject) -> None:
     """Under the same prompt it is the same work; the one after that, which nobody ran before, runs."""
-    finished(project)
+    agent(project).finished()
     compacted(project)
     agent(project, 2).about_to().assert_denied("has finished already", "All is well.")
     assert passed(agent(project, 3).about_to())
@@ -80,7 +56,7 @@ def test_after_a_compaction_the_reason_is_the_result(project: HoldfastProject) -
 
 def test_each_compaction_gets_the_same_result(project: HoldfastProject) -> None:
     """A call that was refused ran nothing, so it makes no loop of the agent whose result it got."""
-    finished(project)
+    agent(project).finished()
     for number in (2, 3):
         compacted(project)
         agent(project, number).about_to().assert_denied("All is well.")
@@ -92,11 +68,7 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
     begin(project, "startup", transcript_path=str(transcript))
 
     def ran(name: str, number: int) -> None:
-        made = Agent(project, name, prompt="Check.", number=number)
-        made.about_to()
-        made.started()
-        made.stopped(f"Three errors in {name}.")
-        made.returned(f"Three errors in {name}.")
+        Agent(project, name, prompt="Check.", number=number).finished(f"Three errors in {name}.")
 
     def edited(file: Path, tool: str) -> None:
         call = {"type": "tool_use", "id": "t1", "name": tool, "input": {"file_path": "a.py", "notebook_path": "a.py"}}
@@ -157,10 +129,7 @@ def test_an_agent_that_is_continued_ends_its_phase_once(
     start = ("start", "Check", "--format", "hybrid", "--phase", "Review", "--phase", "Publish")
     holdfast(*start, root=project.root, session=project.session)
     begin(project, "startup")
-    made = agent(project, background=True)
-    made.about_to()
-    made.launched()
-    made.started()
+    made = agent(project, background=True).at_work()
     project.session, process[0] = session, str(os.getpid())
     told = begin(project, source)
     if source == "resume":
@@ -182,10 +151,7 @@ def test_an_agent_that_is_continued_ends_its_phase_once(
 def test_an_agent_that_was_stopped_on_purpose_is_not_continued(project: HoldfastProject, process: list[str]) -> None:
     """Somebody stopped it while its client went on. The next session isn't told to continue it, and starts it again."""
     begin(project, "startup")
-    made = agent(project, background=True)
-    made.about_to()
-    made.launched()
-    made.started()
+    made = agent(project, background=True).at_work()
     made.notified("killed", "It was stopped.")
     project.fire("SessionEnd", "SessionEnd-other")
     project.session, process[0] = OTHER, str(os.getpid())
@@ -201,10 +167,7 @@ def test_the_transcript_tells_too_that_an_agent_was_stopped_on_purpose(
     """No event said it before the client was gone; a session that is resumed reads it."""
     transcript = tmp_path / "session.jsonl"
     begin(project, "startup", transcript_path=str(transcript))
-    made = agent(project, background=True)
-    made.about_to()
-    made.launched()
-    made.started()
+    made = agent(project, background=True).at_work()
     notice = f"<task-notification>\n<task-id>{made.run}</task-id>\n<status>killed</status>\n</task-notification>"
     entry = {"type": "user", "timestamp": clock.stamp(), "message": {"role": "user", "content": notice}}
     transcript.write_text(json.dumps(entry | {"origin": {"kind": "task-notification"}}), "utf-8")
@@ -215,7 +178,7 @@ def test_the_transcript_tells_too_that_an_agent_was_stopped_on_purpose(
 
 def test_asked_for_anew_it_runs(project: HoldfastProject) -> None:
     """Another prompt of a person wants fresh work. A notification is no prompt of a person's."""
-    finished(project)
+    agent(project).finished()
     compacted(project)
     asked(project, "second")
     assert passed(agent(project, 2).about_to())
@@ -239,10 +202,7 @@ def test_one_that_was_at_work_in_a_client_that_is_gone_is_not_waited_for(
     """
     transcript = tmp_path / "first.jsonl"
     begin(project, "startup", transcript_path=str(transcript))
-    made = agent(project, background=True)
-    made.about_to()
-    made.launched()
-    made.started()
+    made = agent(project, background=True).at_work()
     if prompt:
         own = transcript.with_suffix("") / "subagents" / f"agent-{made.run}.jsonl"
         own.parent.mkdir(parents=True)
@@ -273,10 +233,7 @@ def test_a_refused_launch_starts_no_phase(project: HoldfastProject, process: lis
     holdfast(*start, root=project.root, session=project.session)
     transcript = tmp_path / "session.jsonl"
     begin(project, "startup", transcript_path=str(transcript))
-    made = agent(project, background=True)
-    made.about_to()
-    made.launched()
-    made.started()
+    made = agent(project, background=True).at_work()
     own = transcript.with_suffix("") / "subagents" / f"agent-{made.run}.jsonl"
     own.parent.mkdir(parents=True)
     own.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": "Review it."}}), "utf-8")
@@ -304,10 +261,7 @@ def test_another_living_clients_agents_are_its_own(
     """A result that it has yet to use stays there. Where the client is gone, nobody else will use it."""
     process[0] = str(os.getppid()) if runs else GONE
     begin(project, "startup")
-    made = agent(project, background=True)
-    made.about_to()
-    made.launched()
-    made.started()
+    made = agent(project, background=True).at_work()
     made.stopped("All is well.")
     project.session, process[0] = OTHER, str(os.getpid())
     begin(project, "startup")
@@ -321,7 +275,7 @@ def test_its_own_result_comes_before_that_of_another_session(project: HoldfastPr
     """Also where the other one, whose client is gone, did the same work later."""
     process[0] = str(os.getpid())
     begin(project, "startup")
-    finished(project, "Two errors.")
+    agent(project).finished("Two errors.")
     mine, project.session, process[0] = project.session, OTHER, GONE
     begin(project, "startup")
     theirs = agent(project, 2)
@@ -339,7 +293,7 @@ def test_a_used_result_is_used_again_only_where_its_session_broke_off(
 ) -> None:
     """A session that was killed after its turn had done its work; whoever asks again wants it fresh."""
     begin(project, "startup")
-    finished(project)
+    agent(project).finished()
     if rests:
         project.fire("Stop", background_tasks=[])
     project.session, process[0] = OTHER, str(os.getpid())
@@ -353,7 +307,7 @@ def test_the_configuration_decides(project: HoldfastProject, mode: str, denied: 
     """`tell` says what there is, and lets the call pass."""
     project.write({".claude/holdfast.toml": f'agents = "{mode}"\n'})
     project.trust()
-    finished(project)
+    agent(project).finished()
     compacted(project)
     fired = agent(project, 2).about_to()
     assert passed(fired) is not denied
@@ -362,7 +316,7 @@ def test_the_configuration_decides(project: HoldfastProject, mode: str, denied: 
 
 def test_a_long_result_is_in_a_file_that_forget_deletes(project: HoldfastProject) -> None:
     """The reason has its beginning and the file's name; the export has it whole, a forgotten session nothing."""
-    made = finished(project, LONG)
+    made = agent(project).finished(LONG)
     compacted(project)
     fired = agent(project, 2).about_to()
     fired.assert_denied("its beginning", "Finding 1:", f"agent-{made.run}.md")
@@ -402,10 +356,8 @@ def test_forget_leaves_no_row_of_an_agent_nor_of_a_call_that_it_answered(project
     """Also after a compaction has changed the session's id."""
     start = ("start", "Check", "--format", "hybrid", "--phase", "Review", "--phase", "Publish")
     holdfast(*start, root=project.root, session=project.session)
-    done = finished(project, "All is well in XYZZY.")
-    project.fire("PreCompact", "PreCompact-auto")
-    project.session = OTHER
-    begin(project, "compact")
+    done = agent(project).finished("All is well in XYZZY.")
+    compacted(project, OTHER)
     agent(project, 2).about_to().assert_denied("All is well in XYZZY.")
     assert len(holdfast("export", root=project.root).json["ledger"]["agents"]) == 2
     scope = ("forget", "--agent", done.run, "--yes") if what == "agent" else ("forget", "--workflow", "Check", "--yes")

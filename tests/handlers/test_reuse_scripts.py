@@ -16,7 +16,7 @@ from holdfast.clients.claude.workflow_runs import NAME, WorkflowRuns
 from holdfast.testing import HoldfastProject
 from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
-from tests.handlers.conftest import begin
+from tests.signals import begin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

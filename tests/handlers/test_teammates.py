@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.clients.claude import claude
-from tests.handlers.conftest import begin
+from tests.signals import begin
 
 if TYPE_CHECKING:
     from collections.abc import Callable

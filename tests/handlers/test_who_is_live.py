@@ -13,10 +13,9 @@ from holdfast.clients.claude import claude
 from holdfast.process import liveness
 from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
-from tests.handlers.conftest import begin
 from tests.handmade import ME, OTHER
 from tests.ledgers import COLUMNS
-from tests.signals import Agent
+from tests.signals import Agent, begin
 
 if TYPE_CHECKING:
     from collections.abc import Callable

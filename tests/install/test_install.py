@@ -52,14 +52,6 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A project without settings."""
-    folder = tmp_path / "project"
-    (folder / ".claude").mkdir(parents=True)
-    return folder
-
-
 def stays(other: Target) -> str:
     """Return the line that names the command for the other settings, which name the launcher too."""
     return f"The launcher stays, because other settings still name it. To remove Holdfast there too:\n  {other.undo}"

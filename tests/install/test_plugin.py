@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.clients.claude import claude, scopes, versions
+from holdfast.clients.claude import claude, scopes
 from holdfast.clients.claude.events import EVENTS
 from holdfast.install import install, launcher, plugin, register, uninstall, upkeep
 from holdfast.install.install import Options
@@ -23,13 +23,10 @@ if TYPE_CHECKING:
 
     from holdfast.clients.claude.scopes import Scope, Target
 
+pytestmark = pytest.mark.usefixtures("no_client")
+
 SHIPPED = json.loads((ROOT / "settings.example.json").read_text())["hooks"]
 NAME = "holdfast@holdfast"
-
-
-@pytest.fixture(autouse=True)
-def no_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(versions, "version", lambda: None)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude import scopes
 from holdfast.files import status_file
 from holdfast.install import install, installs, register, uninstall
 from holdfast.install.install import Options
@@ -17,15 +17,11 @@ if TYPE_CHECKING:
 
     from holdfast.clients.claude.scopes import Target
 
+pytestmark = pytest.mark.usefixtures("no_client")
+
 OURS = {"type": "command", "command": register.STATUS_LINE, "refreshInterval": register.STATUS_REFRESH_S}
 OTHER = {"type": "command", "command": "~/mine.sh", "padding": 2}
 ODD = '{ "model": "x",\n\t"statusLine" : %s }'
-
-
-@pytest.fixture(autouse=True)
-def no_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No client on this machine."""
-    monkeypatch.setattr(versions, "version", lambda: None)
 
 
 @pytest.fixture

@@ -224,16 +224,16 @@ def test_a_full_disk_forgets_nothing_old(tmp_path: Path, monkeypatch: pytest.Mon
         values[4] = 0  # f_bavail
         return os.statvfs_result(values)
 
-    monkeypatch.setattr(os, "statvfs", full)
-    opened = Ledger.open(tmp_path / "l.db")
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "statvfs", full)
+        opened = Ledger.open(tmp_path / "l.db")
 
-    assert opened.problem is not None
-    assert "its disk is full" in opened.problem
-    assert _ids(opened) == ["remembered"]
-    opened.run("INSERT INTO notes VALUES ('new', 1, NULL)")
-    assert _ids(opened) == ["new", "remembered"]
-    opened.close()
-    monkeypatch.undo()
+        assert opened.problem is not None
+        assert "its disk is full" in opened.problem
+        assert _ids(opened) == ["remembered"]
+        opened.run("INSERT INTO notes VALUES ('new', 1, NULL)")
+        assert _ids(opened) == ["new", "remembered"]
+        opened.close()
     with Ledger.open(tmp_path / "l.db") as later:
         assert _ids(later) == ["remembered"]
 

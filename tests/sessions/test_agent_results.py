@@ -12,19 +12,13 @@ import pytest
 from holdfast.clients.client import TaskNotification
 from holdfast.sessions import agents
 from tests.agentry import CALL, RUN, begin, launch, only, report
-from tests.handmade import ME, workspace
+from tests.handmade import ME
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 MIDTURN = {"2.1.197": "a5362340bfa46d1ef", "2.1.329": "ad216a306b79ac727"}  # the agents of the recorded sessions
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Workspace:
-    """An empty project."""
-    return workspace(tmp_path)
 
 
 def status(project: Workspace) -> str:

@@ -28,12 +28,6 @@ ENDED = ("stopped", "completed", "failed")
 signal = st.tuples(st.sampled_from(agents.STATES[1:]), st.booleans())
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Workspace:
-    """An empty project."""
-    return Workspace.open(tmp_path)
-
-
 def send(project: Workspace, step: str, call: str = CALL, run: str = RUN) -> None:
     """Record one signal."""
     if step == "called":
@@ -256,12 +250,9 @@ def test_words_of_a_launch_are_bounded_and_masked(tmp_path: Path, monkeypatch: p
         assert "ghp_" not in only(project, f"c{start}").result
 
 
-def test_another_checkouts_agents_are_not_this_ones(tmp_path: Path) -> None:
+def test_another_checkouts_agents_are_not_this_ones(worktrees: tuple[Workspace, Workspace]) -> None:
     """Neither what ended unused there, nor what runs; a workflow of the same path is another one."""
-    for name in ("here", "there"):
-        (tmp_path / name / ".claude").mkdir(parents=True)
-        (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = (Workspace.open(tmp_path / name, trusted=True) for name in ("here", "there"))
+    here, there = worktrees
     begin(there)
     assert [len(agents.of_workflow(each, KEY, bool)) for each in (here, there)] == [0, 1]
     report(there, "stopped", "Done.")

@@ -17,12 +17,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """An empty project, an hour after the workflows made by hand last changed."""
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
-    return workspace(tmp_path)
+pytestmark = pytest.mark.usefixtures("noon")
 
 
 def compacted(project: Workspace, *workflows: Workflow, session: str = ME, known: bool = True) -> Verdict:

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.sessions import archive, selection
-from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
 from holdfast.workflow.model import Start
 from tests import handmade
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Workspace:
-    """A project with a ledger of its own."""
-    (tmp_path / "project").mkdir()
-    return Workspace.open(tmp_path / "project")
 
 
 def test_a_workflow_comes_back_as_it_was(project: Workspace) -> None:

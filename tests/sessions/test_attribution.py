@@ -8,19 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.sessions import agents
-from tests.handmade import ME, workspace
+from tests.handmade import ME
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.sessions.workspace import Workspace
 RUN = "a23b8482eb527498b"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Workspace:
-    """An empty project."""
-    return workspace(tmp_path)
 
 
 def launch(project: Workspace, call: str, kind: str = "builder", prompt: str = "", phase: str = "") -> None:

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast.sessions import agents, conversations
 from tests.agentry import CALL, RUN, launch, report
-from tests.handmade import ME, workspace
+from tests.handmade import ME
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.sessions.workspace import Workspace
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Workspace:
-    """An empty project."""
-    return workspace(tmp_path)
 
 
 def test_a_foreground_agent_beside_one_in_the_background_is_seen(project: Workspace) -> None:

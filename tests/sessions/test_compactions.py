@@ -10,11 +10,12 @@ import pytest
 
 from holdfast.memory.rows import Compaction, Delivery
 from holdfast.sessions import compactions, deliveries
-from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, together, workflow, workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from holdfast.sessions.workspace import Workspace
 
 COMPACTED = Path(__file__).parent / "transcripts" / "guided-2.1.329.jsonl"
 STATES = {"absent": "lost", "refused": "lost", "pending": "given", "delivered": "given", "unconfirmed": "given"}
@@ -171,12 +172,9 @@ def test_unannounced_compaction_is_restored_at_once(project: Workspace) -> None:
     assert (found.announced_at, found.ending, found.not_restored) == (None, "given", "")
 
 
-def test_compaction_of_another_worktree_isnt_claimed(tmp_path: Path) -> None:
+def test_compaction_of_another_worktree_isnt_claimed(worktrees: tuple[Workspace, Workspace]) -> None:
     """Survival, step 2: of the same worktree."""
-    for name in ("a", "b"):
-        (tmp_path / name / ".claude").mkdir(parents=True)
-        (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = (Workspace.open(tmp_path / name, trusted=True) for name in ("a", "b"))
+    here, there = worktrees
     announce(there, OTHER)
 
     assert compactions.claim(here, ME, known=False) is None

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast import log
 from holdfast.sessions import contents
-from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import pytest
 
-
-@pytest.fixture
-def project(tmp_path: Path) -> Workspace:
-    """A project with a ledger of its own."""
-    (tmp_path / "project").mkdir()
-    return Workspace.open(tmp_path / "project")
+    from holdfast.sessions.workspace import Workspace
 
 
 def test_contents_are_kept_verbatim_and_the_latest_is_found(project: Workspace) -> None:

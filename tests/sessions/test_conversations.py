@@ -36,12 +36,9 @@ class _Elsewhere(Workspace):
         return "elsewhere.example"
 
 
-def test_what_is_over_in_another_worktree_is_not_over_here(tmp_path: Path) -> None:
+def test_what_is_over_in_another_worktree_is_not_over_here(worktrees: tuple[Workspace, Workspace]) -> None:
     """Its agents are not offered in this one."""
-    for name in ("a", "b"):
-        (tmp_path / name / ".claude").mkdir(parents=True)
-        (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = (Workspace.open(tmp_path / name, trusted=True) for name in ("a", "b"))
+    here, there = worktrees
     for project, session in ((here, ME), (there, OTHER)):
         conversations.note_event(project, session)
         conversations.end(project, session)
@@ -88,14 +85,9 @@ def test_a_process_number_that_is_none_is_ignored(project: Workspace, process: s
     assert conversations.live_others(project, ME) == {OTHER}
 
 
-def test_another_worktrees_sessions_are_not_in_the_way(tmp_path: Path) -> None:
+def test_another_worktrees_sessions_are_not_in_the_way(worktrees: tuple[Workspace, Workspace]) -> None:
     """Worktrees share one ledger, but a session in one cannot own what lies in another."""
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    for name in ("a", "b"):
-        (tmp_path / name / ".claude").mkdir()
-        (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = (Workspace.open(tmp_path / name, trusted=True) for name in ("a", "b"))
+    here, there = worktrees
     assert here.key == there.key
 
     conversations.note_event(there, OTHER)

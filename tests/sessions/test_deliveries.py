@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.sessions import deliveries
-from tests.handmade import ME, OTHER, together, workspace
+from tests.handmade import ME, OTHER, together
 
 if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
+pytestmark = pytest.mark.usefixtures("noon")
 WRITTEN = Path(__file__).parent / "transcripts"
 MARK = "RESTORED AFTER COMPACTION"
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
-    return workspace(tmp_path)
 
 
 def begin(project: Workspace, transcript: str = "", session: str = ME, mark: str = MARK) -> str:
@@ -85,7 +80,7 @@ def test_only_one_of_several_processes_gives_guidance_again(project: Workspace, 
     project.close()
 
     said = together(
-        tmp_path,
+        project.root,
         ["one", "two", "three", "four"],
         deed=f"found = deliveries.settle(project, {ME!r})\nprint('told' if found else 'not')",
         before="from holdfast.sessions import deliveries\n",

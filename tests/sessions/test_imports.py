@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast.memory.rows import Import
 from holdfast.sessions import imports
 from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Workspace:
-    """A project with a ledger of its own."""
-    (tmp_path / "project").mkdir()
-    return Workspace.open(tmp_path / "project")
 
 
 def test_a_file_is_found_by_the_extract_it_was_saved_from(project: Workspace) -> None:

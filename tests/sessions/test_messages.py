@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast.sessions import messages
 from holdfast.workflow.wording import Message
-from tests.handmade import ME, OTHER, workspace
+from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.sessions.workspace import Workspace
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Workspace:
-    """An empty project."""
-    return workspace(tmp_path)
 
 
 def test_something_counts_as_told_once_its_reply_was_written(project: Workspace) -> None:

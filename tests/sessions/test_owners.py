@@ -9,18 +9,12 @@ from unittest.mock import Mock
 import pytest
 
 from holdfast.sessions import conversations, messages, owners
-from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, workflow
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from holdfast.sessions.workspace import Workspace
 
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """An empty project, an hour after the workflows made by hand last changed."""
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
-    return Workspace.open(tmp_path)
+pytestmark = pytest.mark.usefixtures("noon")
 
 
 def test_a_change_at_an_unknown_time_is_fresh(project: Workspace) -> None:
@@ -65,12 +59,9 @@ def test_an_unattended_session_keeps_its_workflow_while_it_is_live(project: Work
     assert owners.may_move(project, OTHER, [free, theirs]) == [theirs]
 
 
-def test_worktrees_have_owners_of_their_own(tmp_path: Path) -> None:
+def test_worktrees_have_owners_of_their_own(worktrees: tuple[Workspace, Workspace]) -> None:
     """The same file in two checkouts of one project is two workflows."""
-    for name in ("a", "b"):
-        (tmp_path / name / ".claude").mkdir(parents=True)
-        (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = (Workspace.open(tmp_path / name, trusted=True) for name in ("a", "b"))
+    here, there = worktrees
     owners.own(there, workflow(there.root), OTHER)
 
     assert owners.owner(here, workflow(here.root)) is None

@@ -14,23 +14,16 @@ from holdfast.formats.compaction.format import FORMAT as compaction
 from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.memory.rows import Event
 from holdfast.sessions import phases
-from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import verbs
 from holdfast.workflow.model import Changes, Start, Workflow
 from tests.hybrid_moves import move
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+    from holdfast.sessions.workspace import Workspace
 
 PHASES = (("Plan", "planner"), ("Build", "coder"), ("Test", "tester"))
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Workspace:
-    """A project with a ledger of its own."""
-    (tmp_path / "project").mkdir()
-    return Workspace.open(tmp_path / "project")
 
 
 @pytest.fixture

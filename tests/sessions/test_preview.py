@@ -8,20 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.sessions import conversations, explain, owners
-from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, THIRD, workflow
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """An empty project, an hour after the workflows made by hand last changed."""
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
-    return Workspace.open(tmp_path)
+pytestmark = pytest.mark.usefixtures("noon")
 
 
 def foretold(

@@ -9,22 +9,14 @@ import pytest
 from holdfast.errors import HoldfastError
 from holdfast.sessions import archive
 from holdfast.sessions.selection import anywhere, select
-from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.model import Found
 from holdfast.workflow.names import short
 from tests.handmade import ME, workflow
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Workspace:
-    """An empty project."""
-    return Workspace.open(tmp_path)
 
 
 @pytest.fixture

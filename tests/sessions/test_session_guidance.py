@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast.sessions import agents, session_guidance
-from holdfast.sessions.workspace import Workspace
 from tests.agentry import CALL, RUN, begin, report
 from tests.handmade import ME
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import pytest
 
-
-@pytest.fixture
-def project(tmp_path: Path) -> Workspace:
-    """An empty project."""
-    return Workspace.open(tmp_path)
+    from holdfast.sessions.workspace import Workspace
 
 
 def test_many_that_ended_are_counted(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

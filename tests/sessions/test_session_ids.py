@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,13 +16,13 @@ from holdfast.memory.store import new_id
 from holdfast.sessions import agents, conversations, messages, owners
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workflow, workspace
-from tests.signals import Agent
+from tests.signals import Agent, begin, compacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.sessions.workspace import Workspace
-    from holdfast.testing import Fired, HoldfastProject
+    from holdfast.testing import HoldfastProject
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 HERE, ELSEWHERE, GONE = str(os.getpid()), str(os.getppid()), str(2**22 + 1)
@@ -44,22 +44,9 @@ def project(holdfast_project: Callable[..., HoldfastProject], process: list[str]
     begin(made, "startup")
     made.fire("UserPromptSubmit", prompt="Do it.", prompt_id="first")
     holdfast("start", "Check", "--phase", "One", root=made.root, session=ME)
-    for name, number in (("Review", 1), ("Measure", 2)):
-        agent = Agent(made, name, number=number)
-        agent.arguments["run_in_background"] = True  # type: ignore[index]
-        agent.about_to()
-        agent.launched()
-        agent.started()
-        if number == 1:
-            agent.stopped("All is well.")
+    Agent(made, "Review", number=1, background=True).at_work().stopped("All is well.")
+    Agent(made, "Measure", number=2, background=True).at_work()
     return made
-
-
-def begin(project: HoldfastProject, source: str, **changes: Any) -> Fired:
-    name = "SessionStart-startup-tui" if source == "startup" else f"SessionStart-{source}"
-    fired = project.fire("SessionStart", name, **changes)
-    assert fired.faults == []
-    return fired
 
 
 def owner(project: HoldfastProject) -> str:
@@ -75,17 +62,13 @@ def relaunched(project: HoldfastProject, name: str) -> str:
 
 def test_a_compaction_that_changes_the_id_loses_nothing(project: HoldfastProject) -> None:
     """Finished agents aren't run again, and reports under the earlier id count."""
-    project.fire("PreCompact", "PreCompact-auto")
-    project.session = OTHER
-    assert "Workflow: Check" in begin(project, "compact").context
+    assert "Workflow: Check" in compacted(project, OTHER).context
     assert owner(project) == OTHER
     assert "All is well." in relaunched(project, "Review")
     assert "is running already" in relaunched(project, "Measure")
 
     Agent(project, "Measure", number=2, session=ME).stopped("Fast enough.")
-    project.fire("PreCompact", "PreCompact-auto")
-    project.session = THIRD
-    assert "Fast enough." in begin(project, "compact").context
+    assert "Fast enough." in compacted(project, THIRD).context
     rows = holdfast("status", "--json", root=project.root).json
     assert [each["id"] for each in rows["sessions"]] == [THIRD]
     assert {each["session"] for each in rows["agents"]} == {THIRD}
@@ -95,9 +78,7 @@ def test_a_compaction_that_changes_the_id_loses_nothing(project: HoldfastProject
 
 def test_the_end_of_an_earlier_id_ends_nothing(project: HoldfastProject) -> None:
     """It may come late: the session goes on under the next one."""
-    project.fire("PreCompact", "PreCompact-auto")
-    project.session = OTHER
-    begin(project, "compact")
+    compacted(project, OTHER)
     project.fire("SessionEnd", "SessionEnd-other", session_id=ME)
     assert "session ended" not in holdfast("log", root=project.root).out
     project.fire("SessionEnd", "SessionEnd-other")

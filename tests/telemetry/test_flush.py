@@ -233,11 +233,28 @@ def test_too_many_waiting_records_are_dropped_and_counted(
 
     said = holdfast("telemetry", "flush", root=project.root)
 
-    assert said.out == f"Sent 10 records to {receiver.url}. 15 older records dropped: too many waited.\n"
+    assert said.out == f"Sent 10 records to {receiver.url}. 15 records dropped: {flush.WHY_DROPPED}.\n"
     assert receiver.named("decision")[0].attributes["tool_use_id"] == "toolu_15"
     doctor = holdfast("doctor", "telemetry", "--verbose", root=project.root)
     assert f"the telemetry endpoint {receiver.url} answers; 10 records sent" in doctor.out
-    assert "15 records dropped, because more than 10 waited" in doctor.out
+    assert f"15 records dropped: {flush.WHY_DROPPED}" in doctor.out
+
+
+def test_records_that_the_collector_calls_bad_hold_nothing_up(project: HoldfastProject) -> None:
+    """After 400 the same data isn't sent again; it is counted, and what comes later is sent."""
+    decide(project, 3)
+    with receive(status=400) as strict:
+        configure(strict.url)
+        said = holdfast("telemetry", "flush", root=project.root)
+        assert f"3 records dropped: {flush.WHY_DROPPED}." in said.out
+        strict.status = 200
+        decide(project, 2)
+        assert "Sent 2 records" in holdfast("telemetry", "flush", root=project.root).out
+        doctor = holdfast("doctor", "telemetry", "--verbose", root=project.root, code=None)
+        assert (
+            f"2 records sent, the last {clock.minute(position.load().sent_at)}; 0 records waiting; 3 records"
+            in doctor.out
+        )
 
 
 def test_an_endpoint_that_is_away_is_told(project: HoldfastProject) -> None:

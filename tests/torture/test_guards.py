@@ -574,7 +574,7 @@ OTHERS: list[dict[str, Any]] = [
 
 
 def test_a_call_that_cannot_be_judged_is_refused_and_others_pass(place: Scratch) -> None:
-    """Where the tool's name can be read, calls that nobody guards pass; other clients hear nothing."""
+    """Where the payload can be read, calls that nobody guards pass; other clients hear nothing."""
     other = place.user_handler("a_first", FILE.format(tool="First"))  # a refusal names the guard of the call, not this
     serve(place)
     asked, unasked = place.call("answer = deny('asked')"), place.call("", "Read")
@@ -593,11 +593,10 @@ def test_a_call_that_cannot_be_judged_is_refused_and_others_pass(place: Scratch)
 
     rows: dict[str, Callable[[], str]] = {}
     for name, value in UNREADABLE.items():
-        rows[f"{name}, guarded"] = partial(refused, raw(place, "Bash", value))
-        rows[f"{name}, cold"] = partial(refused, raw(place, "Bash", value), HOLDFAST_SERVER="off")
-        rows[f"{name}, not guarded"] = partial(passed, raw(place, "Read", value))
+        rows[name] = partial(refused, raw(place, "Bash", value), guard="")  # whose call it is can't be known
+        rows[f"{name}, cold"] = partial(refused, raw(place, "Bash", value), guard="", HOLDFAST_SERVER="off")
     for data in WHOLE:
-        rows[f"all is {data!r}"] = partial(refused, data, guard="")  # whose call it is can't be known
+        rows[f"all is {data!r}"] = partial(refused, data, guard="")
     for changes in FIELDS:
         rows[f"{changes}, guarded"] = partial(refused, {**place.call(), **changes})
         rows[f"{changes}, not guarded"] = partial(passed, {**unasked, **changes})
@@ -607,13 +606,11 @@ def test_a_call_that_cannot_be_judged_is_refused_and_others_pass(place: Scratch)
     for key in ("conversation_id", "generation_id", "sessionId", "hookEventName"):
         rows[f"{key} of another client"] = partial(decided, {**asked, key: "x"})
     for payload in OTHERS:
-        broken = json.dumps(payload).encode()[:-1] + b', "x": \xff}'
         rows[f"another client's {payload}"] = partial(passed, payload)
-        rows[f"another client's {broken!r}"] = partial(passed, broken)
     rows["no project"] = lambda: passes(fire(asked, CLAUDE_PROJECT_DIR=None))
     rows["no client"] = lambda: passes(fire(asked, CLAUDECODE=None))
     rows["a client by its second name"] = lambda: refusal(
-        fire(b'{"tool_name": "Bash", "x": \xff', CLAUDECODE=None, AI_AGENT="claude-code_2-1-197_harness")
+        fire(b'{"tool_name": "Bash", "x": \xff', CLAUDECODE=None, AI_AGENT="claude-code_2-1-197_harness"), ""
     )
     long = f"{place.root}{'/x' * 50_000}"
     rows["a project that nothing can have"] = lambda: refusal(fire(place.call(), CLAUDE_PROJECT_DIR=long))

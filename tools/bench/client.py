@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.install import register
 from tests.client import model as scripted
 from tests.client.runner import Client
 from tools.bench import place as places
@@ -99,7 +100,7 @@ class _Driven:
     """A running client with one way of registration, in a place; it ends when `stack` is closed."""
 
     def __init__(self, place: Place, program: Path, way: str, stack: ExitStack) -> None:
-        commands = {TRUE: "/bin/true", WARM: places.command("PreToolUse")[2], COLD: places.command("PreToolUse")[2]}
+        commands = {TRUE: "/bin/true", WARM: register.command("PreToolUse"), COLD: register.command("PreToolUse")}
         hooks = [{"type": "command", "command": commands[way]}] if way in commands else []
         self._root, self._model = place.root, stack.enter_context(scripted.serve(scripted.Model()))
         client = _Client(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast.install import register
 from holdfast.testkit.client import encoded
 from tools.bench import place as places
-from tools.bench import race
 from tools.bench.race import Contestant
 
 if TYPE_CHECKING:
@@ -128,19 +126,18 @@ class _Again:
     """
 
     def __init__(self, place: Place) -> None:
-        self._place = replace(place, root=place.place.top / "again")
+        cold = replace(place.place, variables=place.place.variables | places.COLD)
+        self._place = replace(place, place=cold, root=cold.top / "again")
         places.start(self._place)
-        self.environ = self._place.environ | places.COLD
+        self.environ = self._place.environ
         self._original: Path = place.place.top / "again-as-it-was"
         shutil.copytree(self._place.root / ".claude", self._original)
-        self._numbers = itertools.count()
 
     def payload(self) -> bytes:
         """Reset the project, launch a new agent, and return its PostToolUse."""
         shutil.copytree(self._original, self._place.root / ".claude", dirs_exist_ok=True)
-        number = next(self._numbers)
-        call = f"toolu_{number:024}"
-        launch = encoded(self._place.payload("PreToolUse-Agent", tool_use_id=call))
-        race.once(places.command("PreToolUse"), launch, self.environ)
-        result = encoded(self._place.payload("PostToolUse-Agent", tool_use_id=call))
-        return result.replace(b"a23b8482eb527498b", b"a%016d" % number)
+        agent = self._place.agent("general-purpose", "look around", "Look around.")
+        agent.about_to()
+        result = self._place.payload("PostToolUse-Agent", **agent.call)
+        result["tool_response"] |= {"agentId": agent.run}
+        return encoded(result)

@@ -19,14 +19,13 @@ import time
 from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.memory import log
 from holdfast.memory.rows import TABLES, Row
 from holdfast.testkit.client import encoded
 from tests import warmth
 from tools.bench import place as places
-from tools.bench import race
 from tools.bench.race import REST_S
 
 if TYPE_CHECKING:
@@ -85,15 +84,19 @@ def measure(ranges: Sequence[str], rounds: int) -> Iterator[Point]:
 
 def _points(name: str, event: str, homes: dict[int, Place], rounds: int) -> Iterator[Point]:
     """Measure an event in all sizes in turns; the first two rounds only warm the caches."""
-    for mode, more in (("cold", places.COLD), ("warm", {})):
+    for mode in ("cold", "warm"):
         times: dict[int, dict[int, float]] = {size: {} for size in homes}
-        for place in homes.values() if mode == "warm" else ():
-            places.warm_up(place)
+        for place in homes.values():
+            if mode == "warm":
+                del place.place.variables["HOLDFAST_SERVER"]
+                places.warm_up(place)
+            else:
+                place.place.variables |= places.COLD
         for number in range(rounds + 2):
             for size, place in homes.items():
                 if times[size] and max(times[size].values()) > _SLOW_S * 1000:
                     continue
-                took_ms = _fire(place, event, f"{mode}{number}", place.environ | more)
+                took_ms = _fire(place, event, f"{mode}{number}")
                 if number > 1:
                     times[size][number] = took_ms
         for place in homes.values() if mode == "warm" else ():
@@ -112,22 +115,20 @@ def ratios(times: dict[int, dict[int, float]]) -> list[float]:
     return [statistics.median(ms / first[number] for number, ms in each.items()) for each in times.values()]
 
 
-def _fire(place: Place, event: str, about: str, environ: dict[str, str]) -> float:
-    """Run an event's registered command and return the milliseconds it took.
+def _fire(place: Place, event: str, about: str) -> float:
+    """Fire an event and return the milliseconds that it took.
 
     Each agent is about work of its own; its launch comes before its end, and isn't counted in.
     """
-    changes: dict[str, Any] = {"transcript_path": str(place.home / "transcript.jsonl")}
-    if event.endswith("-Agent"):
-        task = {"description": f"Work {about}", "prompt": f"Do {about}.", "subagent_type": "developer"}
-        changes |= {"tool_use_id": f"toolu_{event}{about}", "tool_input": task}
+    agent = place.agent("developer", f"Work {about}", f"Do {about}.")
     if event == "PostToolUse-Agent":
-        changes["tool_use_id"] = f"toolu_of_{about}"
-        launch = encoded(place.payload("PreToolUse-Agent", **changes))
-        race.once(places.command("PreToolUse"), launch, environ)
-        changes["tool_response"] = place.payload(event)["tool_response"] | {"agentId": f"agent-{about}"}
+        agent.about_to()
     time.sleep(REST_S)
-    return race.once(places.command(event.split("-")[0]), encoded(place.payload(event, **changes)), environ)[0]
+    if event.endswith("-Agent"):
+        heard = agent.about_to() if event == "PreToolUse-Agent" else agent.returned()
+    else:
+        heard = place.fire(event)
+    return heard.hooks[0].seconds * 1000
 
 
 def _workflows(place: Place, count: int) -> None:
@@ -208,8 +209,9 @@ def _ledger(place: Place, count: int) -> None:
 
     No table gets more than Holdfast keeps of it.
     """
+    place.place.variables |= places.COLD
     for event in EVENTS:
-        _fire(place, event, "before", place.environ | places.COLD)
+        _fire(place, event, "before")
     (file,) = (place.home / ".local/state/holdfast").rglob("*.db")
     with closing(sqlite3.connect(file)) as ledger, ledger:
         for table in TABLES:

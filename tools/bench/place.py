@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
 
 from holdfast.install import register
-from holdfast.testkit.client import Client, encoded
+from holdfast.testkit.client import Client
 from holdfast.testkit.place import Place as Throwaway
 from tests import warmth
 from tools.bench import race
@@ -21,11 +20,11 @@ _WARM_UP_TIMEOUT_S = 180.0
 _TRIES = 5
 _SETTLING_S = 2.0  # in which processes of the last event may end
 _WHERE = """\
-import os
+import sys
 from holdfast import deny, hookimpl
 @hookimpl(match="Where")
 def on_pre_tool_use(event):
-    return deny(f"session {os.getsid(0)}.")
+    return deny("warm." if sys.argv[1:] == ["--serve"] else "cold.")
 """
 
 
@@ -36,6 +35,12 @@ class Place(Client):
     def handlers(self) -> Path:
         """The folder of the user's own handlers."""
         return self.home / ".config" / "holdfast" / "handlers"
+
+    @property
+    def transcript_path(self) -> str:
+        """The path of the session's transcript; empty before one is written there."""
+        file = self.home / "transcript.jsonl"
+        return str(file) if file.exists() else ""
 
 
 def make(top: Path) -> Place:
@@ -70,20 +75,17 @@ def command(event: str) -> tuple[str, ...]:
 
 
 def is_warm(place: Place) -> bool:
-    """Fire one event and tell whether a server answered it.
-
-    A server runs in its own process session; a handler that is installed only for this event reports its session.
-    """
+    """Fire one event and tell whether a server answered it, by a handler that is there only for this event."""
     file = place.handlers / "tell_where.py"
     file.write_text(_WHERE)
     try:
-        payload = encoded(place.payload("PreToolUse-Bash", tool_name="Where", tool_input={}))
-        _, _, answer = race.once(command("PreToolUse"), payload, place.environ)
+        payload = place.payload("PreToolUse-Bash", tool_name="Where", tool_input={})
+        answer = place.run(register.command("PreToolUse"), payload).stdout
     finally:
         file.unlink()
-    if b"session " not in answer:
+    if "warm." not in answer and "cold." not in answer:
         raise race.WrongAnswerError(f"an event was answered with {answer[:400]!r}")
-    return f"session {os.getsid(0)}.".encode() not in answer
+    return "warm." in answer
 
 
 def warm_up(place: Place) -> None:

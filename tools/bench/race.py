@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import random
 import statistics
-import subprocess
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from holdfast.process.run_program import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -73,39 +74,8 @@ def run(contestants: Sequence[Contestant], environ: Mapping[str, str], rounds: i
 
 def _turn(each: Contestant, environ: Mapping[str, str]) -> float:
     data = each.stdin() if callable(each.stdin) else each.stdin
-    took_ms, code, answer = once(each.command, data, {**environ, **each.environ})
-    text = answer.decode("utf-8", "replace")
-    right = each.says is None or (each.says in text if each.says else not text)
-    if code != each.code or not right:
-        raise WrongAnswerError(f"{each.kind} {each.name} ended with {code} and said {text[:400]!r}")
-    return took_ms
-
-
-def once(command: Sequence[str], data: bytes, environ: Mapping[str, str]) -> tuple[float, int, bytes]:
-    """Run one process on pipes, as the client does, until it has ended and no process holds its stdout open.
-
-    Args:
-        command: its arguments.
-        data: its input, at most what a pipe holds, so that writing it isn't part of the time.
-        environ: its environment.
-
-    Returns:
-        Milliseconds, exit code, and what it wrote to stdout.
-
-    Raises:
-        subprocess.TimeoutExpired: it didn't end.
-    """
-    reading, writing = os.pipe()
-    os.write(writing, data)
-    os.close(writing)
-    began = time.perf_counter()
-    with subprocess.Popen(
-        command, stdin=reading, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=dict(environ)
-    ) as process:
-        os.close(reading)
-        try:
-            answer, _ = process.communicate(timeout=_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
-    return (time.perf_counter() - began) * 1000, process.returncode, answer
+    done = run_program(each.command, data, {**environ, **each.environ}, Path.cwd(), _TIMEOUT_S)
+    right = each.says is None or (each.says in done.stdout if each.says else not done.stdout)
+    if done.exit_code != each.code or not right:
+        raise WrongAnswerError(f"{each.kind} {each.name} ended with {done.exit_code} and said {done.stdout[:400]!r}")
+    return done.seconds * 1000

@@ -31,7 +31,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
     sent = f"{count(at.sent, 'record')} sent, the last {clock.minute(at.sent_at)}" if at.sent_at else "nothing sent yet"
     state = f"{sent}; {count(waiting, 'record')} waiting"
     if at.dropped:
-        state += f"; {count(at.dropped, 'record')} dropped, because more than {flush.BACKLOG_LIMIT:,} waited"
+        state += f"; {count(at.dropped, 'record')} dropped: {flush.WHY_DROPPED}"
     try:
         failure = flush.sender(settings, _TIMEOUT_S).send([])
     except HoldfastError as error:

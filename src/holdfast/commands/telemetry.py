@@ -45,7 +45,7 @@ def flush() -> None:
     if done is None:
         options.say("Another process is sending now.")
         return
-    dropped = f" {count(done.dropped, 'older record')} dropped: too many waited." if done.dropped else ""
+    dropped = f" {count(done.dropped, 'record')} dropped: {flushing.WHY_DROPPED}." if done.dropped else ""
     if done.failure:
         sent = f"{count(done.sent, 'record')} sent, then: " if done.sent else ""
         raise HoldfastError(f"{sent}{settings.endpoint} took nothing: {done.failure}.{dropped} The rest waits.")

@@ -104,7 +104,6 @@ def find(hooks: Hooks, project: Project, *, for_event: bool = False) -> list[Han
         The files, including those that won't run (marked with the reason) and strict ones that are gone.
     """
     memory, granted = strict_memory.remembered_routes(), trust.granted(project.root)
-    first = {path.rpartition("/")[2] for path in (*memory, *granted)}
     theirs = paths.project_handlers(project.root)
 
     def digest_of(name: str) -> str | None:
@@ -114,14 +113,13 @@ def find(hooks: Hooks, project: Project, *, for_event: bool = False) -> list[Han
     folders: list[tuple[Place, Folder]] = [
         ("shipped", index.read_folder(paths.shipped("handlers"), hooks)),
         *(("package", index.read_folder(path, hooks)) for path in brought),
-        ("user", index.read_folder(paths.user_handlers(), hooks, first=first)),
+        ("user", index.read_folder(paths.user_handlers(), hooks)),
         (
             "project",
             index.read_folder(
                 theirs,
                 hooks,
                 within=project.root,
-                first=first,
                 parsed=lambda name, digest: not for_event or digest_of(name) == digest,
             ),
         ),

@@ -21,7 +21,7 @@ from holdfast.plugins import kinds, scan
 from holdfast.plugins.scan import Route, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
 
     from holdfast.plugins.hooks import Hooks
 
@@ -65,7 +65,6 @@ def read_folder(
     hooks: Hooks,
     *,
     within: Path | None = None,
-    first: Collection[str] = (),
     parsed: Callable[[str, str], bool] = lambda name, digest: True,
 ) -> Folder:
     """Read the handler files of a folder, and index the content that is new.
@@ -74,14 +73,13 @@ def read_folder(
         path: the folder; it need not exist.
         hooks: the client's hooks, which the files may answer.
         within: the folder that links may not lead out of; None lets links lead anywhere.
-        first: names of the files that come first if there are too many.
         parsed: tells by a file's name and digest whether to parse it; otherwise it declares nothing.
     """
     folder = Folder(path)
     index = _file(hooks)
     known = _index.get(index)
     new: dict[str, tuple[str, Scan]] = {}
-    for name in _names(folder, within, first):
+    for name in _names(folder, within):
         file = path / name
         try:
             source, _ = document.read(file, SIZE_LIMIT_BYTES, within=within)
@@ -112,7 +110,7 @@ def preload(hooks: Hooks) -> None:
     _index.get(_file(hooks))
 
 
-def _names(folder: Folder, within: Path | None, first: Collection[str]) -> list[str]:
+def _names(folder: Folder, within: Path | None) -> list[str]:
     """Return the names of helpers and handler files, at most COUNT_LIMIT each.
 
     If something is wrong with the folder, set `folder.fault`.
@@ -130,9 +128,7 @@ def _names(folder: Folder, within: Path | None, first: Collection[str]) -> list[
     helpers = sorted(name for name in listing if kinds.is_helper(name))[:COUNT_LIMIT]
     names = sorted(name for name in listing if kinds.is_handler(folder.path / name))
     if len(names) > COUNT_LIMIT:
-        order = "those known before, then the first by name"
-        folder.fault = f"holds {len(names)} handler files: only {COUNT_LIMIT} handlers run, {order}"
-        names.sort(key=lambda name: name not in first)
+        folder.fault = f"holds {len(names)} handler files: only {COUNT_LIMIT} handlers run, the first by name"
     return [*helpers, *names[:COUNT_LIMIT]]
 
 

@@ -296,7 +296,7 @@ def _may_name_any(event: Any, command: Command) -> bool:
         return True
     if not (command.program in _FILE_PROGRAMS or command.reads or command.writes):
         return False
-    if command.folder is None or {"xargs", "parallel"} & {*command.inside}:
+    if command.folder is None or "xargs" in command.inside:
         return True
     unknown = command.unknown or command.reads or command.writes
     return bool(unknown) and any(_NOT_IN_THE_TEXT.search(str(path)) for path in event.paths_of(command))

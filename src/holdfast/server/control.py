@@ -152,10 +152,10 @@ def _locked(lock: int) -> bool:
     return False
 
 
-def addresses(where: Path | None = None) -> list[Path]:
-    """Return the socket paths of servers that run or have run, in a folder (by default this user's)."""
+def addresses() -> list[Path]:
+    """Return the socket paths of this user's servers that run or have run."""
     with suppress(OSError):
-        return [lock.with_suffix("") for lock in sorted((where or folder()).glob("*.lock"))]
+        return [lock.with_suffix("") for lock in sorted(folder().glob("*.lock"))]
     return []
 
 

@@ -172,7 +172,7 @@ def answer_samples() -> None:
     with suppress(Exception), Ledger.open(None) as memory:
         for payload in client.samples():
             with Path(os.devnull).open("rb") as nothing:
-                read = intake.read(nothing.fileno(), bytearray(json.dumps(payload).encode()))
+                read = intake.read(nothing.fileno(), json.dumps(payload).encode())
             client.foreign(read, environ)
             nobody = engine.open_project(environ, tell=False)
             engine.choose(read, discovery.find(client, nobody, for_event=True))

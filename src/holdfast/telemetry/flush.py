@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 BACKLOG_LIMIT = 5_000
 """Records of a project that wait at most; the oldest are dropped. The log itself keeps 10,000 events of each kind."""
+WHY_DROPPED = f"more than {BACKLOG_LIMIT:,} waited, or the endpoint called them bad"
 BATCH = 500
 """Records in one request."""
 TIME_LIMIT_S = 60.0
@@ -144,9 +145,12 @@ class _Run:
     def _drop_oldest(self, ledger: Ledger, file: Path) -> None:
         if (surplus := _count(ledger, self._at, file) - BACKLOG_LIMIT) > 0:
             self._at.sent_up_to[file.name] = _next(ledger, _since(self._at, file), surplus)[-1].id
-            self._at.dropped += surplus
-            self._dropped += surplus
+            self._drop(surplus)
             self._save()
+
+    def _drop(self, number: int) -> None:
+        self._at.dropped += number
+        self._dropped += number
 
     def _guards(self, files: Iterable[Path]) -> str:
         """Report once a day which guards this machine has and when each last ran; return why that failed."""
@@ -162,7 +166,12 @@ class _Run:
         if time.monotonic() > self._ends:
             return f"the endpoint is so slow that {TIME_LIMIT_S:.0f} seconds weren't enough; the rest is sent later"
         self._sender = self._sender or sender(self._settings)
-        if failure := self._sender.send(batch):
+        failure = self._sender.send(batch)
+        if failure and self._sender.refused:
+            log.write("warning", f"{len(batch)} telemetry records dropped: {failure}")
+            self._drop(len(batch))
+            return ""
+        if failure:
             return failure
         self._at.sent += len(batch)
         self._at.sent_at = clock.stamp()

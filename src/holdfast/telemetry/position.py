@@ -24,7 +24,7 @@ class Position:
     Attributes:
         sent_up_to: the id of the last event of each ledger's log that was sent or dropped, by the name of its file.
         sent: how many records were sent.
-        dropped: how many were dropped, because too many waited.
+        dropped: how many were dropped, because too many waited or the endpoint called them bad.
         sent_at: when a record was last sent (UTC stamp); empty for never.
         failure: why the last attempt failed; empty if it didn't.
         guards_on: the day on which the guards of this machine were last reported; empty for never.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.telemetry.records import Record
 
 _PATH = "/v1/logs"
+_BAD_REQUEST = 400  # after which OTLP forbids to send the same data again
 _FAILURE_LIMIT_CHARS = 300
 
 
@@ -54,6 +55,11 @@ class Sender:
         failure = "; ".join(filter(None, (self._session.failure, self._complaint))) or "no reason was given"
         return redact(failure)[:_FAILURE_LIMIT_CHARS]
 
+    @property
+    def refused(self) -> bool:
+        """Whether the endpoint called the last request bad, so that it would refuse the same data for ever."""
+        return self._session.status == _BAD_REQUEST
+
     def _readable(self, record: Record) -> ReadableLogRecord:
         at = int(record.at.timestamp() * 1_000_000) * 1_000
         severity = SeverityNumber.WARN if record.severe else SeverityNumber.INFO
@@ -70,13 +76,14 @@ class Sender:
 
 
 class _Session(Session):
-    """Notes why the last request failed. Follows no redirect, and doesn't read what the endpoint answers."""
+    """Notes the status of the last answer, and why a request failed. Follows no redirect, and reads no answer."""
 
     failure = ""
+    status = 0
 
     def send(self, request: PreparedRequest, **kwargs: Any) -> Response:
         """Send a request. Raises RequestException for a redirect, too, which the exporter takes for success."""
-        self.failure = ""
+        self.failure, self.status = "", 0
         try:
             response = super().send(request, **kwargs | {"stream": True, "allow_redirects": False})
         except Exception as error:
@@ -85,6 +92,7 @@ class _Session(Session):
                 cause = below
             self.failure = str(cause)
             raise
+        self.status = response.status_code
         if response.status_code >= 300:
             self.failure = f"it answered {response.status_code} {response.reason}"
         if response.status_code // 100 == 3:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.checks.conftest import elsewhere, root
+from tests.checks.conftest import elsewhere
 
-__all__ = ["elsewhere", "root"]
+__all__ = ["elsewhere"]

@@ -14,20 +14,23 @@ if TYPE_CHECKING:
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "csh", "tcsh"))
 _SHELL_OPTIONS = re.compile(r"[abefhiklmnprstuvxBCDEHPTcoO]*")
 _SHELL_LONG = ("norc", "noprofile", "posix", "login", "verbose", "restricted", "noediting", "rcfile", "init-file")
-_SCRIPT_OPTION = {
-    **dict.fromkeys(("su", "runuser", "script"), "c"),
-    **dict.fromkeys(("mapfile", "readarray", "compgen"), "C"),
-}
+_SCRIPT_OPTION = {"su": "c", **dict.fromkeys(("mapfile", "readarray", "compgen"), "C")}
 """Programs with a short option whose value is a script, also behind an operand."""
-_SCRIPTS = frozenset(("eval", "ssh", "watch", "parallel", "sg"))
+_SCRIPTS = frozenset(("eval", "ssh"))
 """Programs that hand their operands to a shell."""
 _EVALUATORS = ("let", "test", "[", "declare", "typeset", "local", "export", "readonly", "unset", "read", "printf")
 """Programs that substitute in the index of an array even if it's quoted."""
 _INDEX = re.compile(r"[A-Za-z_]\w*\[.*[$`]", re.DOTALL)
-_OPEN = frozenset(("xargs", "parallel"))
-"""Programs that add words from elsewhere."""
-_READERS = frozenset(("sudo", "doas", "script", "ssh", "unshare", "chroot", "parallel"))
+_READERS = frozenset(("sudo", "doas", "ssh"))
 """Programs that may run what they read if they get no command."""
+_OPAQUE = frozenset(
+    (
+        *("watch", "parallel", "flock", "script", "runuser", "sg", "pkexec", "chroot", "unshare", "nsenter", "setpriv"),
+        *("strace", "ltrace", "valgrind", "taskset", "chrt", "prlimit", "caffeinate", "firejail", "systemd-run"),
+        *("xvfb-run", "fakeroot", "unbuffer"),
+    )
+)
+"""Programs that run another one, whose options aren't read: they may run anything."""
 
 
 class _Wrapper(NamedTuple):
@@ -45,8 +48,7 @@ class _Wrapper(NamedTuple):
 
 
 _WRAPPERS = {
-    **dict.fromkeys(("nohup", "builtin", "busybox", "eval", "{", "!", "fakeroot", "unbuffer", "coproc"), _Wrapper()),
-    **dict.fromkeys(("valgrind", "ltrace", "firejail", "systemd-run", "nsenter", "xvfb-run", "pkexec"), _Wrapper()),
+    **dict.fromkeys(("nohup", "builtin", "busybox", "eval", "{", "!", "coproc"), _Wrapper()),
     "command": _Wrapper("p"),
     "setsid": _Wrapper("cfw", "ctty fork wait"),
     "sudo": _Wrapper(
@@ -62,32 +64,12 @@ _WRAPPERS = {
     "ionice": _Wrapper("tc:n:", "ignore class= classdata="),
     "stdbuf": _Wrapper("i:o:e:", "input= output= error="),
     "exec": _Wrapper("cla:"),
-    "caffeinate": _Wrapper("disumt:w:"),
-    "chroot": _Wrapper("", "userspec= groups= skip-chdir", 1),
-    "flock": _Wrapper("enosuxFw:E:", "shared exclusive nonblock close no-fork timeout= wait= conflict-exit-code=", 1),
-    "strace": _Wrapper("CcdfFhiknqrtTvVwxyYzZDa:b:e:E:I:o:O:p:P:s:S:u:X:", "follow-forks"),
-    "watch": _Wrapper(
-        "bcdegptxwn:q:", "beep color differences errexit chgexit no-title precise exec interval= equexit="
-    ),
     "ssh": _Wrapper("46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:", "", 1),
     "xargs": _Wrapper(
         "0oprtxa:d:E:I:J:L:n:P:R:S:s:e::i::l::",
         "null no-run-if-empty interactive verbose exit replace max-lines eof open-tty"
         " arg-file= delimiter= max-args= max-procs= max-chars= process-slot-var=",
     ),
-    "parallel": _Wrapper(
-        "0kmqtuvXa:C:d:E:I:j:L:N:n:P:S:s:",
-        "null keep-order bar will-cite no-notice line-buffer verbose dry-run xargs tag progress"
-        " arg-file= colsep= delimiter= jobs= max-args= sshlogin= halt= joblog= timeout= retries=",
-    ),
-    "taskset": _Wrapper("ac", "all-tasks cpu-list", 1),
-    "chrt": _Wrapper("abdfiorRT:P:D:", "all-tasks batch deadline fifo idle other rr reset-on-fork", 1),
-    "prlimit": _Wrapper(),
-    "setpriv": _Wrapper("", "no-new-privs clear-groups keep-groups init-groups reuid= regid= groups= reset-env"),
-    "unshare": _Wrapper("imnpuUCTfrc", "ipc mount net pid uts user cgroup time fork map-root-user map-current-user"),
-    "sg": _Wrapper("", "", 1),
-    "runuser": _Wrapper("lmpfPu:g:G:s:w:", "login preserve-environment pty user= group= supp-group= shell="),
-    "script": _Wrapper("aefqB:E:I:m:o:O:t::", "append flush quiet return", 1),
 }
 
 
@@ -138,7 +120,7 @@ def of(words: Sequence[Word], sure: bool = True) -> tuple[Nested, ...]:
     if name == "alias":
         return tuple(Nested(name, script=Word(each.text.partition("=")[2], each.known)) for each in words[1:])
     evaluated = name in _EVALUATORS and any(each.known and _INDEX.match(each.text) for each in words)
-    if evaluated or (name == "hash" and len(words) > 2):  # `hash -p /bin/rm ls`
+    if name in _OPAQUE or evaluated or (name == "hash" and len(words) > 2):  # `hash -p /bin/rm ls`
         return (_unread(name),)
     if name in _WRAPPERS and not (name == "command" and words[1:] and re.match("-p?[vV]", words[1].text)):
         return tuple(_of_wrapper(name, words, sure))
@@ -178,18 +160,15 @@ def _of_wrapper(name: str, words: Sequence[Word], sure: bool) -> Iterator[Nested
         position += 1
     position += name == "coproc" and [each.text for each in words[2:3]] == ["{"]  # `coproc NAME { …; }`
     inner = tuple(Word(each.text, each.known and not (replaced and replaced in each.text)) for each in words[position:])
-    listed = bool(inner) and inner[0].text.startswith(":::")
-    if not known or listed or not (inner or sure):
+    if not known or not (inner or sure):
         yield _unread(name)
-    if not inner or listed:
-        if name in _READERS and not listed:
+    if not inner:
+        if name in _READERS:
             yield Nested("", sure=False)
-    elif name in ("flock", "sg") and inner[0].text in ("-c", "--command"):
-        yield Nested(name, script=inner[1] if inner[1:] else Word("", False))
     elif name in _SCRIPTS:
         yield Nested(name, (), Word(" ".join(each.text for each in inner), all(each.known for each in inner)), known)
     else:
-        yield Nested(name, inner, sure=known and name not in _OPEN)
+        yield Nested(name, inner, sure=known and name != "xargs")  # which adds words
 
 
 def _takes_value(wrapper: _Wrapper, option: str) -> tuple[bool, bool]:
