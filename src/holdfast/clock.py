@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 _STEPS = (("min", 60, 7_200), ("h", 3_600, 172_800), ("days", 86_400, float("inf")))  # unit, its seconds, used below
 
@@ -16,6 +16,12 @@ def now() -> datetime:
     """
     fixed = os.environ.get("HOLDFAST_NOW")
     return (parse(fixed) if fixed else None) or datetime.now(UTC)
+
+
+def second_after(earlier: str) -> datetime:
+    """Return the present in whole seconds, and later than a stamp: what begins again gets another time of its own."""
+    moment, before = now().replace(microsecond=0), parse(earlier)
+    return before.replace(microsecond=0) + timedelta(seconds=1) if before and before >= moment else moment
 
 
 def stamp(moment: datetime | None = None) -> str:

@@ -13,25 +13,13 @@ from holdfast.report import gather as gathering
 from holdfast.report.gather import gather
 from holdfast.sessions import archive, conversations
 from tests.handmade import ME, OTHER, THIRD, workflow, workspace
-from tests.played import Days
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from holdfast.report.gather import Report
     from holdfast.sessions.workspace import Workspace
     from holdfast.testing import HoldfastProject
-
-
-@pytest.fixture
-def days(
-    holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> HoldfastProject:
-    """Three days of work."""
-    project = holdfast_project({})
-    Days(project, monkeypatch, tmp_path).play()
-    return project
 
 
 def report_of(project: HoldfastProject, **limits: Any) -> Report:

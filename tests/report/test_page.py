@@ -16,7 +16,7 @@ from holdfast.report.gather import gather
 from holdfast.report.page import brief, duration, moment, render
 from holdfast.workflow.model import Phase
 from tests.handmade import ME, OTHER, workspace
-from tests.played import SECRET, Days
+from tests.played import SECRET
 from tests.report.pages import Page, page
 from tests.storied import compaction, delivery, entry, happening, report, run, session
 from tests.tables import each_row
@@ -30,16 +30,6 @@ STYLE = files("holdfast.report").joinpath("page.css").read_text("utf-8")
 LOADING = {"src", "srcset", "data", "action", "background", "poster", "formaction", "ping", "manifest"}
 
 
-@pytest.fixture
-def played(
-    holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> HoldfastProject:
-    """Three days of work."""
-    project = holdfast_project({})
-    Days(project, monkeypatch, tmp_path).play()
-    return project
-
-
 def written(project: HoldfastProject) -> str:
     there = workspace(project.root)
     text = render(gather(there))
@@ -47,9 +37,9 @@ def written(project: HoldfastProject) -> str:
     return text
 
 
-def test_page_is_well_formed(played: HoldfastProject) -> None:
+def test_page_is_well_formed(days: HoldfastProject) -> None:
     """Every element is closed, every name is there once, every link leads to one."""
-    text = written(played)
+    text = written(days)
     read = Page(text)
 
     assert text.startswith("<!doctype html>\n<html")
@@ -63,9 +53,9 @@ def test_page_is_well_formed(played: HoldfastProject) -> None:
     assert {name for name, attributes in read.elements if attributes.get("id") in sections} == {"section"}
 
 
-def test_page_loads_and_runs_nothing(played: HoldfastProject) -> None:
+def test_page_loads_and_runs_nothing(days: HoldfastProject) -> None:
     """No element that could, and a policy that would not let one."""
-    read = Page(written(played))
+    read = Page(written(days))
 
     names = {name for name, _ in read.elements}
     assert not names & {"script", "img", "iframe", "object", "embed", "link", "base", "form", "svg", "video", "audio"}
@@ -78,9 +68,9 @@ def test_page_loads_and_runs_nothing(played: HoldfastProject) -> None:
     assert {str(given["href"])[0] for name, given in read.elements if name == "a"} == {"#"}
 
 
-def test_page_shows_foreign_markup_as_text(played: HoldfastProject) -> None:
+def test_page_shows_foreign_markup_as_text(days: HoldfastProject) -> None:
     """Markup in a title is shown, what turns the direction of reading and secrets are not."""
-    text = written(played)
+    text = written(days)
     said = "".join(Page(text).text)
 
     assert 'Say </title><script>document.title="owned"</script>' in said
@@ -90,9 +80,9 @@ def test_page_shows_foreign_markup_as_text(played: HoldfastProject) -> None:
     assert "Built, with key [redacted]" in said
 
 
-def test_page_states_numbers_compactions_and_agents(played: HoldfastProject) -> None:
+def test_page_states_numbers_compactions_and_agents(days: HoldfastProject) -> None:
     """Numbers, compactions, agents, costs, and the log's own sentences."""
-    said = Page(written(played)).words
+    said = Page(written(days)).words
 
     for wanted in (
         "3 sessions 2 live 3 compactions 3 of 3 restored 12/12 facts restored Claude's summaries kept 4",

@@ -70,11 +70,18 @@ def test_another_agent_of_the_kind_is_not_for_a_phase_at_work(project: Workspace
     assert moves(project) == [("phase_0", "completed")]
 
 
+def docs(project: Workspace) -> wfs_session.Session:
+    """Start a session of `wfs` with one task."""
+    session = wfs_session.create(project, "Docs")
+    with wfs_moves.changing(project, session, why="test") as change:
+        wfs_moves.chain(change, [NewTask("Describe the parser", agent="@writer")])
+    return session
+
+
 def test_of_two_workflows_a_name_in_one_goes_before_a_kind_in_the_other(project: Workspace) -> None:
     """Also where the other is the session's own and comes first."""
     owners.own(project, hybrid.find(project).workflows[0], ME)
-    session = wfs_session.create(project, "Docs")
-    wfs_moves.add(project, session, NewTask("Describe the parser", agent="@writer"))
+    docs(project)
 
     moved = launch(project, "Describe the parser")
 
@@ -167,8 +174,7 @@ def test_a_state_that_another_program_took_over_is_not_tried_for_ever(
 @pytest.mark.parametrize("format_", ["hybrid", "wfs"])
 def test_a_result_waits_while_its_workflow_cannot_be_read(project: Workspace, format_: str) -> None:
     """Somebody may mend the file: nothing that an agent brought is lost over it."""
-    session = wfs_session.create(project, "Docs")
-    wfs_moves.add(project, session, NewTask("Describe the parser", agent="@writer"))
+    session = docs(project)
     title, path = {
         "hybrid": ("Design the parser", project.root / ".claude" / "state" / "workflow.json"),
         "wfs": ("Describe the parser", wfs_paths.state(session.folder)),
@@ -188,8 +194,7 @@ def test_a_result_waits_while_its_workflow_cannot_be_read(project: Workspace, fo
 
 def test_launch_claims_no_paused_workflow(project: Workspace) -> None:
     """Whoever names its task claims nothing by it."""
-    session = wfs_session.create(project, "Docs")
-    wfs_moves.add(project, session, NewTask("Describe the parser", agent="@writer"))
+    session = docs(project)
     wfs_session.pause(project, session.name)
 
     assert launch(project, "Describe the parser", "writer") is None
@@ -200,8 +205,7 @@ def test_launch_claims_no_paused_workflow(project: Workspace) -> None:
 
 def test_what_an_agent_brings_counts_though_its_workflow_was_paused_meanwhile(project: Workspace) -> None:
     """It was launched before; nothing that it did is lost over the pause."""
-    session = wfs_session.create(project, "Docs")
-    wfs_moves.add(project, session, NewTask("Describe the parser", agent="@writer"))
+    session = docs(project)
     launch(project, "Describe the parser", "writer")
     wfs_session.pause(project, session.name)
     end(project, words="Described.")

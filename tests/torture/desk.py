@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.testkit import recorded
 from tests.contract.traces import AGENTS, COMMAND, DAWN, PLAN, REPOSITORY, STEP, TITLE, Program, Stage
 from tests.torture import scratch
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,7 @@ class Desk(Stage):
         self.trouble = {"TROUBLE_COUNT": str(self.counter), "TROUBLE_BELOW": f"{self.top}/"} | trouble
         (answer,) = self.run_at_once(step)
         self.trouble = None
-        scratch.until(lambda: not members(answer["pid"]), "its processes end")
+        until(lambda: not members(answer["pid"]), "its processes end")
         return answer
 
     def note(self, entry: dict[str, Any]) -> None:

@@ -23,9 +23,11 @@ import pytest
 
 from tests import processes
 from tests.processes import ROOT, Ended, Place
+from tests.waiting import until
+from tests.warmth import gone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 ON_LINUX = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="asks /proc")
 NO_ROOT = shlex.split("setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-all")
@@ -167,22 +169,6 @@ def install(place: Scratch, *, native: bool) -> Scratch:
     """Install Holdfast in a scratch home, with the native relay if it can be compiled here."""
     place.holdfast("install", HOLDFAST_RELAY=None if native else "python")
     return place
-
-
-def gone(pid: int) -> bool:
-    """Return whether a process has ended; a zombie has."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
-
-
-def until(true: Callable[[], object], what: str = "") -> None:
-    """Wait for something that is about to become true."""
-    end = time.monotonic() + processes.PATIENCE
-    while not true():
-        assert time.monotonic() < end, f"it didn't come true: {what}"
-        time.sleep(0.01)
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from tests import processes
 from tests.processes import Ended
 from tests.torture import scratch
 from tests.torture.scratch import Scratch, changed, lifting, reason, report
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,7 +87,7 @@ def serve(place: Scratch) -> None:
         process.communicate(timeout=processes.PATIENCE)
         return process.pid not in chain
 
-    scratch.until(warm, "a server answers")
+    until(warm, "a server answers")
 
 
 def watched(
@@ -97,7 +98,7 @@ def watched(
     payload = place.call(command, tool)
     payload["tool_input"]["description"] = str(note)
     process = place.begin(payload, **changes)
-    scratch.until(lambda: note.exists() or process.poll() is not None, "the guard runs")
+    until(lambda: note.exists() or process.poll() is not None, "the guard runs")
     chain = [int(pid) for pid in note.read_text().split()]
     note.unlink()
     return process, chain
@@ -496,7 +497,7 @@ def clear(place: Scratch, *files: Path) -> None:
         assert passes(place.fire(place.call())) == ""
         return not any(file.name in place.strict.read_text() for file in files)
 
-    scratch.until(forgotten, "an earlier event's process no longer notes the handlers")
+    until(forgotten, "an earlier event's process no longer notes the handlers")
 
 
 def test_no_call_passes_while_an_editor_saves_a_guard(place: Scratch) -> None:

@@ -19,6 +19,7 @@ import pytest
 from tests import processes
 from tests.torture import scratch
 from tests.torture.scratch import Scratch, report
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +118,7 @@ def test_an_idle_child_answers_samples_without_your_handlers(place: Scratch) -> 
     place.holdfast("server", "--stop")
     place.start_server()
     pid = server(place)["pid"]
-    scratch.until(lambda: len(children(pid)) == 2, "two children wait")
+    until(lambda: len(children(pid)) == 2, "two children wait")
     calls = [place.fire(place.call()) for _ in range(4)]
     assert all(got.advice for got in calls)
     assert noted(place) == ["loaded", "called"] * 4
@@ -225,7 +226,7 @@ def test_a_signal_behind_a_reply_adds_no_second_one(place: Scratch, server_is: s
     """While `on_delivered` still runs, the client's process can't fail any more."""
     place.user_handler("delivered", DELIVERED)
     event = place.begin(place.call(), place.environ(HOLDFAST_SERVER=server_is))
-    scratch.until((place.home / "delivering").exists, "the reply is written")
+    until((place.home / "delivering").exists, "the reply is written")
     (relay,) = children(event.pid)
     for number in SIGNALS:
         os.kill(relay, number)
@@ -244,9 +245,7 @@ def test_a_long_reply_is_whole_in_a_pipe_that_does_not_block(place: Scratch, ser
     event = place.begin(place.call("long"), place.environ(HOLDFAST_SERVER=server_is), stdout=writes)
     os.close(writes)
     full = array("i", [0])
-    scratch.until(
-        lambda: ioctl(reads, FIONREAD, full) or full[0] == PIPE_BYTES or event.poll() is not None, "the pipe is full"
-    )
+    until(lambda: ioctl(reads, FIONREAD, full) or full[0] == PIPE_BYTES or event.poll() is not None, "the pipe is full")
     with os.fdopen(reads, "rb") as pipe:
         reply = json.loads(pipe.read())
     assert reply["hookSpecificOutput"]["updatedInput"]["command"] == "x" * 300_000
@@ -257,13 +256,13 @@ def test_a_long_reply_is_whole_in_a_pipe_that_does_not_block(place: Scratch, ser
 def test_killed_children_are_replaced(place: Scratch) -> None:
     """Those that wait, all at once; the next event is answered in any case, and later ones by the same server."""
     pid = server(place)["pid"]
-    scratch.until(lambda: len(children(pid)) == 2, "two children wait")
+    until(lambda: len(children(pid)) == 2, "two children wait")
     for child in children(pid):
         os.kill(child, signal.SIGKILL)
     assert place.fire(place.call()).advice
-    scratch.until(lambda: len(children(pid)) == 2, "two others wait")
+    until(lambda: len(children(pid)) == 2, "two others wait")
     answered = server(place)["answered"]
-    scratch.until(lambda: place.fire(place.call()).advice and server(place)["answered"] > answered, "it answers")
+    until(lambda: place.fire(place.call()).advice and server(place)["answered"] > answered, "it answers")
     assert server(place)["pid"] == pid
 
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests import processes
+from tests import processes, waiting
 from tests.processes import ROOT, SESSION, Ended, Place
 from tests.torture import earlier_trees
 
@@ -228,7 +228,7 @@ class World(Place):
             assert process.stdin
             process.stdin.write(data[: len(data) // 2])
             process.stdin.flush()
-            wait("half of the payload is read", lambda: not unread(process.stdin))
+            waiting.until(lambda: not unread(process.stdin), "half of the payload is read")
             act()
             stdout, stderr = process.communicate(data[len(data) // 2 :], timeout=LONG_S)
         return Ended(process.returncode, stdout.decode(), stderr.decode(), 0.0)
@@ -284,19 +284,11 @@ class World(Place):
     def warm(self) -> None:
         """Send events until a server answers them."""
         self.pass_time(60.0)  # a server that was started and killed just now isn't started again at once
-        wait("a server answers", lambda: self.answering() not in ("", str(os.getsid(0))))
+        waiting.until(lambda: self.answering() not in ("", str(os.getsid(0))), "a server answers")
 
     def answering(self) -> str:
         """Return the session of the process that answers an event; a server has its own."""
         return self.event("UserPromptSubmit").advice.partition("Session ")[2].rstrip(".")
-
-
-def wait(what: str, come: Callable[[], bool]) -> None:
-    """Wait until something is true, which a text describes."""
-    end = time.monotonic() + LONG_S
-    while not come():
-        assert time.monotonic() < end, f"never: {what}"
-        time.sleep(0.02)
 
 
 def unread(pipe: Any) -> int:
@@ -638,7 +630,7 @@ def test_install_and_uninstall_after_an_upgrade_leave_nothing(world: World, ever
             found = json.loads(world.holdfast("doctor", "--json", code=None).stdout)["findings"]
             faults += [f"doctor: {each}" for each in found if each["level"] in ("error", "problem")]
         world.holdfast("uninstall", "--scope", "user")
-        wait("no process is left", lambda: not world.family())
+        waiting.until(lambda: not world.family(), "no process is left")
         state = world.state.relative_to(world.home)
         assert {path for path in changed(world, "home") if not path.is_relative_to(state)} == set(), install
         world.holdfast("forget", "--everything", "--yes")

@@ -219,6 +219,10 @@ class Workflow:
         stands = "pending" if self.phase_status == "active" else self.phase_status
         return replace(self, status="failed", abandoned=True, phases=phases, phase_status=stands)
 
+    def with_warnings(self, *texts: str) -> Workflow:
+        """Return this workflow with further warnings, each once."""
+        return replace(self, warnings=tuple(dict.fromkeys((*self.warnings, *texts))))
+
     @property
     def ref(self) -> str:
         """A stable key within the project: `format:path`, the path relative to the root."""

@@ -216,20 +216,18 @@ class FileFormat(Format):
             try:
                 file = self.load(project, path)
                 found, more = self._view(project, file)
-            except (MissingError, SchemaMismatch) as error:
-                if isinstance(error, SchemaMismatch):
-                    problems += self.mismatch(error)
-                continue
             except StateError as error:
-                problems.append(Problem(error.path, error.reason))
+                problems += self.unread(error)
                 continue
             workflows.append(found)
             problems += [*([file.problem] if file.broken else ()), *more]
         return Found(tuple(workflows), tuple(problems), left)
 
-    def mismatch(self, error: SchemaMismatch) -> list[Problem]:
-        """Return the problem that another program's file in a workflow's place is."""
-        return [Problem(error.path, error.reason, foreign=True)]
+    def unread(self, error: StateError) -> list[Problem]:
+        """Return the problem that a file is which can't be read; none for a missing one."""
+        if isinstance(error, MissingError):
+            return []
+        return [Problem(error.path, error.reason, foreign=isinstance(error, SchemaMismatch))]
 
     def parsed(self, project: Records, path: Path, raw: bytes) -> Workflow:
         """Return the workflow in a content of a state file."""
@@ -338,7 +336,7 @@ class FileFormat(Format):
                 extras.write_notes(project, path, workflow.id, draft.notes)
             now = self.view(project, after)
             project.observe(now, error=error, at=clock.stamp() if changed else None)
-            return _with_warnings(self.close(project, draft, now), notes), changed, draft
+            return self.close(project, draft, now).with_warnings(*notes), changed, draft
 
     def judge(self, project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
         """Move a unit because of its agent (`FileDraft.judge`)."""
@@ -386,7 +384,7 @@ class FileFormat(Format):
         project.observe(workflow, at=clock.stamp())
         if aside is not None:
             notes = [*notes, self.displaced(workflow, aside)]
-        return _with_warnings(workflow, notes)
+        return workflow.with_warnings(*notes)
 
     def _displaced(
         self, project: Records, path: Path, start: Start
@@ -455,10 +453,6 @@ class FileFormat(Format):
 
         with locked(self.folder(project)):
             return statefile.insist(attempt)
-
-
-def _with_warnings(workflow: Workflow, notes: Iterable[str]) -> Workflow:
-    return replace(workflow, warnings=tuple(dict.fromkeys((*workflow.warnings, *notes)))) if notes else workflow
 
 
 def _changed(path: Path) -> int:

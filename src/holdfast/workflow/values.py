@@ -82,6 +82,11 @@ def members(value: Any) -> dict[str, Any]:
     return dict(value) if isinstance(value, dict) else {}
 
 
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in a list, whatever else is in it; none of another value."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
 def added(existing: Any, new: tuple[str, ...]) -> Any:
     """Return a list with those new texts at its end that it didn't have; any other value becomes a list first.
 

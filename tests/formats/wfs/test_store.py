@@ -27,8 +27,9 @@ def project(tmp_path: Path) -> Iterator[Workspace]:
     (tmp_path / "project").mkdir()
     opened = Workspace.open(tmp_path / "project")
     wanted = session.create(opened, "User Auth")
-    for title in ("Implement one", "Implement two"):
-        moves.add(opened, wanted, NewTask(title))
+    with moves.changing(opened, wanted, why="test") as change:
+        moves.chain(change, [NewTask("Implement one")])
+        moves.chain(change, [NewTask("Implement two")])
     yield opened
     opened.close()
 
@@ -41,7 +42,8 @@ def test_a_session_is_not_completed_in_the_middle_of_a_change(
 ) -> None:
     """What counts is how its tasks are when the change is over."""
     wanted = session.get(project, NAME)
-    moves.complete(project, wanted, "IMPL-1")
+    with moves.changing(project, wanted, why="test") as change:
+        moves.complete(change, "IMPL-1")
     said, asks = list[str](), threading.Event()
 
     def end() -> None:

@@ -76,11 +76,6 @@ def extend(run: Run, *, iterations: int | None = None, cost: str | None = None, 
     """
     if run.terminal:
         raise TransitionError(f"the run is {run.status}, so its bounds stay as they are")
-    run.part("safety_bounds").update(read(iterations=iterations, cost=cost, time=time))
-
-
-def read(*, iterations: int | None = None, cost: str | None = None, time: str | None = None) -> dict[str, Any]:
-    """Return the bounds that a person named, by the schema's keys. Raises HoldfastError for one that is none, or 0."""
     named: dict[str, Any] = {
         "max_iterations_per_task": iterations,
         "max_cost": None if cost is None else amounts.asked_money(cost),
@@ -90,7 +85,7 @@ def read(*, iterations: int | None = None, cost: str | None = None, time: str | 
     for key, value in named.items():
         if value is not None and not amount.get(key, int)(value):
             raise HoldfastError(f"{value!r} can't be a bound; give one of more than 0")
-    return {key: value for key, value in named.items() if value is not None}
+    run.part("safety_bounds").update({key: value for key, value in named.items() if value is not None})
 
 
 def elapsed(run: Run, entry: Mapping[str, Any]) -> int:

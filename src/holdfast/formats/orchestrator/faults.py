@@ -67,7 +67,7 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
 
 
 def _ids(entries: Any) -> str:
-    return ", ".join(schema.task_of(each) for each in schema.objects(entries)) or "none"
+    return ", ".join(schema.task_of(each) for each in values.objects(entries)) or "none"
 
 
 def disagreements(project: Records, run: Run) -> Iterator[Fault]:
@@ -76,7 +76,7 @@ def disagreements(project: Records, run: Run) -> Iterator[Fault]:
         return
     done = {id_ for id_, status in run.statuses().items() if status == "completed"}
     snapshot = next(snapshots.newest(project, snapshots.listed(run.data), schema.run_id(run.data)), None)
-    listed = schema.objects(snapshot.document.data.get("completed_tasks")) if snapshot else []
+    listed = values.objects(snapshot.document.data.get("completed_tasks")) if snapshot else []
     if snapshot and (ahead := sorted({schema.task_of(each) for each in listed} - done, key=schema.key)):
         name = snapshot.document.path.name
         text = f"{', '.join(ahead[:5])} {_are(ahead)} completed in {name}"
@@ -132,7 +132,7 @@ def mend_sums(run: Run) -> None:
 def mend_counters(run: Run) -> None:
     """Raise the supervisor's counters to what is listed; a higher one stays, since the list may be incomplete."""
     supervisor = run.part("supervisor")
-    listed = schema.objects(supervisor.get("interventions"))
+    listed = values.objects(supervisor.get("interventions"))
     actions = Counter(values.text(each.get("action")) for each in listed)
     least = {"auto_fixes_applied": actions["auto_fix"], "re_plans_triggered": actions["re_plan"]}
     for name, count in {"conflicts_detected": len(listed), **least}.items():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +80,8 @@ class OrchestratorFormat(FileFormat):
         """Return the state file; for a broken one its last version, else its newest snapshot (R003-28)."""
         try:
             return super().load(project, path)
+        except MissingError as error:
+            raise MissingError(path, self.missing) from error
         except BrokenError as error:
             snapshot = self._last_snapshot(project)
             if snapshot is None:
@@ -91,11 +91,7 @@ class OrchestratorFormat(FileFormat):
 
     def current(self, project: Records) -> Run:
         """Return the run, for reading. Raises MissingError, which says how to begin one, and StateError."""
-        path = schema.state_path(project.root)
-        try:
-            file = self.load(project, path)
-        except MissingError as error:
-            raise MissingError(path, self.missing) from error
+        file = self.load(project, schema.state_path(project.root))
         self.check(file)
         return view.open_run(project, file)
 
@@ -112,7 +108,7 @@ class OrchestratorFormat(FileFormat):
             extras.write_notes(project, path, workflow.id, run.notes)
         doc = task_document.path(project, run)
         read = task_document.parse(task_document.content(doc))
-        return _with_warnings(workflow, [f"{doc.name}: {each}" for each in read.faults])
+        return workflow.with_warnings(*(f"{doc.name}: {each}" for each in read.faults))
 
     def fresh(self, project: Records, path: Path, start: Start, last: Workflow | None) -> dict[str, Any]:
         """Return the content of a new file: the tasks of its document are pending (R003-22)."""
@@ -127,7 +123,8 @@ class OrchestratorFormat(FileFormat):
         if not read.tasks:
             raise TransitionError(f"{doc} names no task; give it a heading such as `#### Task 1.1: Name`, with four #")
         project.keep(doc, text.encode("utf-8", "replace"), why="start of a run")
-        data = schema.fresh(str(doc), _start_time(last), max(len(read.phases), 1), len(read.in_phase(1)), read.bounds)
+        started = stamp(clock.second_after(last.created_at if last else ""))
+        data = schema.fresh(str(doc), started, max(len(read.phases), 1), len(read.in_phase(1)), read.bounds)
         tasks = sorted(read.tasks, key=lambda each: schema.key(each.id))
         data["pending_tasks"] = [schema.pending(each.id, each.name) for each in tasks]
         if last is not None:
@@ -138,11 +135,7 @@ class OrchestratorFormat(FileFormat):
 
     def move(self, project: Records, edit: Callable[[Run], object], *, why: str) -> tuple[Workflow, Run]:
         """Edit the project's run, and return it as it is now. Raises MissingError if there is none."""
-        path = schema.state_path(project.root)
-        try:
-            workflow = self.view(project, self.load(project, path))
-        except MissingError as missing:
-            raise MissingError(path, self.missing) from missing
+        workflow = self.view(project, self.load(project, schema.state_path(project.root)))
         after, _, draft = self.edit(project, workflow, lambda draft: edit(draft.run), why=why)
         return after, draft.run
 
@@ -160,7 +153,7 @@ class OrchestratorFormat(FileFormat):
         with locked(self.folder(project)):
             restored = self.recover(project)
             after, changed, draft = super().edit(project, workflow, edit, why=why, error=error, repair=repair)
-        return _with_warnings(after, restored), changed, draft
+        return after.with_warnings(*restored), changed, draft
 
     def close(self, project: Records, draft: Any, workflow: Workflow) -> Workflow:
         """Write what follows from a change: learnings into their log, and a checkpoint that is due.
@@ -173,7 +166,7 @@ class OrchestratorFormat(FileFormat):
                 draft.run.messages += snapshots.write(project, draft.run, draft.snapshot, workflow.raw)
         except StateError as error:
             draft.run.messages.append(f"the change was made, but {error}")
-        return _with_warnings(workflow, draft.run.messages)
+        return workflow.with_warnings(*draft.run.messages)
 
     def recover(self, project: Records) -> list[str]:
         """Restore a broken state without a version from its newest snapshot, and say so (R003-28)."""
@@ -321,7 +314,7 @@ class OrchestratorFormat(FileFormat):
             fix = None if fault.mend is None else partial(self._mend, project, fault)
             yield notice(text, fault.remedy or "holdfast doctor --fix", fix, path=fault.path or path, code=fault.code)
         try:
-            learnings.check_log(project)
+            learnings.read(project)
         except StateError as error:
             remedy = access.unlinking(error.path) or access.remedy(error.path) or aside(error.path)
             yield notice(str(error), remedy, path=error.path, code="log")
@@ -336,21 +329,6 @@ class OrchestratorFormat(FileFormat):
 def _checkpoint_review(draft: RunDraft) -> None:
     if supervision.is_reviewable(draft.run):
         draft.run.checkpoint = draft.run.last_completed()
-
-
-def _start_time(last: Workflow | None) -> str:
-    """Return the moment as a run's start; if the last run started within this second, the next one."""
-    moment = clock.now()
-    for _ in range(60):
-        started = stamp(moment)
-        if last is None or schema.run_id({"orchestrator": {"start_time": started}}) > last.id:
-            break
-        moment += timedelta(seconds=1)
-    return started
-
-
-def _with_warnings(workflow: Workflow, messages: Sequence[str]) -> Workflow:
-    return replace(workflow, warnings=tuple(dict.fromkeys((*workflow.warnings, *messages))))
 
 
 class RunDraft(FileDraft):

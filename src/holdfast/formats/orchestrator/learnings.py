@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
 
 _LIMIT_BYTES = 32 * 1024 * 1024  # bytes of a log that is read
-_LINE_LIMIT_BYTES = 1024 * 1024  # bytes of a log's first line
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 _REMEDY = "move it away, and the next learning brings the missing ones along"
-_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 def path(project: Records) -> Path:
@@ -60,60 +59,43 @@ def log(project: Records, run: Run) -> None:
     """
     if not run.new_learnings:
         return
-    known = {_canonical(each) for each in logged(project)}
+    target, raw = path(project), read(project)
+    known = {_canonical(entry) for line in raw.splitlines() if (entry := _object(line)) is not None}
     lacking = [each for each in run.entries("learnings") if _canonical(each) not in known]
     lines = [json.dumps(each, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n" for each in lacking]
-    target = path(project)
-    statefile.guard(project.root, target)
+    end = b"" if raw.endswith(b"\n") or not raw else b"\n"  # which a killed writer, or somebody's editor, left out
     try:
-        with os.fdopen(os.open(target, _FLAGS, 0o644), "r+b", buffering=0) as file:
-            if not _is_log(file.read(_LINE_LIMIT_BYTES)):
-                raise StateError(target, f"is another program's, so the learning is only in the state; {_REMEDY}")
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(size - 1, 0))
-            torn = size > 0 and file.read(1) != b"\n"  # a writer was killed, or somebody's editor cut the last line end
-            file.write(b"\n" * torn + b"".join(lines))
-            os.fsync(file.fileno())
+        with os.fdopen(os.open(target, _APPEND, 0o644), "ab") as file:
+            file.write(end + b"".join(lines))
     except OSError as error:
         raise StateError(target, f"can't be written: {error.strerror or error}") from error
 
 
-def check_log(project: Records) -> None:
-    """Raise StateError, which says what to do, if learnings can't be added to the log."""
-    if not _is_log(_read(project)[:_LINE_LIMIT_BYTES]):
-        raise StateError(path(project), f"is another program's, so learnings are only in the state; {_REMEDY}")
+def read(project: Records) -> bytes:
+    """Return the log's bytes, none if there is no log.
 
-
-def logged(project: Records) -> list[dict[str, Any]]:
-    """Return the learnings in the log; lines that are no JSON object are left out. Raises StateError."""
-    lines = _read(project).decode("utf-8", "replace").splitlines()
-    return [each for line in lines if (each := _object(line)) is not None]
-
-
-def _is_log(raw: bytes) -> bool:
-    """Return whether a file's beginning is that of a log of ours, perhaps torn, or the file is empty."""
-    first = raw.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")[0]
-    entry = _object(first.decode("utf-8", "replace"))
-    return not first or (first.startswith(b'{"timestamp"') if entry is None else "lesson" in entry)
-
-
-def _read(project: Records) -> bytes:
-    """Return the log's bytes, none if there is no log. Raises StateError."""
+    Raises StateError, which says what to do, if it can't be read or is another program's.
+    """
     target = path(project)
     statefile.guard(project.root, target)
     try:
-        return document.read(target, _LIMIT_BYTES)[0]
+        raw = document.read(target, _LIMIT_BYTES)[0]
     except MissingError:
         return b""
     except StateError as error:
         raise StateError(target, f"{error.reason}; {_REMEDY}") from error
+    first = raw.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")[0]
+    entry = _object(first)
+    if first and not (first.startswith(b'{"timestamp"') if entry is None else "lesson" in entry):  # None: it is torn
+        raise StateError(target, f"is another program's, so learnings are only in the state; {_REMEDY}")
+    return raw
 
 
 def _canonical(learning: dict[str, Any]) -> str:
     return json.dumps(learning, sort_keys=True)
 
 
-def _object(line: str) -> dict[str, Any] | None:
+def _object(line: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):

@@ -48,7 +48,7 @@ def read(project: Records) -> tuple[list[Lock], bytes | None]:
     except StateError as error:
         raise SchemaMismatch(path, f"{error.reason}, so no file is locked; move it away") from error
     entries = content.data.get("locks")
-    fields = [[values.text(each.get(name)) for name in Lock._fields] for each in schema.objects(entries)]
+    fields = [[values.text(each.get(name)) for name in Lock._fields] for each in values.objects(entries)]
     if set(content.data) != {"locks"} or not schema.only_objects(entries) or not all(map(all, fields)):
         raise SchemaMismatch(path, "is another program's file; it is left alone, and no file is locked")
     return [Lock(*each) for each in fields], content.raw

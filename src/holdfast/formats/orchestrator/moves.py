@@ -294,7 +294,7 @@ def _milestone(run: Run, number: int) -> dict[str, Any]:
     """Return the milestone of a phase, counted from 1; a missing one is added."""
     name = run.phase_name(number)
     listed = run.listed("milestones")
-    there = next((each for each in schema.objects(listed) if each.get("name") == name), None)  # counted either way
+    there = next((each for each in values.objects(listed) if each.get("name") == name), None)  # counted either way
     if there is None:
         there = {"phase": number - 1, "name": name, "completed": run.stamp, "issue_url": ""}
         listed.append(there)

@@ -78,7 +78,7 @@ class Run:
 
     def entries(self, name: str) -> list[dict[str, Any]]:
         """Return the entries of one of the state's lists, for reading."""
-        return schema.objects(self.data.get(name))
+        return values.objects(self.data.get(name))
 
     def listed(self, name: str) -> list[dict[str, Any]]:
         """Return one of the state's lists, for changing; a missing one is added."""
@@ -156,7 +156,7 @@ class Run:
         names = {id_: values.text(name) for id_, name in self.documented().items()}
         names |= {id_: name for id_, noted in self.all_noted().items() if (name := _name(noted))}
         for entries in (self.data.get("pending_tasks"), self.data.get("completed_tasks")):
-            names.update((schema.task_of(each), name) for each in schema.objects(entries) if (name := _name(each)))
+            names.update((schema.task_of(each), name) for each in values.objects(entries) if (name := _name(each)))
         return names
 
     def statuses(self) -> dict[str, Status]:

@@ -292,11 +292,6 @@ def check(file: StateFile) -> None:
         raise SchemaMismatch(file.path, _MEANINGS[whose])
 
 
-def objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects in a list, whatever else is in it."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
 def only_objects(value: Any) -> bool:
     """Return whether a value is a list of objects."""
     return isinstance(value, list) and all(isinstance(each, dict) for each in value)

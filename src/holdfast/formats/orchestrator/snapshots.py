@@ -64,7 +64,7 @@ def enter(project: Records, run: Run, task: str) -> str:
 
 def listed(data: Mapping[str, Any]) -> list[str]:
     """Return the names of the snapshots that a state lists, in its order."""
-    return [values.text(each.get("state_snapshot")) for each in schema.objects(data.get("checkpoints"))]
+    return [values.text(each.get("state_snapshot")) for each in values.objects(data.get("checkpoints"))]
 
 
 def write(project: Records, run: Run, name: str, raw: bytes) -> list[str]:
@@ -115,7 +115,7 @@ def read(project: Records, name: str) -> Snapshot:
     statefile.guard(project.root, path)
     content = document.load(path, search.LIMIT_BYTES)
     schema.check(statefile.StateFile(content))
-    entries = schema.objects(content.data.get("checkpoints"))
+    entries = values.objects(content.data.get("checkpoints"))
     own = [each for each in entries if each.get("state_snapshot") == name] or entries[-1:]
     return Snapshot(content, values.text(own[-1].get("git_sha")) if own else "")
 

@@ -59,7 +59,7 @@ def supervise(run: Run, check_type: str, task: str, conflict: Conflict | None = 
             "action": conflict.action,
             "resolution": conflict.resolution,
         }
-        supervisor["interventions"] = [*schema.objects(supervisor.get("interventions")), intervention]
+        supervisor["interventions"] = [*values.objects(supervisor.get("interventions")), intervention]
     _count(supervisor, counted)
 
 

@@ -186,7 +186,7 @@ def checkpoint(
         run.checkpoint = _task(run, task_id)
 
     _, run = FORMAT.move(project, edit, why="orchestrator checkpoint")
-    entry = schema.objects(run.data["checkpoints"])[-1]
+    entry = values.objects(run.data["checkpoints"])[-1]
     commit = f" at commit {entry['git_sha'][:12]}" if entry["git_sha"] else ", without a commit"
     return Answer("\n".join([f"Wrote .claude/{entry['state_snapshot']}{commit}.", *run.messages]), data=entry)
 

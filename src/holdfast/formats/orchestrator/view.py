@@ -119,7 +119,7 @@ def context(run: Run, root: Path) -> dict[str, Any]:
         answers["bounds_warnings"] = list(warned) if len(warned) > 1 else warned[0]
     if learned := lessons(run):
         answers["learnings"] = learned
-    interventions = schema.objects(values.members(run.data.get("supervisor")).get("interventions"))
+    interventions = values.objects(values.members(run.data.get("supervisor")).get("interventions"))
     if interventions:
         answers["last_intervention"] = _intervention(interventions[-1])
     return answers

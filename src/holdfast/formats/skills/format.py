@@ -72,9 +72,9 @@ class SkillsFormat(FileFormat):
                 file.path, 'isn\'t a skill\'s state ("workflow" and "state_machine"); it is left alone'
             )
 
-    def mismatch(self, error: SchemaMismatch) -> list[Problem]:
-        """Return nothing: this format leaves other programs' files alone."""
-        return []
+    def unread(self, error: StateError) -> list[Problem]:
+        """Return the problem that a broken file is. Other programs' files are left alone without a word."""
+        return [] if isinstance(error, SchemaMismatch) else super().unread(error)
 
     def workflow(self, project: Records, file: StateFile) -> Workflow:
         """Return the workflow in a state file."""
@@ -113,7 +113,7 @@ class SkillsFormat(FileFormat):
         feature = plan.plan(project.root, start).feature
         if not feature or access.is_there(project.root / feature):
             return workflow
-        return replace(workflow, warnings=(*workflow.warnings, f"there is no {feature} in the project"))
+        return workflow.with_warnings(f"there is no {feature} in the project")
 
     def location(self, project: Records, start: Start) -> Path:
         """Return the file that a new workflow gets: named after its skill and its key."""

@@ -144,7 +144,7 @@ def _load(root: Path) -> Document:
 
 
 def _rows(found: Document) -> _Rows:
-    return schema.objects(found.data[_LISTED])
+    return values.objects(found.data[_LISTED])
 
 
 def _id(row: Mapping[str, Any]) -> str:

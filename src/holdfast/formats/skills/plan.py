@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock
@@ -97,10 +97,7 @@ def _rules(root: Path, skill: str, phases: tuple[str, ...]) -> Machine:
 
 def moment(path: Path) -> str:
     """Return when a new workflow starts: never the second in which the one before it at this path did."""
-    at = schema.stamp()
-    try:
+    before: dict[str, Any] = {}
+    with suppress(StateError):
         before = values.members(document.load(paths.completed_copy(path)).data.get("workflow"))
-    except StateError:
-        return at
-    begun = clock.parse(values.text(before.get("created_at")))
-    return schema.stamp(begun + timedelta(seconds=1)) if begun is not None and begun == clock.parse(at) else at
+    return schema.stamp(clock.second_after(values.text(before.get("created_at"))))

@@ -14,7 +14,7 @@ from holdfast import clock
 from holdfast.errors import StateError, TransitionError
 from holdfast.files import document
 from holdfast.formats.skills import feature_file, machine, paths
-from holdfast.workflow import names, values
+from holdfast.workflow import names, statuses, values
 from holdfast.workflow.wording import count, missing, quoted
 
 if TYPE_CHECKING:
@@ -32,17 +32,8 @@ TASK_ID = "task-"
 """The beginning of a task's id; its number follows."""
 FINAL = ("completed", "abandoned")
 _STATUSES = ("in_progress", "completed", "blocked", "abandoned")
-_SPELLINGS = {
-    "active": "in_progress",
-    "running": "in_progress",
-    "in-progress": "in_progress",
-    "in progress": "in_progress",
-    "done": "completed",
-    "complete": "completed",
-    "failed": "blocked",
-    "todo": "pending",
-    "not_started": "pending",
-}
+_MEANT = {"active": "in_progress", "running": "in_progress", "not_started": "pending"}
+"""The schema's words for what `workflow.statuses` calls otherwise."""
 
 
 def stamp(moment: datetime | None = None) -> str:
@@ -58,7 +49,8 @@ def status_of(entry: Mapping[str, Any]) -> str:
 def status_word(value: Any) -> str:
     """Return a status as the schema has it, from other spellings too."""
     word = values.text(value).strip().lower()
-    return _SPELLINGS.get(word, word)
+    meant = statuses.pure(word) or word
+    return word if meant == "dropped" else _MEANT.get(meant, meant)
 
 
 def task_number(id_: str) -> int | None:
@@ -169,7 +161,7 @@ class State:
         a secret in its name is identified by its place: ids are remembered as they are.
         """
         found: dict[str, dict[str, Any]] = {}
-        for number, each in enumerate(objects(self.machine_state.get("phases")), 1):
+        for number, each in enumerate(values.objects(self.machine_state.get("phases")), 1):
             name = values.text(each.get("name"))
             known = "" if task_number(name) is not None or names.holds_secret(name) else name.strip()
             found[name if known and name not in found else f"{known or 'phase'}-{number}"] = each
@@ -178,7 +170,7 @@ class State:
     @property
     def tasks(self) -> list[dict[str, Any]]:
         """The tasks, without what is no object."""
-        return objects(self.data.get("tasks"))
+        return values.objects(self.data.get("tasks"))
 
     @property
     def completed_tasks(self) -> int:
@@ -200,7 +192,7 @@ class State:
     @property
     def history(self) -> list[dict[str, Any]]:
         """The events of the history, without what is no object."""
-        return objects(self.data.get("history"))
+        return values.objects(self.data.get("history"))
 
     @property
     def units(self) -> dict[str, dict[str, Any]]:
@@ -390,8 +382,3 @@ def _tasks(described: Iterable[tuple[str, bool]]) -> list[dict[str, Any]]:
         {"index": number, "description": text, "status": "completed" if is_done else "pending"}
         for number, (text, is_done) in enumerate(described, 1)
     ]
-
-
-def objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list; none of another value."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -122,7 +122,7 @@ def _results(state: State) -> dict[str, Any]:
     found = {name: state.test_state.get(name) for name in names}
     for id_, entry in state.phases.items():
         found |= {name: entry.get(name) for name in state.rules.stage(id_).fields}
-    files = [values.text(each.get("path")) for each in schema.objects(state.data.get("files_modified"))]
+    files = [values.text(each.get("path")) for each in values.objects(state.data.get("files_modified"))]
     return found | {"files_modified": list(dict.fromkeys(filter(None, files)))}
 
 

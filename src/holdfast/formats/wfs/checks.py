@@ -190,16 +190,12 @@ def _broken(project: Records, path: Path, file: StateFile) -> Finding:
 
 
 def _put_back(project: Records, path: Path, text: str) -> str:
-    """Restore a broken file's last content, after setting the present file aside."""
+    """Restore a broken file's last content; a copy of the present one is set aside."""
     folder = path.parent.parent if path.parent.name == paths.TASKS else path.parent
     with locked(folder):
-        file = statefile.read(project, path)
-        if not file.repairable:
-            return ""
-        _set_aside(project, path)
-        statefile.write(project, path, dict(file.data), None, why=_WHY)
+        _, changed = statefile.rewrite(project, path, lambda file: dict(file.data), why=_WHY, repair=True)
     _follow(project, folder)
-    return text
+    return text if changed else ""
 
 
 def _state(project: Records, folder: Path, error: StateError) -> Iterator[Finding]:

@@ -168,7 +168,7 @@ def for_agent(project: Records, session: Session, tree: Tree, task: Task, output
     context = data["context"] = values.members(data.get("context"))
     summaries = {each.id: summary(session, each.id) for each in tree.required(task)}
     completed = [f"{id_} is completed: {' '.join(text.split())}" for id_, text in summaries.items() if text]
-    handed_down = [*_handed_down(above), *task.context.handed_down, *completed]
+    handed_down = [*(above.context.passed_on if above else ()), *task.context.handed_down, *completed]
     context["inherited"] = {
         **_passed_on(above),
         **values.members(context.get("inherited")),
@@ -301,11 +301,6 @@ def _declared(task: Task) -> dict[str, str]:
         if each.output_to:
             steps.setdefault(each.output_to, each.step or str(number))
     return steps
-
-
-def _handed_down(above: Task | None) -> list[str]:
-    """Return the part of a task's context that subtasks inherit: its own inheritance, and its requirements."""
-    return [*above.context.handed_down, *above.context.requirements] if above else []
 
 
 def _passed_on(above: Task | None) -> dict[str, Any]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError, SchemaMismatch, StateError, TransitionError, command_line
@@ -28,15 +27,16 @@ from holdfast.formats.wfs.moves import NewTask
 from holdfast.workflow import extras, search, statefile, store
 from holdfast.workflow import views as outlines
 from holdfast.workflow.draft import Draft
-from holdfast.workflow.format import Format
-from holdfast.workflow.model import Brief, Found, Judged, Problem, Restored, Start, Workflow
+from holdfast.workflow.model import Brief, Judged, Problem, Restored, Start, Workflow
 from holdfast.workflow.statefile import StateFile
+from holdfast.workflow.store import FileFormat
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from holdfast.formats.wfs.moves import Change
     from holdfast.formats.wfs.session import Session
     from holdfast.workflow.findings import Finding
     from holdfast.workflow.model import Changes, Foreign, Phase, Status, Step
@@ -46,7 +46,7 @@ SUMMARY_LIMIT_CHARS = 20_000
 """Characters of an agent's last message that become a task's summary."""
 
 
-class WfsFormat(Format):
+class WfsFormat(FileFormat):
     """Sessions are folders, and their leaf tasks are the phases. One session is active at a time; others are paused."""
 
     name = record.NAME
@@ -54,24 +54,49 @@ class WfsFormat(Format):
 
     # Find and read.
 
-    def find(self, project: Records) -> Found:
-        """Return the project's sessions as workflows."""
-        return _read(project, paths.folders(project))
+    def files(self, project: Records) -> list[Path]:
+        """Return the state files of the project's sessions."""
+        return [paths.state(each) for each in paths.folders(project)]
 
-    def candidates(self, project: Records, keys: Collection[str]) -> Found:
-        """Return the sessions that an event can be about: those with these keys, the marked ones, the last changed."""
-        folders = {each.name: each for each in paths.folders(project)}
-        last = sorted(folders, key=lambda name: _changed(folders[name]), reverse=True)
-        marked = session.newest_first(project, session.marked(project))
-        wanted = [name for name in _named(keys) if name in folders]
-        chosen = dict.fromkeys([*wanted, *marked[: store.NEWEST], *last[: store.NEWEST]])
-        found = _read(project, [folders[name] for name in chosen if name in folders], len(wanted))
-        return replace(found, left=found.left + len(folders.keys() - chosen.keys()))
+    def load(self, project: Records, path: Path) -> StateFile:
+        """Return a session's state file; the last content of one that is gone although a marker names the session."""
+        return session.load(project, path.parent, marked=path.parent.name in session.marked(project)).file
 
-    def with_keys(self, project: Records, keys: Collection[str]) -> Found:
-        """Return the sessions with these keys, and no others."""
-        names = [name for name in _named(keys) if paths.exists(project, name)]
-        return _read(project, [paths.top(project) / name for name in names])
+    def named(self, project: Records, keys: Collection[str]) -> list[Path]:
+        """Return the state files of the sessions that some keys name, by any of a session's files."""
+        prefix = f"{self.name}:"
+        files = [key.removeprefix(prefix).split("/") for key in keys if key.startswith(prefix)]
+        names = dict.fromkeys(parts[1] for parts in files if len(parts) > 2)
+        return [paths.state(paths.top(project) / each) for each in names if paths.exists(project, each)]
+
+    def newest(self, project: Records, wanted: Iterable[Path]) -> tuple[list[Path], int]:
+        """Return wanted state files, then those of the marked sessions and the last changed ones."""
+        marked = session.newest_first(project, session.marked(project))[: store.NEWEST]
+        there = [paths.state(paths.top(project) / each) for each in marked if paths.exists(project, each)]
+        return super().newest(project, [*wanted, *there])
+
+    def unread(self, error: StateError) -> list[Problem]:
+        """Return the problem that a session without a state of its own is, too."""
+        return [Problem(error.path, error.reason)]
+
+    def _view(self, project: Records, file: StateFile) -> tuple[Workflow, tuple[Problem, ...]]:
+        """Return the session in a state file.
+
+        Of several that are marked as active, the one that was marked last counts (I002-11), and the others rest.
+        """
+        folder, marked = file.path.parent, session.marked(project)
+        now, tasks = session.view(file, folder, marked=folder.name in marked), tree.read(project, folder)
+        workflow = view.workflow(project, now, tasks)
+        if len(marked) > 1 and now.standing == "active":
+            active = [each for each in session.active(project) if paths.exists(project, each)]
+            first, *others = session.newest_first(project, active)
+            if others:
+                text = f"several sessions are marked as active, and {first} counts; `holdfast doctor --fix` unmarks the"
+                rests = now.name != first
+                status: Status = "pending" if rests else workflow.status
+                warnings = (f"{text} others", *workflow.warnings)
+                workflow = replace(workflow, paused=rests, status=status, warnings=warnings)
+        return workflow, tasks.problems
 
     def parsed(self, project: Records, path: Path, raw: bytes) -> Workflow:
         """Return the session that a content of its state file, or of one of its task files, belongs to.
@@ -126,35 +151,32 @@ class WfsFormat(Format):
             _refuse_if_busy(project, start.session, "add --replace to pause it all the same")
 
         def fill(new: Session) -> None:
+            tasks = [NewTask(title, agent=choice.at(agent)) for title, agent in start.phases]
             with extras.begun(project, paths.state(new.folder), new.name, start):
-                if start.phases:
-                    moves.chain(project, new, [NewTask(title, agent=choice.at(agent)) for title, agent in start.phases])
+                if tasks:
+                    with moves.changing(project, new, why="start") as change:
+                        moves.chain(change, tasks)
 
         new = session.create(project, start.title, start.kind, fill=fill)
         return _observed(project, view.workflow(project, session.get(project, new.name)))
 
-    def change(
+    def edit(
         self,
         project: Records,
         workflow: Workflow,
-        edit: Callable[[Draft], None],
+        edit: Callable[[Any], object],
         *,
         why: str,
         error: str = "",
         repair: bool = False,
-    ) -> Workflow:
-        """Run `edit` on the session's draft under its lock. Each move of a task is written at once.
-
-        The session's state is always written again if it is broken.
-        """
-        draft = WfsDraft(project, session.get(project, workflow.id))
-        with locked(paths.top(project)), locked(draft.session.folder):
+    ) -> tuple[Workflow, bool, Any]:
+        """Run `edit` on a draft of the session. Each move of a task is written at once, state and list at the end."""
+        now = session.get(project, workflow.id)
+        with locked(paths.top(project)), moves.changing(project, now, why=why) as change:
+            draft = WfsDraft(change)
             edit(draft)
-            if draft.extra is not None or (repair and draft.session.file.broken):
-                with moves.changing(project, draft.session, why=why):
-                    if draft.extra is not None:
-                        extras.add(project, workflow.path, draft.session.name, draft.extra)
-            return _with_notes(_observed(project, draft.workflow(), error), draft.notes)
+        after = view.workflow(project, change.session, change.tree)
+        return _observed(project, after.with_warnings(*change.notes), error), change.written, draft
 
     def resume(self, project: Records, workflow: Workflow, conversation: str | None, *, anyway: bool) -> Workflow:
         """Make a paused session the active one (R002-07). The one that was active is paused.
@@ -201,15 +223,15 @@ class WfsFormat(Format):
             return workflow
         if path == folder / paths.LIST:
             message = todo_list.keep_edits(project, session.get(project, workflow.id), tree.read(project, folder))
-            return _with_notes(workflow, [message] if message else [])
+            return workflow.with_warnings(*([message] if message else []))
         if path.parent != folder / paths.TASKS:
             return None
         raw, _ = document.read(path, search.LIMIT_BYTES, within=project.root)
         document.parse(path, raw, 0.0)
         project.keep(path, raw, why=why)
         with moves.changing(project, session.get(project, workflow.id), why=why) as change:
-            pass  # state and list follow from the tasks at the end
-        return _with_notes(view.workflow(project, change.session, change.tree), change.notes)
+            change.session.ensure_open()  # state and list follow from the tasks at the end
+        return view.workflow(project, change.session, change.tree).with_warnings(*change.notes)
 
     # Words and agents.
 
@@ -224,24 +246,25 @@ class WfsFormat(Format):
         Raises TransitionError if the session is completed, so that the agent's words aren't stored, and StateError if
         task, session or list can't be written; another call writes what is missing.
         """
-        now = session.get(project, workflow.id)
-        if status == "active":
-            try:
-                moved = moves.begin(project, now, phase_id, anyway=True)
-            except StateError:
-                raise
-            except HoldfastError:  # it is completed or gone by now
-                return Judged(workflow, changed=False)
-        elif status == "completed":
-            moved = moves.complete(project, now, phase_id, words[:SUMMARY_LIMIT_CHARS])
-        else:
-            moved = moves.block(project, now, phase_id)
-        after = view.workflow(project, moved.session, moved.tree)
+        now, remark = session.get(project, workflow.id), ""
+        with moves.changing(project, now, why=status) as change:
+            if status == "active":
+                try:
+                    remark = moves.begin(change, phase_id, anyway=True)
+                except StateError:
+                    raise
+                except HoldfastError:  # it is completed or gone by now
+                    return Judged(workflow, changed=False)
+            elif status == "completed":
+                moves.complete(change, phase_id, words[:SUMMARY_LIMIT_CHARS])
+            else:
+                moves.block(change, phase_id)
+        after = view.workflow(project, change.session, change.tree)
         observed = _observed(project, after, words if status == "failed" else "")
-        if todo_list.differences(moved.session, moved.tree):  # it couldn't be written, or another agent ended since
+        if todo_list.differences(change.session, change.tree):  # it couldn't be written, or another agent ended since
             with locked(now.folder):
-                todo_list.write(project, moved.session, tree.read(project, now.folder))
-        return Judged(observed, moved.changed, moved.remark, moved.notes)
+                todo_list.write(project, change.session, tree.read(project, now.folder))
+        return Judged(observed, change.written, remark, tuple(change.notes))
 
     def brief(self, project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
         """Return a task as its agent gets it, with everything it inherits (R002-44); None if it can't be read."""
@@ -257,24 +280,16 @@ class WfsFormat(Format):
 
 
 class WfsDraft(Draft):
-    """A session whose tasks are moved. Each move is written at once.
-
-    Attributes:
-        session: the session.
-        notes: notes for the user.
-        extra: reading, reminders and context to keep next to the state; None for none.
-    """
+    """A session whose tasks are moved. Each move is written at once."""
 
     unit_word = "task"
 
-    def __init__(self, project: Records, wanted: Session) -> None:
-        self.project, self.session = project, wanted
-        self.notes: list[str] = []
-        self.extra: Changes | None = None
+    def __init__(self, change: Change) -> None:
+        self.change = change
 
     def workflow(self) -> Workflow:
         """Return the session as it is now."""
-        return view.workflow(self.project, session.get(self.project, self.session.name))
+        return view.workflow(self.change.project, self.change.session, self.change.tree)
 
     def units(self) -> Sequence[Phase]:
         """Return the leaf tasks."""
@@ -289,39 +304,45 @@ class WfsDraft(Draft):
                 way = f"{id} is blocked; `{command_line('update', '--phase', id, '--status', 'active')}` continues it"
             self.refuse(f"a task can't become pending again; {way}")
         if status == "completed":
-            self.notes += moves.complete(self.project, self.session, id, note).notes
+            moves.complete(self.change, id, note)
         elif status == "active":
-            self.notes += moves.begin(self.project, self.session, id).notes
+            moves.begin(self.change, id)
         else:
-            self.notes += moves.block(self.project, self.session, id).notes
+            moves.block(self.change, id)
 
     def reopen(self, id: str) -> None:
         """Make a completed or blocked task active again, and its session."""
-        if self.session.standing != "active":
-            self.session = session.activate(self.project, self.session.name)
-        self.notes += moves.begin(self.project, self.session, id, anyway=True, reopen=True).notes
+        if self.change.session.standing != "active":
+            self.change.session = session.activate(self.change.project, self.change.session.name)
+        moves.begin(self.change, id, anyway=True, reopen=True)
 
     def end(self, *, early: bool) -> None:
         """Complete the session. Tasks that are left stay as they are."""
-        session.complete(self.project, self.session.name)
+        self.change.close()  # what follows from its tasks is written before
+        self.change.session = session.complete(self.change.project, self.change.session.name)
 
     def cancel(self, reason: str) -> None:
         """Pause the session: its folder stays, and `holdfast claim` continues it."""
-        session.pause(self.project, self.session.name)
+        self.change.session = session.pause(self.change.project, self.change.session.name)
 
     def add(self, changes: Changes) -> None:
         """Add reading, reminders and context to the file next to the state."""
-        self.extra = changes
+        now = self.change.session
+        now.ensure_open()
+        extras.add(self.change.project, now.file.path, now.name, changes)
 
     def rename(self, id: str, title: str) -> None:
         """Give a task another title."""
-        self.notes += moves.annotate(self.project, self.session, id, title=title).notes
+        self.change.session.ensure_open()
+        self.change.edit(self.change.tree.find(id), lambda data: data.update(title=title))
 
     def hand_over(self, id: str, text: str | None, deliverables: Sequence[str]) -> None:
         """Write a task's summary."""
         if deliverables:
             self.refuse("a task keeps no deliverables; --context writes its summary")
-        self.notes += moves.annotate(self.project, self.session, id, summary=text or "").notes
+        self.change.session.ensure_open()
+        if text and text.strip():
+            self.change.summarize(self.change.tree.find(id), text)
 
     def resize(self, total: int) -> None:
         """Refuse to change how many tasks there are."""
@@ -338,7 +359,7 @@ class WfsDraft(Draft):
 
     def all_completed(self) -> bool:
         """Return whether all tasks are completed."""
-        return tree.read(self.project, self.session.folder).finished
+        return self.change.tree.finished
 
     def nothing_due(self) -> str:
         """Say why no task can be completed."""
@@ -346,42 +367,9 @@ class WfsDraft(Draft):
 
     def _ensure_active(self) -> None:
         """Refuse to move a paused session, so that nobody goes on with it by accident."""
-        if self.session.standing == "paused":
-            name = self.session.name
+        if self.change.session.standing == "paused":
+            name = self.change.session.name
             self.refuse(f"{name} is paused; `{command_line('claim', name)}` continues it")
-
-
-def _read(project: Records, folders: Iterable[Path], wanted: int = 0) -> Found:
-    """Return the sessions in some folders: in the first `wanted`, and in the others as far as there is time.
-
-    Of several that are marked as active, the one that was marked last counts (I002-11), and the others rest.
-    """
-    marked = session.newest_first(project, session.marked(project))
-    active = session.newest_first(project, session.active(project)) if len(marked) > 1 else marked
-    active = [each for each in active if paths.exists(project, each)]
-    workflows, problems, left = list[Workflow](), list[Problem](), 0
-    for number, folder in enumerate(folders):
-        if number >= wanted and search.out_of_time():
-            left += 1
-            continue
-        try:
-            tasks = tree.read(project, folder)
-            now = session.load(project, folder, marked=folder.name in marked)
-        except StateError as error:
-            problems.append(Problem(error.path, error.reason))
-            continue
-        if now.file.broken:
-            problems.append(now.file.problem)
-        problems += tasks.problems
-        workflow = view.workflow(project, now, tasks)
-        if len(active) > 1 and now.standing == "active":
-            text = f"several sessions are marked as active, and {active[0]} counts; `holdfast doctor --fix` unmarks the"
-            rests = now.name != active[0]
-            status: Status = "pending" if rests else workflow.status
-            warnings = (f"{text} others", *workflow.warnings)
-            workflow = replace(workflow, paused=rests, status=status, warnings=warnings)
-        workflows.append(workflow)
-    return Found(tuple(workflows), tuple(problems), left)
 
 
 def _refuse_if_busy(project: Records, conversation: str | None, remedy: str, wanted: str = "") -> None:
@@ -403,24 +391,6 @@ def _refuse_if_busy(project: Records, conversation: str | None, remedy: str, wan
                 owner = project.owner(view.workflow(project, session.get(project, name)))
                 if owner in live:
                     raise TransitionError(f"session {owner}, which is live, works on {name}; {remedy}")
-
-
-def _named(keys: Collection[str]) -> list[str]:
-    """Return the names of the sessions with some keys."""
-    prefix = f"{record.NAME}:"
-    files = [key.removeprefix(prefix).rpartition("#")[0] for key in keys if key.startswith(prefix)]
-    return list(dict.fromkeys(parts[1] for file in files if len(parts := file.split("/")) > 2))
-
-
-def _changed(folder: Path) -> int:
-    """Return when a session's state was last changed (ns since 1970); Holdfast writes it with each of its tasks."""
-    with suppress(OSError):
-        return os.stat(paths.state(folder)).st_mtime_ns  # noqa: PTH116 - of each of many, for each event
-    return 0
-
-
-def _with_notes(workflow: Workflow, notes: Iterable[str]) -> Workflow:
-    return replace(workflow, warnings=(*workflow.warnings, *notes))
 
 
 def _observed(project: Records, workflow: Workflow, error: str = "") -> Workflow:

@@ -10,7 +10,7 @@ import os
 import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, MissingError, StateError, TransitionError, command_line
 from holdfast.files import atomic, document
@@ -50,26 +50,6 @@ class NewTask:
     depends_on: tuple[str, ...] = ()
 
 
-class Moved(NamedTuple):
-    """A session after a change.
-
-    Attributes:
-        session: the session as it is now.
-        tree: its tasks as they are now.
-        tasks: the tasks that were changed or added.
-        changed: whether anything was changed.
-        notes: notes for the user.
-        remark: what is unusual about the move, in a few words.
-    """
-
-    session: Session
-    tree: Tree
-    tasks: tuple[Task, ...]
-    changed: bool
-    notes: tuple[str, ...]
-    remark: str = ""
-
-
 def content(id_: str, new: NewTask, above: Task | None = None) -> dict[str, Any]:
     """Return the content of a new task's file, with exactly the schema's keys (R002-19, R002-22).
 
@@ -80,7 +60,7 @@ def content(id_: str, new: NewTask, above: Task | None = None) -> dict[str, Any]
     """
     kind = new.kind or choice.type_of(new.title)
     context = above.context if above else None
-    inherited = [*context.handed_down, *context.requirements] if context else []
+    inherited = list(dict.fromkeys(context.passed_on)) if context else []
     return {
         "id": id_,
         "title": new.title,
@@ -92,7 +72,7 @@ def content(id_: str, new: NewTask, above: Task | None = None) -> dict[str, Any]
             "acceptance": list(new.acceptance),
             "parent": above.id if above else None,
             "depends_on": list(new.depends_on),
-            "inherited": {"from": above.id if above else None, "context": list(dict.fromkeys(inherited))},
+            "inherited": {"from": above.id if above else None, "context": inherited},
             "shared_context": dict(context.shared_context) if context else {},
         },
         "flow_control": {
@@ -107,17 +87,13 @@ def content(id_: str, new: NewTask, above: Task | None = None) -> dict[str, Any]
 def changing(project: Records, wanted: Session, *, why: str) -> Iterator[Change]:
     """Change tasks of a session in a block, after which the session's state and list are updated.
 
-    Raises:
-        TransitionError: the session is completed; a late change must not revive it.
-        StateError: its folder is gone or can't be written.
+    Raises StateError if its folder is gone or can't be written.
     """
     statefile.guard(project.root, paths.state(wanted.folder))
     if not wanted.folder.is_dir():
         raise StateError(wanted.folder, "has been moved or removed, so nothing is written there")
     with locked(wanted.folder):
-        now = session.load(project, wanted.folder, marked=wanted.marked)
-        now.ensure_open()
-        change = Change(project, now, why)
+        change = Change(project, session.load(project, wanted.folder, marked=wanted.marked), why)
         try:
             yield change
         finally:
@@ -129,20 +105,27 @@ class Change:
     """A change of a session's tasks, while its folder is locked.
 
     Attributes:
-        session: the session, before the change and after it.
-        tree: its tasks before the change, and after it (`close`).
+        session: the session; as it is after the change once that is closed.
         written: whether a file was written.
         notes: notes for the user.
+        why: what the versions are called.
     """
 
     def __init__(self, project: Records, session: Session, why: str) -> None:
-        self._project = project
-        self._why = why
+        self.project = project
         self.session = session
-        self.tree = tree.read(project, session.folder)
         self.written = False
         self.notes: list[str] = []
+        self.why = why
+        self._tree: Tree | None = None
         self._list_before = todo_list.generate(session, self.tree)
+
+    @property
+    def tree(self) -> Tree:
+        """The session's tasks as they are now."""
+        if self._tree is None:
+            self._tree = tree.read(self.project, self.session.folder)
+        return self._tree
 
     def edit(self, task: Task, edit: Callable[[dict[str, Any]], None]) -> bool:
         """Change a task's file and return whether it was written. All else in it stays. Raises StateError."""
@@ -153,8 +136,9 @@ class Change:
             return data
 
         path = paths.task(self.session.folder, task.name)
-        _, written = statefile.rewrite(self._project, path, apply, why=self._why)
-        self.written = self.written or written
+        _, written = statefile.rewrite(self.project, path, apply, why=self.why)
+        if written:
+            self._wrote()
         return written
 
     def set_status(self, task: Task, status: str) -> bool:
@@ -168,35 +152,40 @@ class Change:
             HoldfastError: a value breaks a rule of the document.
             StateError: there is such a file already.
         """
-        exists = schema.Strict(lambda path: (self._project.root / path).exists())
+        exists = schema.Strict(lambda path: (self.project.root / path).exists())
         wrong = [each for each in schema.faults(schema.TaskFile, data, exists) if each.rule]
         if wrong:
             raise HoldfastError("; ".join(f"{each.field}: {each.problem}; {each.remedy}" for each in wrong))
         path = paths.task(self.session.folder, name)
         if os.path.lexists(path):
             raise StateError(path, "is there already")
-        statefile.write(self._project, path, data, None, why=self._why)
-        self.written = True
+        statefile.write(self.project, path, data, None, why=self.why)
+        self._wrote()
 
     def summarize(self, task: Task, text: str) -> None:
         """Write a task's summary; an earlier one is saved as a version. Raises StateError."""
         path, body = paths.summary(self.session.folder, task.id), text.strip()
         with suppress(MissingError):
-            self._project.keep(path, document.read(path, within=self._project.root)[0], why=f"before {self._why}")
+            self.project.keep(path, document.read(path, within=self.project.root)[0], why=f"before {self.why}")
         whole = f"{body}\n" if body.startswith("#") else f"# {task.id}: {task.title}\n\n{body}\n"
         atomic.write(path, whole.encode("utf-8", "replace"))
+        self._wrote()
 
     def close(self) -> None:
-        """Update the session's state (R002-46, I002-24) and its list (R002-45, I002-3) from the tasks."""
-        self.tree = tree.read(self._project, self.session.folder)
-        self.session = follow(self._project, self.session, self.tree, why=self._why)
-        if news := todo_list.write_or_log(self._project, self.session, self.tree, self._list_before):
-            self.notes.append(news)
+        """Update the session's state (R002-46, I002-24) and its list (R002-45, I002-3) from the tasks.
 
-    def moved(self, *ids_: str, changed: bool = True, remark: str = "") -> Moved:
-        """Return the session as it is after the change, with the tasks that have these ids."""
-        tasks = tuple(task for id_ in ids_ if (task := self.tree.get(id_)))
-        return Moved(self.session, self.tree, tasks, changed, tuple(self.notes), remark)
+        In a completed session nothing is written any more.
+        """
+        self._tree = None
+        if self.session.standing == "completed":
+            return
+        self.session = follow(self.project, self.session, self.tree, why=self.why)
+        if news := todo_list.write_or_log(self.project, self.session, self.tree, self._list_before):
+            self.notes.append(news)
+        self._tree = None  # the list's ticks are other ones now
+
+    def _wrote(self) -> None:
+        self.written, self._tree = True, None
 
 
 def follow(project: Records, wanted: Session, tasks: Tree, *, why: str) -> Session:
@@ -230,80 +219,75 @@ def followed(state: Mapping[str, Any], tasks: Tree) -> dict[str, Any]:
     return data
 
 
-def add(project: Records, wanted: Session, new: NewTask, parent: str = "") -> Moved:
-    """Add a task or, with `parent`, a subtask; a parent becomes a container with its first subtask (R002-47).
+def chain(change: Change, new: Sequence[NewTask]) -> list[str]:
+    """Add tasks, each of which depends on the one before; return their ids.
 
     Raises:
-        HoldfastError: a value breaks a rule, or there is no such parent.
-        TransitionError: the parent can't have subtasks, or the session is completed.
+        HoldfastError: a value breaks a rule.
+        TransitionError: the session is completed.
         StateError: it cannot be written.
     """
-    return decompose(project, wanted, parent, [new]) if parent else chain(project, wanted, [new])
+    change.session.ensure_open()
+    _check_new(new, change.tree)
+    known, added = change.tree.known_ids, list[str]()
+    for each in new:
+        id_ = ids.following([*known, *added])
+        data = content(id_, each)
+        data["context"]["depends_on"] += added[-1:]
+        change.create(id_, data)
+        added.append(id_)
+    return added
 
 
-def chain(project: Records, wanted: Session, new: Sequence[NewTask]) -> Moved:
-    """Add tasks in one change, each of which depends on the one before. Raises as `add` does."""
-    added = list[str]()
-    with changing(project, wanted, why="add tasks" if len(new) > 1 else "add a task") as change:
-        for each in new:
-            _check_new(each, change.tree)
-            id_ = ids.following([*change.tree.known_ids, *added])
-            data = content(id_, each)
-            data["context"]["depends_on"] += added[-1:]
-            change.create(id_, data)
-            added.append(id_)
-    return change.moved(*added)
-
-
-def decompose(project: Records, wanted: Session, parent: str, new: Sequence[NewTask]) -> Moved:
+def decompose(change: Change, parent: str, new: Sequence[NewTask]) -> list[str]:
     """Decompose a task into subtasks that inherit its context (R002-31, R002-47); it becomes a container.
 
-    Raises as `add` does.
+    Returns their ids. Raises as `chain` does, and if there is no such parent, or it can't have subtasks.
     """
-    added = list[str]()
-    with changing(project, wanted, why=f"decompose {parent}") as change:
-        above = change.tree.find(parent)
-        _check_parent(above, change.tree)
-        for each in new:
-            _check_new(each, change.tree)
-        for each in new:
-            id_ = ids.following([*change.tree.known_ids, *added], above.id)
-            change.create(id_, content(id_, each, above))
-            added.append(id_)
-        change.set_status(above, "container")
-    return change.moved(*added)
+    change.session.ensure_open()
+    above = change.tree.find(parent)
+    _check_parent(above, change.tree)
+    _check_new(new, change.tree)
+    known, added = change.tree.known_ids, list[str]()
+    for each in new:
+        id_ = ids.following([*known, *added], above.id)
+        change.create(id_, content(id_, each, above))
+        added.append(id_)
+    change.set_status(above, "container")
+    return added
 
 
-def begin(project: Records, wanted: Session, id_: str, *, anyway: bool = False, reopen: bool = False) -> Moved:
+def begin(change: Change, id_: str, *, anyway: bool = False, reopen: bool = False) -> str:
     """Begin a task (R002-17). Several may be active at a time. An active task stays as it is.
 
     Args:
-        project: the project.
-        wanted: the task's session.
+        change: the change of the task's session.
         id_: the task's id.
         anyway: whether to begin it even if it waits for others.
         reopen: whether to begin it even if it is completed; for people only, never for a hook.
 
+    Returns:
+        What is unusual about it, in a few words.
+
     Raises:
         TransitionError: it is a container, is completed, or waits for others.
     """
-    with changing(project, wanted, why=f"begin {id_}") as change:
-        task = change.tree.find(id_)
-        _check_leaf(task, change.tree, "begun")
-        waits = ", ".join(change.tree.waits_for(task))
-        if waits and not anyway:
-            raise TransitionError(
-                f"{task.id} depends on {waits}, which is not completed; complete that first, or take it out of "
-                f"depends_on in {paths.TASKS}/{task.name}.json"
-            )
-        if task.status == "completed" and not reopen:
-            raise TransitionError(f"{task.id} is completed; {_reopening(task)} begins it again")
-        changed = change.set_status(task, "active")
-    remark = f"it depends on {waits}, not completed yet" if waits else ""
-    return change.moved(task.id, changed=changed, remark="it was blocked" if task.status == "blocked" else remark)
+    task = _leaf(change, id_, "begin", "begun")
+    waits = ", ".join(change.tree.waits_for(task))
+    if waits and not anyway:
+        raise TransitionError(
+            f"{task.id} depends on {waits}, which is not completed; complete that first, or take it out of "
+            f"depends_on in {paths.TASKS}/{task.name}.json"
+        )
+    if not reopen:
+        _ensure_unfinished(task)
+    change.set_status(task, "active")
+    return (
+        "it was blocked" if task.status == "blocked" else f"it depends on {waits}, not completed yet" if waits else ""
+    )
 
 
-def complete(project: Records, wanted: Session, id_: str, summary: str = "") -> Moved:
+def complete(change: Change, id_: str, summary: str = "") -> None:
     """Complete a task and write its summary (R002-14, R002-39); its container is completed with its last subtask.
 
     A task that is completed already only gets a missing summary.
@@ -311,43 +295,23 @@ def complete(project: Records, wanted: Session, id_: str, summary: str = "") -> 
     Raises:
         TransitionError: it is a container.
     """
-    with changing(project, wanted, why=f"complete {id_}") as change:
-        task = change.tree.find(id_)
-        _check_leaf(task, change.tree, "completed")
-        changed = False
-        if summary.strip() and (task.status != "completed" or task.id not in change.tree.summarized):
-            change.summarize(task, summary)  # first, because a completed task isn't redone
-            changed = True
-        changed = change.set_status(task, "completed") or changed
-    return change.moved(task.id, changed=changed)
+    task = _leaf(change, id_, "complete", "completed")
+    if summary.strip() and (task.status != "completed" or task.id not in change.tree.summarized):
+        change.summarize(task, summary)  # first, because a completed task isn't redone
+    change.set_status(task, "completed")
 
 
-def block(project: Records, wanted: Session, id_: str) -> Moved:
+def block(change: Change, id_: str) -> None:
     """Block a task until it is begun again. Raises TransitionError if it is a container or completed."""
-    with changing(project, wanted, why=f"block {id_}") as change:
-        task = change.tree.find(id_)
-        _check_leaf(task, change.tree, "blocked")
-        if task.status == "completed":
-            raise TransitionError(f"{task.id} is completed; {_reopening(task)} begins it again")
-        changed = change.set_status(task, "blocked")
-    return change.moved(task.id, changed=changed)
+    task = _leaf(change, id_, "block", "blocked")
+    _ensure_unfinished(task)
+    change.set_status(task, "blocked")
 
 
-def annotate(project: Records, wanted: Session, id_: str, *, title: str = "", summary: str = "") -> Moved:
-    """Give a task a new title or a summary; its status stays as it is."""
-    with changing(project, wanted, why=f"note on {id_}") as change:
-        task = change.tree.find(id_)
-        changed = bool(title) and change.edit(task, lambda data: data.update(title=title))
-        if summary.strip():
-            change.summarize(task, summary)
-            changed = True
-    return change.moved(task.id, changed=changed)
-
-
-def _check_new(new: NewTask, tasks: Tree) -> None:
-    if not new.title.strip():
+def _check_new(new: Sequence[NewTask], tasks: Tree) -> None:
+    if not all(each.title.strip() for each in new):
         raise HoldfastError("a task needs a title: `holdfast wfs task add TITLE`")
-    unknown = [each for each in new.depends_on if tasks.get(each) is None]
+    unknown = [id_ for each in new for id_ in each.depends_on if tasks.get(id_) is None]
     if unknown:
         raise HoldfastError(f"there is no task {', '.join(unknown)} to depend on; `holdfast wfs task show` lists them")
 
@@ -364,12 +328,22 @@ def _check_parent(above: Task, tasks: Tree) -> None:
         raise TransitionError(f"{above.id} is completed; add a task of its own, or reopen it with {_reopening(above)}")
 
 
-def _check_leaf(task: Task, tasks: Tree, what: str) -> None:
-    if tasks.is_container(task):
-        children = ", ".join(each.id for each in tasks.children(task)) or "none yet"
+def _leaf(change: Change, id_: str, verb: str, done: str) -> Task:
+    """Return a task that isn't a container, for a move, after which its versions are named. Raises TransitionError."""
+    change.session.ensure_open()
+    change.why = f"{verb} {id_}"
+    task = change.tree.find(id_)
+    if change.tree.is_container(task):
+        children = ", ".join(each.id for each in change.tree.children(task)) or "none yet"
         raise TransitionError(
-            f"{task.id} is a container and can't be {what} itself; its status follows from its subtasks ({children})"
+            f"{task.id} is a container and can't be {done} itself; its status follows from its subtasks ({children})"
         )
+    return task
+
+
+def _ensure_unfinished(task: Task) -> None:
+    if task.status == "completed":
+        raise TransitionError(f"{task.id} is completed; {_reopening(task)} begins it again")
 
 
 def _reopening(task: Task) -> str:

@@ -296,6 +296,11 @@ class Context(Links):
         """What the task itself inherits, as texts."""
         return values.texts(self.inherited.get("context"), "", [])
 
+    @property
+    def passed_on(self) -> list[str]:
+        """What its subtasks inherit: what it inherits itself, and its requirements."""
+        return [*self.handed_down, *self.requirements]
+
 
 class Head(Part):
     """What other tasks, lists and sessions need of a task file: cheaper to read than the whole (`TaskFile`)."""

@@ -14,7 +14,7 @@ from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateEr
 from holdfast.files import atomic
 from holdfast.files.lock import locked
 from holdfast.formats.wfs import choice, paths, schema, tree
-from holdfast.workflow import statefile
+from holdfast.workflow import statefile, statuses
 from holdfast.workflow.wording import missing
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Standing = Literal["active", "paused", "completed"]
 _TELLING = ("session_id", "current_phase", "progress")  # a session's file has at least one of these keys
 _TOPICS = ("project", "topic", "title", "description")  # where real sessions say what they are about
-_OVER = frozenset(("completed", "complete", "done", "finished", "archived"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class Session:
     @property
     def standing(self) -> Standing:
         """Its status: `completed` if its file says so, else the marker decides (R002-04, I002-14)."""
-        if self.raw_status.casefold() in _OVER:
+        if self.raw_status.casefold() == "archived" or statuses.pure(self.raw_status) == "completed":
             return "completed"
         return "active" if self.marked else "paused"
 

@@ -21,7 +21,7 @@ import click
 from holdfast import clock
 from holdfast.errors import StateError
 from holdfast.formats.wfs import choice, context, moves, paths, session, tree, view
-from holdfast.formats.wfs.moves import Moved, NewTask
+from holdfast.formats.wfs.moves import NewTask
 from holdfast.workflow import names, statefile, views
 from holdfast.workflow.format import Answer
 from holdfast.workflow.records import Records  # noqa: TC001 - the annotations of a verb are evaluated
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.wfs.context import StepState
+    from holdfast.formats.wfs.moves import Change
     from holdfast.formats.wfs.session import Session
     from holdfast.formats.wfs.tree import Task, Tree
     from holdfast.workflow.records import Outcome
@@ -74,8 +75,10 @@ def add(
     Example:
       holdfast wfs task add "Write the login form" --accept "Tests pass"
     """
-    new = NewTask(title, kind or "", choice.at(agent), requirements, focus, acceptance, after)
-    return _answer(project, moves.add(project, session.current(project, session_name), new, parent), "added")
+    new = [NewTask(title, kind or "", choice.at(agent), requirements, focus, acceptance, after)]
+    with moves.changing(project, session.current(project, session_name), why="add a task") as change:
+        added = moves.decompose(change, parent, new) if parent else moves.chain(change, new)
+    return _answer(change, added, "added")
 
 
 def decompose(project: Records, id_: Id, *titles: str, session_name: SessionName = "") -> Answer:
@@ -87,8 +90,9 @@ def decompose(project: Records, id_: Id, *titles: str, session_name: SessionName
     Example:
       holdfast wfs task decompose IMPL-1 "Draw the form" "Check the input"
     """
-    now = session.current(project, session_name)
-    return _answer(project, moves.decompose(project, now, id_, [NewTask(each) for each in titles]), "added")
+    with moves.changing(project, session.current(project, session_name), why=f"decompose {id_}") as change:
+        added = moves.decompose(change, id_, [NewTask(each) for each in titles])
+    return _answer(change, added, "added")
 
 
 def complete(
@@ -104,19 +108,17 @@ def complete(
     Example:
       holdfast wfs task complete IMPL-1 --summary "The form is in src/login.html"
     """
-    now = session.current(project, session_name)
-    tasks = tree.read(project, now.folder)
-    task = tasks.find(id_)
-    waits = ", ".join(tasks.waits_for(task))
-    left = [
-        f"{each.name} ({each.state})" for each in context.step_states(project, view.key(now), task) if not each.is_over
-    ]
-    moved = moves.complete(project, now, id_, summary)
+    with moves.changing(project, session.current(project, session_name), why=f"complete {id_}") as change:
+        task = change.tree.find(id_)
+        waits = ", ".join(change.tree.waits_for(task))
+        states = context.step_states(project, view.key(change.session), task)
+        moves.complete(change, id_, summary)
+    left = [f"{each.name} ({each.state})" for each in states if not each.is_over]
     notes = [f"{task.id} depends on {waits}, which is not completed"] if waits else []
     notes += [f"these steps were left out: {', '.join(left)}"] if left else []
-    if summary.strip() and not moved.changed:
+    if summary.strip() and not change.written:
         notes.append("its summary stays as it was; edit the file to change it")
-    return _answer(project, moved, "completed", notes)
+    return _answer(change, [task.id], "completed", notes)
 
 
 def step(
@@ -211,19 +213,19 @@ VERBS = {
 }
 
 
-def _answer(project: Records, moved: Moved, what: str, notes: Sequence[str] = ()) -> Answer:
-    workflow = view.workflow(project, moved.session, moved.tree)
-    project.observe(workflow)
-    verb = what if moved.changed else f"already {what}"
-    text = "\n".join(f"{each.id} {quoted(each.title)} is {verb}." for each in moved.tasks)
-    every = (*notes, *moved.notes)
+def _answer(change: Change, ids: Sequence[str], what: str, notes: Sequence[str] = ()) -> Answer:
+    workflow = view.workflow(change.project, change.session, change.tree)
+    change.project.observe(workflow)
+    verb, tasks = what if change.written else f"already {what}", list(map(change.tree.find, ids))
+    every = (*notes, *change.notes)
     data = {
-        "changed": moved.changed,
-        "tasks": [_row(moved.tree, each) for each in moved.tasks],
+        "changed": change.written,
+        "tasks": [_row(change.tree, each) for each in tasks],
         "session": workflow.id,
-        "current_tasks": [each.id for each in moved.tree.current],
+        "current_tasks": [each.id for each in change.tree.current],
         "notes": list(every),
     }
+    text = "\n".join(f"{each.id} {quoted(each.title)} is {verb}." for each in tasks)
     return Answer(text, replace(workflow, warnings=(*every, *workflow.warnings)), data)
 
 
@@ -235,9 +237,10 @@ def _stopped(project: Records, now: Session, task: Task, states: Sequence[StepSt
     goes_on = {"retry": "try it once more", "skipped": "it is optional, so go on with the next"}
     if failed.state in goes_on:
         return [f"{name} failed: {goes_on[failed.state]}."]
-    moved = moves.block(project, now, task.id)
+    with moves.changing(project, now, why=f"block {task.id}") as change:
+        moves.block(change, task.id)
     reason = f"step {name} failed" + (", and a person has to decide" if failed.state == "manual" else "")
-    project.observe(view.workflow(project, moved.session, moved.tree), error=reason)
+    project.observe(view.workflow(project, change.session, change.tree), error=reason)
     return [f"{task.id} is blocked: {reason}. `holdfast update --phase {task.id} --status active` continues it."]
 
 
