@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, log
-from holdfast.errors import LedgerError, SchemaMismatch, TransitionError, command_line
+from holdfast.errors import LedgerError, SchemaMismatch, StateError, TransitionError, command_line
 from holdfast.files.lock import locked
 from holdfast.formats.compaction import record, schema
 from holdfast.formats.compaction.detection.detect import detect
@@ -124,7 +124,7 @@ class CompactionFormat(FileFormat):
             before = [each for each in same if not each.finished]
             if before and not start.replace:
                 raise TransitionError(views.occupied(project, before[0]))
-            created = super().start(project, start)
+            created = self._created(project, start)
             for workflow in before:  # only now, so that the old file stays if the new one can't be written
                 project.shelve(workflow)
                 statefile.discard(project, workflow.path, why="replaced")
@@ -133,6 +133,14 @@ class CompactionFormat(FileFormat):
         types = ", ".join(schema.TYPES)
         warning = f"{quoted(start.kind)} is stored as custom; the {self.name} format knows the types {types}"
         return replace(created, warnings=(*created.warnings, warning))
+
+    def _created(self, project: Records, start: Start) -> Workflow:
+        try:
+            return super().start(project, start)
+        except StateError:
+            with suppress(OSError):  # the folder was made for the file, unless other files are in it
+                (self.folder(project) / names.slug(start.title)).rmdir()
+            raise
 
     def location(self, project: Records, start: Start) -> Path:
         """Return the file that a new workflow gets: R001-01 with the present second, or the next free one.
