@@ -68,8 +68,12 @@ def _written(remedy: str) -> Iterator[Finding]:
     started = launcher.installed()
     if started is None or not _is_mine(started):
         return  # the launcher's own finding names the other one
-    for path in launcher.outdated(started.interpreter):
-        yield problem(f"{path} was written by another version of Holdfast, or by hand", remedy, _write)
+    texts = launcher.texts(started.interpreter)
+    if not native.is_native(paths.launcher()):
+        texts[paths.launcher()] = texts[paths.entrypoint()]
+    for path, text in texts.items():
+        if path.is_file() and path.read_bytes() != text.encode():
+            yield problem(f"{path} was written by another version of Holdfast, or by hand", remedy, _write)
 
 
 def _program(program: Path, where: str, remedy: str, entries: Sequence[Entry] = ()) -> Iterator[Finding]:

@@ -161,15 +161,9 @@ def programs() -> tuple[Path, Path, Path]:
     return paths.launcher(), paths.command_dir() / "holdfast", paths.launcher().with_name("refuse.sh")
 
 
-def outdated(interpreter: str | None = None) -> list[Path]:
-    """Return the files that an install would write otherwise, or that are missing; no native relay is looked for.
-
-    Args and exceptions are those of `texts`.
-    """
-    wanted = texts(interpreter)
-    if not native.is_native(paths.launcher()):
-        wanted[paths.launcher()] = wanted[paths.entrypoint()]
-    return [path for path, text in wanted.items() if not path.is_file() or path.read_bytes() != text.encode()]
+def outdated() -> bool:
+    """Return whether an install would write another text; a native relay isn't looked for. Raises as `texts` does."""
+    return any(not path.is_file() or path.read_bytes() != text.encode() for path, text in texts().items())
 
 
 def present() -> list[Path]:
