@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.model import Workflow
 
-UNKNOWN = "neither built in nor in .claude/agents/ or ~/.claude/agents/"
-
 
 def only(root: Path) -> Workflow:
     (workflow,) = registry.all_found(Workspace.open(root)).workflows
@@ -181,22 +179,3 @@ def test_root_is_warned_in_the_folder_of_a_user(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     said = holdfast("start", "Theirs", "--phase", "One", root=tmp_path).err
     assert f'To give it to them: chown -R {owner} "{tmp_path}/untracked"' in said
-
-
-def test_an_agent_that_the_client_would_not_find_is_named(tmp_path: Path) -> None:
-    """With the places where it looks and what is spelt alike, also in another case; a plugin's is not looked for."""
-    folder = tmp_path / ".claude" / "agents" / "team"
-    folder.mkdir(parents=True)
-    (folder / "x.md").write_text("---\ndescription: Reads\nname: code-reviewer\n---\nname: other\n")
-    (folder / "plain.md").write_text("No front matter.\n")
-    agents = ("@Code-Reviewer", "@code-reviewr", "@nobody", "@plugin:it", "@explore", "@plain")
-    phases = [argument for each in agents for argument in ("--phase", f"Do {each}")]
-
-    said = holdfast("start", "Tool", "--format", "hybrid", *phases, root=tmp_path)
-
-    assert said.err.splitlines() == [
-        f'warning: there is no agent "Code-Reviewer", {UNKNOWN}; did you mean @code-reviewer?',
-        f'warning: there is no agent "code-reviewr", {UNKNOWN}; did you mean @code-reviewer?',
-        f'warning: there is no agent "explore", {UNKNOWN}; did you mean @Explore?',
-        f'warning: there is no agent "nobody", {UNKNOWN}; create it, or name another',
-    ]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from holdfast.memory.rows import Agent, Event
 from holdfast.sessions import agents, conversations
 from holdfast.sessions.workspace import Workspace
-from tests.agentry import CALL, KEY, RUN, begin, launch, only, report
+from tests.agentry import CALL, RUN, begin, launch, only, report
 from tests.handmade import ME, OTHER, together
 
 if TYPE_CHECKING:
@@ -248,54 +248,6 @@ def test_words_of_a_launch_are_bounded_and_masked(tmp_path: Path, monkeypatch: p
         begin(project, f"c{start}", f"r{start}")
         report(project, "completed", f"{'x ' * (start // 2)}ghp_{'a1B2c3D4e5' * 4}{' y' * 500}", f"r{start}")
         assert "ghp_" not in only(project, f"c{start}").result
-
-
-def test_another_checkouts_agents_are_not_this_ones(worktrees: tuple[Workspace, Workspace]) -> None:
-    """Neither what ended unused there, nor what runs; a workflow of the same path is another one."""
-    here, there = worktrees
-    begin(there)
-    assert [len(agents.of_workflow(each, KEY, bool)) for each in (here, there)] == [0, 1]
-    report(there, "stopped", "Done.")
-    assert [len(agents.of_workflow(each, KEY, bool)) for each in (here, there)] == [0, 1]
-
-
-def test_a_run_is_shown_for_an_unnamed_call_only_if_no_other_is_possible(
-    project: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not one of two open calls, nor a run that began before the call: that one was interrupted, untold."""
-
-    def flying() -> list[tuple[str, str]]:
-        return sorted((each.conversation, each.run) for each in agents.of_workflow(project, KEY, bool))
-
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
-    report(project, "running", run="interrupted")
-    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:01:00Z")
-    launch(project, "c1")
-    assert flying() == [(ME, "")]
-    report(project, "running", run="it")
-    assert flying() == [(ME, "it")]
-    launch(project, "c2")
-    launch(project, "c3", session=OTHER)
-    report(project, "running", run="run3", session=OTHER)
-    assert flying() == sorted([(ME, ""), (ME, ""), (OTHER, "run3")])
-
-
-def test_agents_for_no_workflow_count_with_those_of_sessions_that_are_asked_for(project: Workspace) -> None:
-    """A workflow's own always do, another one's never; who is waited for is no background agent."""
-    launch(project, "own")
-    launch(project, "free", phase="")
-    launch(project, "theirs", phase="", session=OTHER)
-    agents.record_launch(project, ME, "another", "builder", "hybrid:y#1", "phase_0")
-    agents.name_run(project, ME, "own", "run")
-
-    def found(*asked: str) -> list[tuple[str, str, bool]]:
-        flights = agents.of_workflow(project, KEY, lambda session: session in asked)
-        return sorted((each.conversation, each.phase, each.named) for each in flights)
-
-    own, free = (ME, "phase_0", True), (ME, "", False)
-    assert found() == [own]
-    assert found(ME) == [free, own]
-    assert found(OTHER) == sorted([own, (OTHER, "", False)])
 
 
 def test_the_log_has_each_launch_and_end_once(project: Workspace) -> None:

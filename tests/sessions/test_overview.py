@@ -101,27 +101,21 @@ def test_last_save_is_the_newer_of_snapshot_and_write(
     assert seen(project, release).last_save == expected
 
 
-def test_agents_of_sessions_that_own_nothing_are_in_flight_of_what_nobody_owns(
-    project: Workspace, at: Any, release: Workflow
-) -> None:
-    """For no phase in particular: of live sessions of this worktree, unless they own another unfinished workflow."""
+def test_an_owners_agents_for_no_workflow_are_in_flight(project: Workspace, release: Workflow) -> None:
+    """Those of this worktree, while the workflow isn't finished."""
     other, over = workflow(project.root, "Other"), workflow(project.root, "Over", status="completed")
     found = Found((release, other, over))
-    for session in (ME, OTHER, THIRD, "never seen", "elsewhere"):
+    for session in (ME, OTHER, THIRD):
         launch(project, session, None, run=f"of {session}", session=session)
-        if session != "never seen":
-            conversations.note_event(project, session)
-    owners.own(project, over, ME)
+        conversations.note_event(project, session)
+        owners.own(project, over if session == ME else other, session)
+    project.ledger.run("UPDATE agents SET worktree = '/elsewhere' WHERE conversation = ?", OTHER)
+
+    assert in_flight(gather(project, release, found)) == [], "it has no owner"
+    assert in_flight(gather(project, other, found)) == [f"of {THIRD}"], "its owner's, nobody else's"
     owners.own(project, other, OTHER)
-    conversations.end(project, THIRD)
-    project.ledger.run("UPDATE conversations SET worktree = '/elsewhere' WHERE id = 'elsewhere'")
-
-    assert in_flight(gather(project, release, found)) == [f"of {ME}"]
-    assert in_flight(gather(project, other, found)) == [f"of {OTHER}"], "its owner's, nobody else's"
+    assert in_flight(gather(project, other, found)) == [], "another checkout's agents are not this one's"
     assert in_flight(gather(project, over, found)) == [], "nobody works on what is finished"
-
-    at("11:01:00")
-    assert in_flight(gather(project, release, found)) == [], "a session that has said nothing for an hour is not live"
 
 
 def test_agents_that_ended_unused_are_of_the_same_sessions(project: Workspace, at: Any, release: Workflow) -> None:

@@ -182,8 +182,8 @@ class Transcripts:
     def reading(self, path: str, awaited: int | None, *, since: int = 0, files: bool = True) -> Reading:
         """Return which files the main conversation was shown in its present context.
 
-        If a compaction is awaited, it comes from the byte `awaited` on. A later call that reads `since` the end of this
-        one sees only what is new. Without `files`, only compactions are looked for.
+        If a compaction is awaited, it comes from the byte `awaited` on. What stands before the byte `since` isn't read.
+        Without `files`, only compactions are looked for.
         """
         return Reading()
 

@@ -138,8 +138,6 @@ def command(
     ]
     workflow_commands.tell(workflow, as_json, "\n".join(filter(None, news)))
     options.tell_reading(project, start.reading)
-    agents = [*(agent for _, agent in chosen), *(each.agent for each in workflow.phases)]  # a format may choose some
-    workflow_commands.warn_of_unknown(project, filter(None, agents))
     if os.geteuid() == 0 and (owner := project.root.stat().st_uid):
         click.echo(
             f"Warning: you are root here, and the folder belongs to user {owner}, who can't change this workflow. "

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from holdfast import formats
-from holdfast.clients.claude import agent_files, scopes
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, command_line
-from holdfast.paths import shown
 from holdfast.sessions import owners, progress, selection
 from holdfast.workflow import registry, verbs, views
 from holdfast.workflow.wording import missing, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Phase, Step, Workflow
@@ -148,18 +146,3 @@ def _how(workflow: Workflow, step: Step) -> list[str]:
         manual = [f"No agent moves this workflow: run `{done}` when that is done."] if step.agent else []
         return [*manual, *(["", "Prompt:", step.prompt] if step.prompt != step.title else [])]
     return ["", views.call(step), step.prompt] if step.agent or step.prompt != step.title else []
-
-
-def warn_of_unknown(project: Workspace, agents: Iterable[str]) -> None:
-    """Say which agents the client would not find, where it looks for them, and which ones are spelt alike.
-
-    A plugin's agents (`plugin:agent`) are not looked for.
-    """
-    wanted = {each.removeprefix("@") for each in agents if ":" not in each}
-    known = agent_files.names(project.root) if wanted else []
-    folded = {each.casefold(): each for each in known}
-    for agent in sorted(wanted.difference(known)):
-        near = [folded[each] for each in get_close_matches(agent.casefold(), folded)]
-        hint = f"did you mean {' or '.join(f'@{each}' for each in near)}?" if near else "create it, or name another"
-        places = f"{agent_files.FOLDER}/ or {shown(f'{scopes.claude_dir()}/agents')}/"
-        click.echo(f"warning: there is no agent {quoted(agent)}, neither built in nor in {places}; {hint}", err=True)

@@ -53,8 +53,6 @@ class Conversation(Row):
         size: the transcript's size at the last one, in bytes.
         boundary: the id of that compaction's boundary in the transcript; empty for none, None while it is awaited.
         reminded: the number of compactions when the model was last reminded of its reading; -1 for never.
-        searched: the byte up to which the transcript has been searched for files.
-        sought: a digest of what it was searched for.
     """
 
     TABLE: ClassVar[str] = "conversations"
@@ -86,8 +84,6 @@ class Conversation(Row):
     size: int = 0
     boundary: str | None = ""
     reminded: int = -1
-    searched: int = 0
-    sought: str = ""
 
 
 @dataclass(frozen=True)
@@ -279,7 +275,6 @@ class Agent(Row):
         conversation: whose agent it is.
         worktree: the checkout it was launched in.
         kind: `agent`, `teammate`, `script`, or `script agent`.
-        parent: the run of the script that started it; empty for none.
         call: the call that launched it; empty for a run that no call is known for.
         run: the client's id of its run; empty if that is unknown.
         named: whether the client has named the run that the call started. For a background agent it does so at once,
@@ -331,7 +326,6 @@ class Agent(Row):
     conversation: str
     worktree: str
     kind: str = "agent"
-    parent: str = ""
     call: str = ""
     run: str = ""
     named: bool = False
@@ -424,8 +418,6 @@ class Compaction(Row):
         restored_in: the conversation that came back from it; empty while none has.
         restored_at: when; None while none has.
         superseded: whether it was announced and never came, because another one did.
-        facts: how many facts of the restored workflow were looked for in the client's summary; 0 without one.
-        facts_kept: how many of them the summary has word for word.
     """
 
     TABLE: ClassVar[str] = "compactions"
@@ -448,8 +440,6 @@ class Compaction(Row):
     restored_in: str = ""
     restored_at: str | None = None
     superseded: bool = False
-    facts: int = 0
-    facts_kept: int = 0
 
 
 @dataclass(frozen=True)

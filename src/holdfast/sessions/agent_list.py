@@ -105,14 +105,12 @@ def line(entry: Entry) -> str:
 
 
 def results(project: OpenProject, row: Agent) -> list[Returned]:
-    """Return the result of an agent, or of each agent of a run, from the client's journal as far as it exists."""
+    """Return the result of an agent, or of each agent of a run as long as the client has its journal."""
     if row.kind != "script":
         return [Returned(row.run, "", _state(row), row.result)]
-    run = ScriptRun(project, row, None)
-    if run.journal:
-        scripts.store_results(run)
-        return [Returned(each.agent_id, each.label, each.state, each.result) for each in run.journal.agents]
-    return [Returned(each.run, each.description, _state(each), each.result) for each in scripts.children(project, row)]
+    journal = ScriptRun(project, row, None).journal
+    found = journal.agents if journal else ()
+    return [Returned(each.agent_id, each.label, each.state, each.result) for each in found]
 
 
 def discard(project: OpenProject, row: Agent) -> None:
@@ -120,23 +118,6 @@ def discard(project: OpenProject, row: Agent) -> None:
     table = project.ledger.table(Agent)
     for each in table.where(run=row.run, kind="script") if row.kind == "script" else [row]:
         agents.change(project, each, discarded=True)
-
-
-def ids(project: OpenProject, row: Agent) -> frozenset[tuple[str, str]]:
-    """Return the ids by which an agent or a run is known, and those of the run's agents, each with its conversation.
-
-    Raises:
-        LedgerError: the ledger can't be read.
-    """
-    if row.kind != "script":
-        return frozenset({(row.conversation, row.run), (row.conversation, row.call)})
-    found = set[tuple[str, str]]()
-    for each in project.ledger.table(Agent).where(run=row.run, kind="script"):
-        journal = ScriptRun(project, each, None).journal
-        names = [each.run, each.call, *(agent.agent_id for agent in (journal.agents if journal else ()))]
-        names += [child.run for child in scripts.children(project, each)]
-        found |= {(each.conversation, name) for name in names if name}
-    return frozenset(found)
 
 
 def _name(row: Agent) -> str:

@@ -18,7 +18,7 @@ from holdfast.memory.store import new_id
 from holdfast.sessions import conversations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
     from holdfast.clients.client import AgentResult, TaskNotification
     from holdfast.project import OpenProject
@@ -337,8 +337,8 @@ def list_open(project: OpenProject, conversation: str | None = None) -> list[Age
     return project.ledger.table(Agent).where(order="launched_at, call", open=True, **of)
 
 
-def launched(project: OpenProject, conversation: str) -> list[Agent]:
-    """Return the open agents that were launched by a known call, in order of launch."""
+def launched(project: OpenProject, conversation: str | None = None) -> list[Agent]:
+    """Return the open agents of a conversation, or of all, that were launched by a known call, in order of launch."""
     return [each for each in list_open(project, conversation) if each.call and each.kind != "script"]
 
 
@@ -420,21 +420,6 @@ def _in_background(project: OpenProject, conversation: str) -> list[Agent]:
     return [each for each in waiting(project, conversation) if each.status == "running"]
 
 
-def of_workflow(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
-    """Return the open agents of all conversations of this worktree that were launched for a workflow, in that order.
-
-    An agent whose run the client has not named yet gets that run's id if only one run is possible. `free` says whether
-    a conversation's agents for no workflow in particular count too.
-    """
-    found = [each for each in list_open(project) if each.call and each.kind != "script"]
-    here = [each for each in found if each.worktree == project.worktree]
-    found = [each for each in here if each.workflow == workflow or (not each.workflow and free(each.conversation))]
-    awaited = [each for each in found if each.status == "running" and not each.named]
-    kinds = [(each.conversation, each.agent_type) for each in awaited]
-    alone = {each.id for each, kind in zip(awaited, kinds, strict=True) if kinds.count(kind) == 1}
-    return [_with_run(project, each) if each.id in alone else each for each in found]
-
-
 def as_json(agent: Agent, *names: str) -> dict[str, Any]:
     """Return some of an agent's values as commands with `--json` print them, by the names that they print."""
     values = {
@@ -480,12 +465,6 @@ def _adopt(project: OpenProject, conversation: str, run: str) -> Agent | None:
     mark_missing(project, agent.conversation, ())
     table.update({"conversation": conversation}, id=agent.id)
     return table.one(id=agent.id)
-
-
-def _with_run(project: OpenProject, agent: Agent) -> Agent:
-    runs = [each for each in unclaimed(project, agent.conversation) if each.status == "running"]
-    runs = [each for each in runs if may_have_started(agent, each)]
-    return replace(agent, run=runs[0].run) if len(runs) == 1 else agent
 
 
 def _drop(project: OpenProject, agent: Agent) -> None:

@@ -231,7 +231,7 @@ def _joined(earlier: Conversation, later: Conversation, *, cleared: bool) -> Con
     gone = {"prompt": "", "transcript": ""} if cleared else {}
     context = (
         *("session", "worktree", "host", "idle", "ended_at"),
-        *("compactions", "size", "boundary", "reminded", "searched", "sought"),
+        *("compactions", "size", "boundary", "reminded"),
     )
     return replace(
         earlier,

@@ -18,7 +18,7 @@ from holdfast.workflow import facts, places, todos, views
 from holdfast.workflow.outside_reading import OUTSIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -85,8 +85,7 @@ class Overview:
         problems: what is wrong with its own files.
         at: when this was gathered; running times count up to then.
         history: when its phases ran.
-        agents: its running agents, of all sessions that may still run. Agents launched for no workflow count if they
-            are the owner's or, without an owner, if their live session owns no unfinished workflow.
+        agents: its running agents, of all sessions that may still run, and its owner's that were launched for none.
         unused: the agents of the same sessions that have ended and whose results are not known to be used.
         last_save: the last time its content was saved, None if never.
         last_restore: the last time it was restored, None if never.
@@ -130,12 +129,12 @@ def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
         at=clock.now(),
     )
     try:
-        return _with_ledger(project, plain, found)
+        return _with_ledger(project, plain)
     except LedgerError as error:
         return replace(plain, ledger=str(error))
 
 
-def _with_ledger(project: OpenProject, plain: Overview, found: Found) -> Overview:
+def _with_ledger(project: OpenProject, plain: Overview) -> Overview:
     """Return an overview with what the ledger knows. Raises LedgerError."""
     workflow = plain.workflow
     owner = owners.owner(project, workflow)
@@ -143,8 +142,7 @@ def _with_ledger(project: OpenProject, plain: Overview, found: Found) -> Overvie
     names, last_seen = {row.id: row.session for row in listed}, {row.id: row.last_seen for row in listed}
     live, gone = conversations.live_others(project, ""), conversations.ended_ids(project)
     reports = compactions.naming(project, workflow.key)
-    free = _free(project, workflow, owner, live, found)
-    launched = [each for each in agents.of_workflow(project, workflow.key, free) if each.conversation not in gone]
+    launched = [each for each in _launched(project, workflow, owner) if each.conversation not in gone]
     unused = sorted((each for each in launched if each.unused), key=lambda each: (each.changed_at, each.call))
     return replace(
         plain,
@@ -194,16 +192,15 @@ def _moved(project: OpenProject, workflow: Workflow) -> Path | None:
     return None
 
 
-def _free(
-    project: OpenProject, workflow: Workflow, owner: str | None, live: set[str], found: Found
-) -> Callable[[str], bool]:
-    """Return a test of which sessions' agents count although they were launched for no workflow."""
-    if workflow.finished:
-        return lambda session: False
-    if owner:
-        return lambda session: session == owner
-    busy = {*owners.holders(project, [each for each in found.workflows if each.resumable]).values()}
-    return lambda session: session in live and session not in busy
+def _launched(project: OpenProject, workflow: Workflow, owner: str | None) -> list[Agent]:
+    """Return the open agents of this worktree that work for a workflow, or for none in its owner's conversation."""
+    here = [each for each in agents.launched(project) if each.worktree == project.worktree]
+    owners_own = [] if workflow.finished else [owner]
+    return [
+        each
+        for each in here
+        if each.workflow == workflow.key or (not each.workflow and each.conversation in owners_own)
+    ]
 
 
 def _last_save(

@@ -35,7 +35,6 @@ EVENT_LIMIT_BYTES = 32 << 20  # bytes that one event may compare
 _PATTERN = frozenset("*?[")
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 _TEXT = "text"
-_OVERLAP_BYTES = 1 << 16  # bytes at the end of a search that the next one repeats: a Read's failure follows its call
 
 
 Absence = Literal["missing", "not checked", "outside the project"]
@@ -230,18 +229,10 @@ def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bo
         Whether the transcript shows the present context already, or there is none to wait for.
     """
     row = known = conversations.get(project, conversation)
-    size = project.transcripts.size(row.transcript)
     wanted = {look.path: look for look in looks if look.data is not None}
-    if not size or (not wanted and row.boundary is not None):
+    if not project.transcripts.size(row.transcript) or (not wanted and row.boundary is not None):
         return True
-    # A new question must search the transcript from its beginning.
-    question = json.dumps([row.transcript, *sorted([look.path, look.digest] for look in wanted.values())])
-    sought = hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()
-    if not wanted:  # the only question is whether the boundary is there
-        since = max(row.size - 1, 0)
-    else:
-        searched = row.searched if sought == row.sought and row.searched <= size else 0
-        since = max(searched - _OVERLAP_BYTES, 0)
+    since = 0 if wanted else max(row.size - 1, 0)  # else the only question is whether the boundary is there
     # A boundary that is awaited comes after the byte where the transcript ended at the compaction.
     read, files, awaited = project.transcripts, bool(wanted), row.size if row.boundary is None else None
     found = read.reading(row.transcript, awaited, since=since, files=files)
@@ -253,11 +244,8 @@ def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bo
         # A boundary that no event announced is a compaction too: SessionStart(compact) need not fire ([ISS 28305]).
         unannounced = found.boundaries - 1 if row.boundary is None else 1
         now = replace(row, compactions=row.compactions + unannounced, boundary=found.boundary)
-    if wanted:
-        now = replace(now, searched=found.end, sought=sought)
     if now != known:
-        names = ("compactions", "boundary", "searched", "sought")
-        conversations.change(project, conversation, **{name: getattr(now, name) for name in names})
+        conversations.change(project, conversation, compactions=now.compactions, boundary=now.boundary)
     if wanted:
         _take_over(project, conversation, wanted, found.present)
     return now.boundary is not None
@@ -266,14 +254,15 @@ def settle(project: OpenProject, conversation: str, looks: Iterable[Look]) -> bo
 def _take_over(project: OpenProject, conversation: str, wanted: Mapping[str, Look], noted: Sequence[Noted]) -> None:
     """Note what the present context holds. A content that an event reported beats a different one found here."""
     now = conversations.get(project, conversation).compactions
-    before = rows(project, conversation).items()
-    known = {path for path, row in before if row.content and row.compaction == now}
+    before = rows(project, conversation)
+    known = {path: row.content for path, row in before.items() if row.content and row.compaction == now}
     for path, shown in _texts(project, noted):
         look = wanted.get(path)
-        if look and (path not in known or shown.text == look.text):
+        if look and known.get(path) != look.digest and (path not in known or shown.text == look.text):
             _note(project, conversation, look, shown)
     for path in {*_refused(project, noted)} & set(wanted):
-        put(project, conversation, path, refused=now)
+        if path not in before or before[path].refused != now:
+            put(project, conversation, path, refused=now)
 
 
 def _note(project: OpenProject, conversation: str, look: Look, shown: _Shown) -> None:

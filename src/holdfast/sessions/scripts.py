@@ -150,12 +150,11 @@ def note_script_run(event: Returned, context: Context) -> None:
 
 
 def note_notice(project: OpenProject, conversation: str, notice: TaskNotification) -> bool:
-    """Record that the main conversation knows how a run ended, and store its agents' results; False for no run."""
+    """Record that the main conversation knows how a run ended; return whether the notice is of a run."""
     table = project.ledger.table(Agent)
     row = table.one(kind="script", conversation=conversation, task=notice.task_id) if notice.task_id else None
     if row and notice.status != "running":
         _end(project, row, notice.status, used_at=clock.stamp())
-        store_results(ScriptRun(project, row, None))
     return row is not None
 
 
@@ -164,24 +163,6 @@ def mark_ended(project: OpenProject, conversation: str, listed: Collection[str])
     for row in agents.list_open(project, conversation):
         if row.kind == "script" and row.task not in ("", *listed):
             _end(project, row, project.client.agent_runs().ended(Path(row.transcript)))
-
-
-def store_results(run: ScriptRun) -> None:
-    """Store the facts about a run's agents that its journal has and no event had."""
-    project, conversation = run.project, run.row.conversation
-    known = {(each.run, each.state, each.description) for each in children(project, run.row)}
-    for each in run.journal.agents if run.journal else ():
-        state: agents.State = "completed" if each.state == "finished" else "failed"
-        if not each.agent_id or each.state == "started" or (each.agent_id, state, each.label) in known:
-            continue
-        about = {"kind": "script agent", "parent": run.row.run, "description": each.label}
-        agents.record_report(project, conversation, each.agent_id, state, each.result, used=True, **about)
-
-
-def children(project: OpenProject, script: Agent) -> list[Agent]:
-    """Return the agents of a script's run, in the order in which they were first heard of."""
-    table = project.ledger.table(Agent)
-    return table.where(kind="script agent", parent=script.run, conversation=script.conversation, order="launched_at")
 
 
 def find(project: OpenProject, name: str, process: int | None) -> ScriptRun | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast import clock
 from holdfast.files.redact import redact, redact_value
 from holdfast.memory.rows import Event
-from holdfast.sessions import archive, compactions, conversations
+from holdfast.sessions import archive, conversations
 from holdfast.workflow import registry
 from holdfast.workflow.wording import count, one_line, quoted
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from holdfast.sessions.compactions import CompactionReport
     from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
@@ -26,7 +25,6 @@ LIMIT = 50  # events that are shown by default
 _WORDS = {
     ("archive", "archived"): "workflow archived",
     ("compaction", "announced"): "compaction started ({trigger})",
-    ("compaction", "summarised"): "compaction summarised",
     ("delivery", "absent"): "guidance never arrived",
     ("delivery", "refused"): "restore refused",
     ("delivery", "unconfirmed"): "guidance was never confirmed",
@@ -44,7 +42,6 @@ _WORDS = {
 """What each kind of event is called, by kind and `what`; `*` stands for any other. Braces take values of its data."""
 _DETAILS = {
     ("archive", "archived"): "{status}",
-    ("compaction", "summarised"): "Claude's summary kept {facts_kept} of {facts} facts",
     ("delivery", "given"): "{characters} characters with {event}{more}",
     ("delivery", "given again"): "{characters} characters with {event}{more}",
     ("delivery", "refused"): "it could belong to another live session",
@@ -113,9 +110,6 @@ def happened(
         values += [workflow.key, *about]
     found = project.ledger.table(Event).where(where, *values, order="at DESC, id DESC", limit=limit, **equal)
     events = [_described(each, json.loads(each.data)) for each in found]
-    ids = {each.data["compaction"] for each in events if "compaction" in each.data}
-    reports = compactions.by_id(project, ids) if ids else {}
-    events = [_with_outcome(each, reports) if "compaction" in each.data else each for each in events]
     if not workflow:
         events += _silences(project, start, session, limit)
         events.sort(key=lambda each: each.at, reverse=True)
@@ -240,6 +234,13 @@ def _described(event: Event, data: dict[str, Any]) -> TimelineEvent:
         detail = data.get("text") or ": ".join(filter(None, (named, one_line(data["last_message"], 120))))
     elif event.kind == "session" and "before" in data:
         detail = f"previously session {data['before'][:8]}"
+    elif event.kind == "compaction":
+        by = data["announced_by"]
+        words += "" if by else ", its start was missed"
+        moved = f"from session {by[:8]}: " if by not in (None, event.conversation) else ""
+        had = [f"{quoted(each['title'])} {each['phase']}".strip() for each in data["workflows"]]
+        detail = moved + (", ".join(had) or "no workflow")
+        data = data | {"workflows": [each["title"] for each in data["workflows"]]}
     elif event.kind == "decision":
         words, detail = _decision(data)
     what = words.format_map(values)
@@ -252,27 +253,3 @@ def _decision(data: Mapping[str, Any]) -> tuple[str, str]:
     detail = f"{data['outcome']} on {event} by {data['handler']}"
     what = "decision dropped" if data["dropped"] else "decision"
     return what, ": ".join(filter(None, (detail, data["dropped"] or data["reason"])))
-
-
-def _with_outcome(event: TimelineEvent, reports: Mapping[str, CompactionReport]) -> TimelineEvent:
-    """Add to an event of a compaction what became of it, as far as the ledger still knows that."""
-    data = dict(event.data)
-    report, announced_by = reports.get(data.pop("compaction")), data["announced_by"]
-    had = ", ".join(f"{quoted(each['title'])} {each['phase']}".strip() for each in data["workflows"]) or "no workflow"
-    data["workflows"] = [each["title"] for each in data["workflows"]]
-    why = report.not_restored if report else ""
-    if event.what == "compaction completed":
-        what = event.what if announced_by else "compaction completed, its start was missed"
-        moved = f"from session {announced_by[:8]}: " if announced_by not in (None, event.session) else ""
-        return replace(event, what=what, detail=f"{moved}{had}{f'; not restored: {why}' if why else ''}", data=data)
-    data["restored"] = bool(report and report.came_at and not why)
-    return replace(event, detail="; ".join(filter(None, (had, _outcome(report)))), data=data)
-
-
-def _outcome(report: CompactionReport | None) -> str:
-    """Return whether an announced compaction came; empty if it did and something answered it, or nobody knows."""
-    if report is None or report.came_at:
-        return ""
-    if report.row.superseded:
-        return "it never happened"
-    return "it happened, and nothing was restored" if report.missed else "it hasn't happened yet"
