@@ -190,12 +190,16 @@ def _broken(project: Records, path: Path, file: StateFile) -> Finding:
 
 
 def _put_back(project: Records, path: Path, text: str) -> str:
-    """Restore a broken file's last content; a copy of the present one is set aside."""
+    """Restore a broken file's last content, after setting the present file aside, whatever JSON it is."""
     folder = path.parent.parent if path.parent.name == paths.TASKS else path.parent
     with locked(folder):
-        _, changed = statefile.rewrite(project, path, lambda file: dict(file.data), why=_WHY, repair=True)
+        file = statefile.read(project, path)
+        if not file.repairable:
+            return ""
+        _set_aside(project, path)
+        statefile.write(project, path, dict(file.data), None, why=_WHY)
     _follow(project, folder)
-    return text if changed else ""
+    return text
 
 
 def _state(project: Records, folder: Path, error: StateError) -> Iterator[Finding]:
