@@ -42,9 +42,17 @@ def test_one_that_answers_is_told_with_its_events(place: Warm) -> None:
     """One event, two events."""
     place.warm_up()
     place.fire(place.call(), "PreToolUse")
-    place.until(lambda: healthy("server", place.root) == f"the server of {place.entry} has answered 1 event")
+    place.until(
+        lambda: (
+            healthy("server", place.root) == f"the server of {place.entry} (process {place.pid}) has answered 1 event"
+        )
+    )
     place.fire(place.call(), "PreToolUse")
-    place.until(lambda: healthy("server", place.root) == f"the server of {place.entry} has answered 2 events")
+    place.until(
+        lambda: (
+            healthy("server", place.root) == f"the server of {place.entry} (process {place.pid}) has answered 2 events"
+        )
+    )
 
 
 @pytest.mark.slow

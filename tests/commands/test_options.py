@@ -50,12 +50,10 @@ def test_a_folder_in_which_a_session_was_seen_is_its_project(tmp_path: Path, mon
     monkeypatch.chdir(package)
     assert options.open_project(None).root == root
     said = holdfast("start", "Everywhere")
-    assert (
-        f"Note: this workflow belongs to the project {root}. A session that you start in one/ only names it."
-        in said.err
-    )
+    own = f"Note: this is about the project {root}. A session that you start in {package} is a project of its own"
+    assert own in said.err
     assert "--project ." in said.err
-    assert f"this checks {root}. A session that you start in {package} is a project of its own" in doctor().err
+    assert own in doctor().err
 
     seen = Workspace.open(package)
     conversations.note_event(seen, ME)

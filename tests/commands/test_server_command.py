@@ -67,9 +67,7 @@ def second(warm: Warm) -> Warm:
 
 def test_where_none_runs(place: Warm) -> None:
     """That is nothing to mend, so it says what happens next."""
-    assert (
-        holdfast("server").out == "No server runs. The next event of a session starts one, if Holdfast is installed.\n"
-    )
+    assert holdfast("server").out == "no server runs; the next event starts one\n"
     relay = {"relay": "", "relay_reason": "holdfast is not installed"}
     assert holdfast("server", "--json").json == {"disabled_by": "", **relay, "servers": []}
     assert not place.folder.exists(), "asking made a folder"
@@ -85,8 +83,8 @@ def test_it_counts_the_events_it_has_answered(warm: Warm) -> None:
     warm.fire(warm.call(), "PreToolUse", environ=warm.environ(HOLDFAST_SERVER="off"))
 
     assert found == [0, 0, 0]
-    assert ": 1 event answered since " in one
-    assert ": 3 events answered since " in holdfast("server").out
+    assert " has answered 1 event\n" in one
+    assert " has answered 3 events\n" in holdfast("server").out
 
 
 def test_one_that_runs_is_named_with_all_there_is_to_know(warm: Warm) -> None:
@@ -94,7 +92,7 @@ def test_one_that_runs_is_named_with_all_there_is_to_know(warm: Warm) -> None:
     line = holdfast("server").out
     (shown,) = holdfast("server", "--json").json["servers"]
 
-    assert line.startswith(f"The server of {warm.entry} (process {warm.pid}): 0 events answered since 20")
+    assert line.startswith(f"the server of {warm.entry} (process {warm.pid}) has answered 0 events")
     began = clock.parse(shown["started_at"])
     assert began
     assert warm.root.stat().st_mtime - 1 < began.timestamp() < clock.now().timestamp() + 1
@@ -147,8 +145,8 @@ def test_two_servers_are_shown_and_ended(warm: Warm) -> None:
 
     shown, ended = holdfast("server").out, holdfast("server", "--stop").out
 
-    assert re.search(rf"^The server of {warm.entry} \(process \d+\): 0 events answered", shown, re.MULTILINE)
-    assert re.search(rf"^The server of {other.entry} \(process \d+\): 1 event answered", shown, re.MULTILINE)
+    assert re.search(rf"^the server of {warm.entry} \(process \d+\) has answered 0 events", shown, re.MULTILINE)
+    assert re.search(rf"^the server of {other.entry} \(process \d+\) has answered 1 event", shown, re.MULTILINE)
     assert ended.count("Stopped the server of ") == 2
     assert control.running_servers() == []
 

@@ -43,7 +43,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         found += _program(program, where, entries[0].source.redo, entries)
     if usual in named:
         remedy = named[usual][0].source.redo
-        found += [*_relay(remedy), *_program(command, "Claude's Bash tool runs it", remedy)]
+        found += [*relay(remedy), *_program(command, "Claude's Bash tool runs it", remedy)]
         if not fallback.is_file() and not access.closed(fallback):
             text = f"{fallback} is missing; without it, a failing launcher bypasses every strict handler"
             found.append(problem(text, remedy, _write))
@@ -52,7 +52,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
     yield from found
 
 
-def _relay(remedy: str) -> Iterator[Finding]:
+def relay(remedy: str) -> Iterator[Finding]:
     """Say which relay the launcher is, and why."""
     kind, why = native.running()
     if kind == "native" and why != native.CURRENT:

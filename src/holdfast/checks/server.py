@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from holdfast.sessions.workspace import Workspace
 
 
-def findings(project: Workspace) -> Iterator[Finding]:
+def findings(project: Workspace | None = None) -> Iterator[Finding]:
     """Ask every server of this user for its status; if none runs, say whether one can."""
     off, found = control.off(), control.running_servers()
     for each in found:
         if each.answers:
-            yield ok(f"the server of {each.entry} has answered {count(each.answered, 'event')}")
+            yield ok(f"the server of {each.entry} (process {each.pid}) has answered {count(each.answered, 'event')}")
             continue
         text = f"the server at {each.address} (process {each.pid}) doesn't answer, which costs each event a second"
         yield problem(text, "holdfast server --stop", _stopping(each.address))

@@ -54,9 +54,8 @@ def command(
       holdfast doctor --fire -v
       holdfast doctor compaction --fix
     """
-    _say_where(project_dir)
     chosen = names or checks.CHECKS
-    findings, mended = _look(project_dir, chosen, fix=fix)
+    findings, mended = _look(project_dir, chosen, fix=fix, tell=True)
     if mended:  # show what is still wrong
         findings = _look(project_dir, chosen)[0]
     if fire:
@@ -68,23 +67,14 @@ def command(
     sys.exit(any(each.level == "problem" for each in findings))
 
 
-def _say_where(project_dir: str | None) -> None:
-    """Say on stderr which project is checked, if its root isn't the current folder."""
-    project = options.open_project(project_dir, tell=False)
-    if here := options.inside(project, project_dir):
-        click.echo(
-            f"Note: this checks {project.root}. A session that you start in {here} is a project of its own: it doesn't "
-            f"read .claude/settings.json or the workflows of {project.root}. To check that one: "
-            "holdfast doctor --project .\n",
-            err=True,
-        )
-    project.close()
-
-
-def _look(project_dir: str | None, names: Sequence[str], *, fix: bool = False) -> tuple[list[Finding], list[Mended]]:
-    """Open the project afresh, run the checks and, with `fix`, repair what they find."""
+def _look(
+    project_dir: str | None, names: Sequence[str], *, fix: bool = False, tell: bool = False
+) -> tuple[list[Finding], list[Mended]]:
+    """Open the project afresh, run the checks and, with `fix`, repair what they find; with `tell`, say which it is."""
     project = options.open_project(project_dir, tell=False)
     try:
+        if tell:
+            options.note_enclosing(project, project_dir)
         if unknown := [each for each in names if each not in (*checks.names(), checks.FIRE)]:
             raise click.UsageError(f"there is no check {unknown[0]!r}; there are {', '.join(checks.names())}")
         findings = list(checks.run(project, names))

@@ -170,6 +170,16 @@ def inside(project: Workspace, project_dir: str | None) -> Path | None:
     return here if not names_project(project_dir) and here != project.root else None
 
 
+def note_enclosing(project: Workspace, project_dir: str | None) -> None:
+    """Say on stderr which project a command is about, if you are in a folder that is a session's own project."""
+    if here := inside(project, project_dir):
+        text = (
+            f"Note: this is about the project {project.root}. A session that you start in {here} is a project of its "
+            "own: it reads neither the workflows nor the .claude/settings.json of this one. For that, add --project ."
+        )
+        click.echo(paths.shown(text), err=True)
+
+
 def session() -> str | None:
     """Return the id of the session whose Bash tool runs the command, if any (client fact: `CLAUDE_CODE_SESSION_ID`)."""
     return os.environ.get("CLAUDE_CODE_SESSION_ID") or None

@@ -144,8 +144,7 @@ def command(
             f'To give it to them: chown -R {owner} "{project.root / Path(workflow.place).parts[0]}"',
             err=True,
         )
-    if here:
-        click.echo(_where(project.root, here), err=True)
+    options.note_enclosing(project, project_dir)
 
 
 def _started(workflow: Workflow) -> str:
@@ -154,11 +153,3 @@ def _started(workflow: Workflow) -> str:
     if workflow.format not in formats.WITH_AGENTS:
         how = f"`holdfast done` completes {wording.a(workflow.unit)} and begins the next"
     return f"Started in {workflow.place}. Its format is {workflow.format}: {how}."
-
-
-def _where(root: Path, here: Path) -> str:
-    """Return a note that sessions of the folder `here` don't find it: that folder is its own project (client fact)."""
-    return (
-        f"Note: this workflow belongs to the project {paths.shown(str(root))}. A session that you start in "
-        f"{here.name}/ only names it. For a workflow of this folder alone, add --project ."
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
@@ -26,7 +25,6 @@ from holdfast.sessions import (
     archive,
     compactions,
     conversations,
-    deliveries,
     explain,
     overview,
     owners,
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-    from holdfast.memory.rows import Agent, Conversation, Delivery
+    from holdfast.memory.rows import Agent, Conversation
     from holdfast.sessions.archive import Archived
     from holdfast.sessions.compactions import CompactionReport
     from holdfast.sessions.overview import Overview
@@ -57,10 +55,6 @@ _LISTED = 5  # compactions, deliveries, and lines of the log
 _AGENT = (  # an agent's fields in `--json`
     *("session", "tool_use_id", "agent_id", "agent_type", "workflow", "phase", "description", "status", "last_message"),
     *("digest", "output", "transcript", "since", "ended_at", "failed"),
-)
-_DELIVERY = (  # a delivery's fields in `--json`
-    *("id", "session", "event", "workflow", "title", "digest", "characters", "omitted", "decided_by"),
-    *("state", "made_at", "changed_at"),
 )
 _MARKED = {"completed": "completed", "in_progress": "active", "pending": "pending"}
 
@@ -318,11 +312,10 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
         "sessions": [_session(each) for each in conversations.every(project)],
         "agents": [agents.as_json(each, *_AGENT) for each in _waiting(project)],
         "compactions": [_report(each) for each in compactions.recent(project, _LISTED)],
-        "deliveries": [_delivered(each) for each in deliveries.recent(project, _LISTED)],
         "faults": [{"file": str(f.path), "fault": fault} for f, fault in inspection.complaints(project, files)],
         "log": _troubles(project),
     }
-    for row in [row for part in ("agents", "compactions", "deliveries") for row in status[part]]:
+    for row in [row for part in ("agents", "compactions") for row in status[part]]:
         for name in {"session", "restored_in"} & {*row}:
             row[name] = conversations.session_id(project, row[name]) if row[name] else row[name]
     return status
@@ -367,11 +360,6 @@ def _report(report: CompactionReport) -> dict[str, Any]:
         "restored_in": row.restored_in or None if restored else None,
         "not_restored": report.not_restored,
     }
-
-
-def _delivered(delivery: Delivery) -> dict[str, Any]:
-    values = asdict(delivery) | {"session": delivery.conversation}
-    return {name: values[name] for name in _DELIVERY}
 
 
 def _waiting(project: Workspace) -> list[Agent]:

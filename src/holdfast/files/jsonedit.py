@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from holdfast.errors import HoldfastError
 from holdfast.files import document
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Kind = Literal["object", "array", "string", "number", "literal"]
 Steps = tuple[str | int, ...]
@@ -117,36 +114,18 @@ class _Style(NamedTuple):
 
 
 def _style(text: str, root: Node) -> _Style:
-    """Return the style of a text: that of the first entries that show it, else two spaces, one entry per line."""
-    colons, gaps, units = list[str](), list[str](), list[str]()
-    for node in _containers(root):
-        outer = _indent_at(text, node.start)
-        for number, entry in enumerate(node.entries):
-            blank, inner = _blank_before(text, entry), _indent_at(text, entry.start)
-            if "\n" in blank:
-                if inner.startswith(outer) and inner != outer:
-                    units.append(inner[len(outer) :])
-            elif number:
-                gaps.append(blank)
-            between = text[entry.key_end : entry.value.start]
-            if entry.key is not None and "\n" not in between:
-                colons.append(between)
-    colon = next(iter(colons), ": ")
+    """Return the style of a text: that of the root's first two entries, else two spaces, one entry per line."""
+    first, second = (*root.entries[:2], None, None)[:2]
+    gap = _blank_before(text, second) if second else "\n"
+    colon = text[first.key_end : first.value.start] if first and first.key is not None else ": "
+    indent = _indent_at(text, first.start) if first else ""
     return _Style(
         multiline=not root.entries or "\n" in text[root.start : root.end],
         newline="\r\n" if text.partition("\n")[0].endswith("\r") else "\n",
-        unit=next(iter(units), "  "),
-        colon=colon,
-        gap=next(iter(gaps), " " if colon.endswith(" ") else ""),
+        unit=indent.removeprefix(_indent_at(text, root.start)) or "  ",
+        colon=": " if "\n" in colon else colon,
+        gap=gap if "\n" not in gap else " " if colon.endswith(" ") else "",
     )
-
-
-def _containers(root: Node) -> Iterator[Node]:
-    """Yield every container that has entries, outer ones first."""
-    if root.entries:
-        yield root
-    for entry in root.entries:
-        yield from _containers(entry.value)
 
 
 def _blank_before(text: str, entry: Entry) -> str:

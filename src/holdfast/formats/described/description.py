@@ -58,12 +58,7 @@ class Description:
     @property
     def top(self) -> str:
         """The folder that holds all files that the first pattern can mean, `.` for the root."""
-        way: list[str] = []
-        for part in self.files[0].split("/")[:-1]:
-            if "*" in part:
-                break
-            way.append(part)
-        return "/".join(way) or "."
+        return _before_wildcard(self.files[0].rpartition("/")[0]) or "."
 
     @property
     def presence(self) -> tuple[str, ...]:

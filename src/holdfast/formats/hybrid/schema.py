@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from holdfast.errors import SchemaMismatch
-from holdfast.workflow import lenient, values
+from holdfast.workflow import lenient, markdown, statuses, values
 from holdfast.workflow.model import Phase, Status, Workflow
+from holdfast.workflow.statuses import MEANT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,22 +25,11 @@ _PHASE_KEYS = ("id", "title", "agent", "status", "deliverables", "context_for_ne
 _TELLING = ("title", "deliverables", "context_for_next")  # keys that phases of other tools don't have
 
 
-_SPELLINGS: dict[str, Status] = {
-    "not_started": "pending",
-    "todo": "pending",
-    "in_progress": "active",
-    "running": "active",
-    "done": "completed",
-    "complete": "completed",
-    "finished": "completed",
-    "error": "failed",
-}
-
-
 def read_status(value: Any) -> Status | None:
     """Return the status that a value written by hand means, ignoring signs around it, or None."""
-    word = re.sub(r"[\s_-]+", "_", re.sub(r"^\W+|\W+$", "", values.text(value).lower()))
-    return next((known for known in STATUSES if known == word), _SPELLINGS.get(word))
+    word = markdown.name(values.text(value))
+    meant = word if word in STATUSES else MEANT.get(statuses.pure(word) or "")
+    return next((each for each in STATUSES if each == meant), None)
 
 
 _StatusWord = Annotated[
