@@ -25,6 +25,7 @@ LIMIT = 50  # events that are shown by default
 _WORDS = {
     ("archive", "archived"): "workflow archived",
     ("compaction", "announced"): "compaction started ({trigger})",
+    ("compaction", "summarised"): "compaction summarised",
     ("delivery", "absent"): "guidance never arrived",
     ("delivery", "refused"): "restore refused",
     ("delivery", "unconfirmed"): "guidance was never confirmed",
@@ -42,6 +43,7 @@ _WORDS = {
 """What each kind of event is called, by kind and `what`; `*` stands for any other. Braces take values of its data."""
 _DETAILS = {
     ("archive", "archived"): "{status}",
+    ("compaction", "summarised"): "Claude's summary kept {facts_kept} of {facts} facts",
     ("delivery", "given"): "{characters} characters with {event}{more}",
     ("delivery", "given again"): "{characters} characters with {event}{more}",
     ("delivery", "refused"): "it could belong to another live session",
