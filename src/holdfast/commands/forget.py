@@ -10,7 +10,7 @@ import click
 from holdfast.commands import options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError
-from holdfast.sessions import conversations, erasure, selection
+from holdfast.sessions import agent_list, conversations, erasure, selection
 from holdfast.sessions.erasure import Scope, of_session
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
@@ -38,11 +38,17 @@ def command(
         {"metavar": "WORKFLOW", "shell_complete": options.workflow_names},
         "Forget this workflow. It may be in the archive.",
     ] = None,
+    agent: Annotated[
+        str | None,
+        "--agent",
+        {"metavar": "ID"},
+        "Forget this agent or run, with its results. The beginning of its id will do.",
+    ] = None,
     everything: Annotated[bool, "Forget all of this project, in all of its worktrees."] = False,
     dry_run: Annotated[bool, "Print what would go, and change nothing."] = False,
     yes: Yes = False,
 ) -> None:
-    """Delete what Holdfast knows of a session, a workflow or the whole project.
+    """Delete what Holdfast knows of a session, a workflow, an agent or the whole project.
 
     A session is removed with all the ids that it has had.
 
@@ -59,10 +65,10 @@ def command(
     delete the state files too. A hash of a completed workflow's name stays too, unless you give
     --everything. Otherwise an old CLAUDE.local.md or plan would bring the workflow back.
     """
-    if [bool(session_id), bool(wanted), everything].count(True) != 1:
-        raise click.UsageError("choose what to forget: --session, --workflow or --everything")
+    if [bool(session_id), bool(wanted), bool(agent), everything].count(True) != 1:
+        raise click.UsageError("choose what to forget: --session, --workflow, --agent or --everything")
     erasure.insist_on_ledger(project)
-    scope = _scope(project, session_id, wanted)
+    scope = _agent(project, agent) if agent else _scope(project, session_id, wanted)
     planned = erasure.forget(project, scope, dry=True)
     files = erasure.workflow_files(project) if everything and not yes and sys.stdin.isatty() else []
     if planned.nothing:
@@ -108,6 +114,11 @@ def _scope(project: Workspace, session_id: str | None, wanted: str | None) -> Sc
         workflow, worktree = selection.anywhere(project, wanted, whole=True)
         return Scope(workflow=workflow, worktree=worktree)
     return Scope(everything=True)
+
+
+def _agent(project: Workspace, name: str) -> Scope:
+    row = agent_list.named(project, name)
+    return Scope(agents=agent_list.ids(project, row))
 
 
 def _session(project: Workspace, beginning: str) -> Scope:

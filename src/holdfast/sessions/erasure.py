@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 Named = frozenset[tuple[str, str]]
-"""Ids of agents and of their calls, each with its conversation."""
+"""Ids of agents, of their calls and of runs of scripts, each with its conversation."""
 SESSIONS = ("conversation", "restored_in")
 """Columns that name a conversation; in the tables of these also `id`."""
 CLEARED = ("owner", "previous_owner", "forked_from")
@@ -38,14 +38,14 @@ SHORTEST_CHARS = 4  # a shorter name of a workflow is in a text by chance
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What to forget: everything, one conversation, or one workflow.
+    """What to forget: everything, one conversation, one workflow, or agents.
 
     Attributes:
         everything: the whole project, in all of its worktrees.
         sessions: the ids of a conversation, its own and those of its sessions; empty for none.
         workflow: a workflow, None for none.
         worktree: the checkout that the workflow is, or was, in.
-        agents: ids of the workflow's agents and of their calls, each with its conversation.
+        agents: ids of agents, of their calls and of runs of scripts, each with its session; for a workflow its own.
     """
 
     everything: bool = False
@@ -98,8 +98,8 @@ def forget(project: Workspace, scope: Scope, *, dry: bool = False) -> Forgotten:
     """
     known = project.ledger_file.exists()
     insist_on_ledger(project)
-    if known and scope.workflow:
-        scope = with_agents(project, scope, scope.workflow)
+    if known and (scope.workflow or scope.agents):
+        scope = with_agents(project, scope)
     roots = checkouts(project)
     reports = tuple(_reports(project, roots))
     files = tuple(sorted({*_sidecars(project, scope, roots), *_unread_ledgers(project), *(reports * scope.everything)}))
@@ -171,7 +171,7 @@ def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterat
         yield from (file for root in roots for file in holdfast_folder.results(root, session) if file in places)
     if scope.workflow and holdfast_folder.existing(Path(scope.worktree)):
         yield from filter(Path.is_file, [holdfast_folder.sidecar_place(Path(scope.worktree), scope.workflow)])
-    if scope.workflow:
+    if scope.workflow or scope.agents:
         return
     if scope.everything:
         folders = [folder for root in roots if (folder := holdfast_folder.existing(root))]
@@ -238,13 +238,14 @@ def checkouts(project: Workspace) -> list[Path]:
     return [project.root, *(Path(each) for each in sorted(found - {"", str(project.root)}))]
 
 
-def with_agents(project: Workspace, scope: Scope, workflow: Workflow) -> Scope:
+def with_agents(project: Workspace, scope: Scope) -> Scope:
     """Return a scope with the ids of its workflow's agents, and of later calls that were refused because of them.
 
     Such a call was refused because one of these agents had done its work. Raises LedgerError.
     """
-    table = project.ledger.table(Agent)
-    found = _ids(table.where(worktree=scope.worktree, workflow=workflow.key))
+    table, found = project.ledger.table(Agent), scope.agents
+    if scope.workflow:
+        found = _ids(table.where(worktree=scope.worktree, workflow=scope.workflow.key))
     rows = {row.id for where, values in _of_agents(found) for row in table.where(where, *values)}
     refused = _ids(each for each in table.where(verdict="refused") if each.source in rows)
     return replace(scope, agents=found | refused)
@@ -278,10 +279,10 @@ def _ids(rows: Iterable[Agent]) -> Named:
 
 
 def _of_agents(agents: Named) -> Iterator[tuple[str, tuple[object, ...]]]:
-    """Yield conditions, with their values, that select the rows with some ids."""
+    """Yield conditions, with their values, that select the rows with some ids, and those of the runs' agents."""
     for conversation in sorted({each for each, _ in agents}):
         ids = any_of(sorted(each for of, each in agents if of == conversation))
-        yield f"conversation = ? AND (run {ANY} OR call {ANY})", (conversation, ids, ids)
+        yield f"conversation = ? AND (run {ANY} OR call {ANY} OR parent {ANY})", (conversation, ids, ids, ids)
 
 
 def _clear(project: Workspace, scope: Scope) -> None:
@@ -300,6 +301,7 @@ _Cut = tuple[type[Row], str, tuple[Any, ...]]
 def _cuts(project: Workspace, scope: Scope) -> Iterator[_Cut]:
     if scope.workflow:
         yield from _of_workflow(project, scope, scope.workflow)
+    if scope.workflow or scope.agents:
         yield from ((Agent, *each) for each in _of_agents(scope.agents))
         for name in scope.names:  # what an agent said may be quoted in a decision's reason
             yield Event, "instr(data, ?)", (json.dumps(name)[1:-1],)
