@@ -144,4 +144,6 @@ def _lines(forgotten: Forgotten, heading: str) -> list[str]:
     files = list(dict.fromkeys([*forgotten.files, *forgotten.reports]))
     lines += [f"  file: {each}" for each in files[:_FILES]]
     lines += [f"  and {count(len(files) - _FILES, 'more file')}"] if len(files) > _FILES else []
+    if forgotten.stays:
+        lines += ["These are your own and stay:", *(f"  {each}" for each in forgotten.stays)]
     return lines

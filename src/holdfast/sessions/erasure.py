@@ -71,6 +71,7 @@ class Forgotten:
         logged: the number of lines of the log.
         files: sidecars, and damaged ledgers that were set aside.
         reports: HTML reports. They cover the whole project and can be made again, so they always go.
+        stays: the user's own files in the project with the same content, which stay.
         clean: whether the erased text is certainly gone from the ledger's file.
     """
 
@@ -79,6 +80,7 @@ class Forgotten:
     logged: int
     files: tuple[Path, ...]
     reports: tuple[Path, ...]
+    stays: tuple[Path, ...]
     clean: bool = True
 
     @property
@@ -118,7 +120,7 @@ def forget(project: Workspace, scope: Scope, *, dry: bool = False) -> Forgotten:
         cache.clear()  # it holds paths of workflows, plans and the project's own handlers
     clean = dry or not known or project.ledger.scrub()
     insist_on_ledger(project, "forgotten, but words may still be in its file; run this again")
-    return Forgotten(rows, recorded, logged, files, reports, clean)
+    return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
 
 
 def unclean(project: Workspace, then: str) -> HoldfastError:
@@ -138,7 +140,7 @@ def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> N
 def workflow_files(project: Workspace) -> list[Path]:
     """Return the files of workflows in a checkout, without those of other programs."""
     theirs = {each.path for each in registry.foreign(project)}
-    return [each for each in _in_workflow_places(project.root) if each not in theirs]
+    return [each for each in _in_workflow_places([project.root]) if each not in theirs]
 
 
 def delete_workflows(project: Workspace, files: Sequence[Path]) -> None:
@@ -156,11 +158,11 @@ def delete_workflows(project: Workspace, files: Sequence[Path]) -> None:
                 (project.root / folder).rmdir()
 
 
-def _in_workflow_places(root: Path) -> list[Path]:
-    """Return the states, views and copies that were set aside in a checkout."""
+def _in_workflow_places(roots: Sequence[Path]) -> list[Path]:
+    """Return the states, views and copies that were set aside in these checkouts."""
     patterns = [each for record in RECORDS.values() for each in (*record.STATES, *record.VIEWS)]
     patterns += [f"{each.rpartition('/')[0]}/{aside}" for each in patterns for aside in places.ASIDE]
-    return [*{file: None for each in patterns for file in sorted(root.glob(each)) if file.is_file()}]
+    return [*{file: None for root in roots for each in patterns for file in sorted(root.glob(each)) if file.is_file()}]
 
 
 def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
@@ -219,6 +221,26 @@ def _is_logged(scope: Scope, roots: Sequence[Path], line: str) -> bool:
     if not any(log.concerns(line, root) for root in roots):
         return False
     return scope.everything or any(log.written(each) in line for each in scope.names)
+
+
+def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
+    """Yield the user's own files that hold the same content."""
+    if scope.workflow:
+        root = Path(scope.worktree)
+        own = root / scope.workflow.place
+        if scope.workflow.spread:
+            yield from (file for file in sorted(own.parent.rglob("*")) if file.is_file())
+        else:
+            held = filter(None, (scope.workflow.beside, *RECORDS[scope.workflow.format].VIEWS))
+            views = (file for pattern in held for file in sorted(root.glob(pattern)))
+            asides = (file for each in places.ASIDE for file in own.parent.glob(each))
+            yield from filter(Path.is_file, [own, *views, *asides])
+    if not scope.everything:
+        return
+    for root in roots:
+        if folder := holdfast_folder.existing(root):
+            yield from (file for file in sorted(folder.glob("*")) if not holdfast_folder.wrote(file))
+    yield from _in_workflow_places(roots)
 
 
 def of_session(project: Workspace, session: str) -> Scope:
