@@ -236,7 +236,7 @@ def _described(event: Event, data: dict[str, Any]) -> TimelineEvent:
         detail = data.get("text") or ": ".join(filter(None, (named, one_line(data["last_message"], 120))))
     elif event.kind == "session" and "before" in data:
         detail = f"previously session {data['before'][:8]}"
-    elif event.kind == "compaction":
+    elif event.kind == "compaction" and event.what != "summarised":
         by = data["announced_by"]
         words += "" if by else ", its start was missed"
         moved = f"from session {by[:8]}: " if by not in (None, event.conversation) else ""
