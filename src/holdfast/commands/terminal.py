@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from io import TextIOWrapper
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
+from rich.containers import Lines
 from rich.segment import Segment
 from rich.table import Column, Table
 from rich.text import Text
@@ -35,6 +37,20 @@ class _Console(Console):
         raise  # the caller decides the exit code; rich itself would end the process with 1
 
 
+class _Text(Text):
+    """Text in which a path that is wider than its column breaks after a slash."""
+
+    def wrap(self, console: Console, width: int, **options: Any) -> Lines:
+        breaks = []
+        for word in re.finditer(r"\S+", self.plain):
+            begin = word.start()
+            while word.end() - begin > width and (slash := self.plain.rfind("/", begin, begin + width)) >= begin:
+                begin = slash + 1
+                breaks.append(begin)
+        parts = self.divide(breaks)  # of `Text` itself
+        return Lines(line for part in parts for line in part.wrap(console, width, **options))
+
+
 def console() -> Console:
     """Return a console for stdout, as wide as the terminal (without one: COLUMNS, or 80).
 
@@ -48,7 +64,7 @@ def console() -> Console:
 
 def text(words: str, style: str = "") -> Text:
     """Return text for people with short paths, without control characters and the client's tags."""
-    return Text(paths.shown(wording.clean(words)), style)
+    return _Text(paths.shown(wording.clean(words)), style)
 
 
 def table(rows: Iterable[Sequence[str | Text]]) -> Table:
