@@ -8,7 +8,7 @@ from holdfast import command_dir, deliver, environment, hookimpl, sessions, work
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
-    from holdfast.events import SessionEnd, SessionStart, UserPromptSubmit
+    from holdfast.events import PostCompact, SessionEnd, SessionStart, UserPromptSubmit
 
 
 @hookimpl(trylast=True)
@@ -52,6 +52,13 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
         told = sessions.restore_for_command(event, context, event.prompt)
     told = told or sessions.renewed(event, context)
     return deliver([*told, *news, *sessions.take_evidence(event, context)])
+
+
+@hookimpl
+def on_post_compact(event: PostCompact, context: Context) -> None:
+    """Count what the summary kept of the workflow."""
+    if event.compact_summary:
+        sessions.report_losses(event, context, event.compact_summary)
 
 
 @hookimpl

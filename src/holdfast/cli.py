@@ -55,7 +55,7 @@ _FORMER = {
     "agents list": "use `holdfast agents`",
     "agents show": "use `holdfast agents ID`",
     "agents rerun": "use `holdfast agents ID --rerun`",
-    "agents forget": "use `holdfast forget --session ID`",
+    "agents forget": "use `holdfast forget --agent ID`",
 }
 
 

@@ -106,7 +106,7 @@ def test_where_holdfast_is_not_registered_no_event_registers_it(tmp_path: Path) 
 
 
 def test_every_file_that_is_not_used_is_named_with_the_reason(tmp_path: Path) -> None:
-    """By `list`, `check` and `doctor`; only helpers, which handlers may import, are nothing for the doctor."""
+    """By `list`, `check` and `doctor`; helpers, and what you switched off, are nothing for the doctor."""
     mine, theirs = paths.user_handlers(), paths.project_handlers(tmp_path)
     for folder in (mine, theirs):
         for name in ("notes.md", "_help.py", ".hidden.py", "more/deep.py", "__pycache__/x.pyc"):
@@ -140,7 +140,7 @@ def test_every_file_that_is_not_used_is_named_with_the_reason(tmp_path: Path) ->
         for verb, out in outputs.items()
         for path, why in reasons.items()
         if any(f"{paths.shown(str(path))}" in line and paths.shown(why) in line for line in out.splitlines())
-        is (verb == "doctor" and "helper" in why)
+        is (verb == "doctor" and ("helper" in why or why == "switched off"))
     ]
     assert not found, "\n".join([*found, *outputs.values()])
     assert "__pycache__" not in "".join(outputs.values())

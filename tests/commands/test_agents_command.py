@@ -68,11 +68,15 @@ def test_each_agent_stands_where_it_does(project: HoldfastProject, monkeypatch: 
 
 
 def test_a_name_that_several_begin_with_means_none(project: HoldfastProject) -> None:
+    """What is forgotten is gone, so it has to be clear which one is meant."""
     first, second = launched(project, 1, "One"), launched(project, 2, "Two")
-    refused = holdfast("agents", first.run[:5], root=project.root, code=1).err
+    refused = holdfast("forget", "--agent", first.run[:5], "--yes", root=project.root, code=1).err
     assert "several agents or runs begin with 'a0000'; name one with more characters: " in refused
     assert first.run in refused and second.run in refused
-    assert holdfast("agents", second.run, root=project.root).out.startswith(second.run)
+    assert len(statuses(project)) == 2
+    assert "Forgotten." in holdfast("forget", "--agent", first.run, "--yes", root=project.root).out
+    assert "Forgotten." in holdfast("forget", "--agent", second.run[:5], "--yes", root=project.root).out
+    assert holdfast("agents", root=project.root).out == "No agents are known here.\n"
 
 
 def test_what_a_run_is_shown_with(launches: Launches) -> None:

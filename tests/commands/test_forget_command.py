@@ -129,11 +129,12 @@ def test_everything_is_gone_byte_by_byte(planted: HoldfastProject) -> None:
     """No word of anybody in the ledger, its log file, recordings, sidecars or Holdfast's log; state files stay."""
     states = {path: path.read_bytes() for path in planted.root.glob("untracked/*/*/*")}
     assert len(states) == 2
-    holdfast("forget", "--everything", "--yes", root=planted.root)
+    said = holdfast("forget", "--everything", "--yes", root=planted.root)
 
     assert {whose: found(planted, whose) for whose in NUMBERS} == {"one": {}, "two": {}}
     assert set(table_counts(planted).values()) == {0}
     assert {path: path.read_bytes() for path in planted.root.glob("untracked/*/*/*")} == states
+    assert all(str(path) in said.out for path in states)
     assert not paths.sidecar_dir(planted.root).exists()
     assert not recordings.folder(Workspace.open(planted.root)).exists()
     assert str(planted.root) not in paths.log_file().with_name("holdfast.log.1").read_text("utf-8")
@@ -378,7 +379,7 @@ def test_a_session_that_claimed_a_compaction_and_was_killed_goes_too(project: Ho
 
 
 def test_files_of_others_in_our_folder_stay(project: HoldfastProject) -> None:
-    """Only what we wrote goes."""
+    """Only what we wrote goes, and what is left there is said."""
     holdfast("start", "Book", "--phase", "Draft", root=project.root, session=ME)
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     project.fire("SessionStart", "SessionStart-compact", session_id=ME)
@@ -396,8 +397,9 @@ def test_files_of_others_in_our_folder_stay(project: HoldfastProject) -> None:
 
     left = {each.name: each.read_text("utf-8") for each in folder.iterdir() if not each.is_symlink()}
     assert left == theirs
-    assert [name in said for name in [*theirs, "linked.md"]] == [False] * 5
-    assert [name in said for name in ours] == [True] * 3
+    gone, _, stays = said.partition("These are your own and stay:")
+    assert [name in stays and name not in gone for name in [*theirs, "linked.md"]] == [True] * 5
+    assert [name in gone for name in ours] == [True] * 3
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])

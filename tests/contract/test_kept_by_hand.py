@@ -276,7 +276,7 @@ HYBRIDS = [
     Kept("current missing", work(current_phase=...)),
     Kept("current a list", work(current_phase=["phase_1"]), warned=("current_phase",)),
     Kept("status missing", work(status=...), warned=("status",), said=("active",)),
-    Kept("status of one's own", work(status="planning"), warned=("status",), said=("active",)),
+    Kept("status of one's own", work(status="a mess"), warned=("status",), said=("active",)),
     Kept("status in words", work(status="In Progress", phases=steps(status="🔄 in-progress"))),
     Kept(
         "phase status of one's own",

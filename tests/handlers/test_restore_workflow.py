@@ -313,6 +313,37 @@ def test_a_compaction_whose_session_start_never_fired_is_made_good(
     assert prompt(project, transcript) == ""
 
 
+def summarised(project: HoldfastProject, words: str) -> Fired:
+    """Let a compaction happen, with this summary."""
+    project.fire("PreCompact", "PreCompact-auto")
+    project.fire("SubagentStop", "SubagentStop-compaction", last_assistant_message=words)
+    given = begin(project, "compact")
+    project.fire("PostCompact", "PostCompact-auto", compact_summary=words)
+    return given
+
+
+def test_what_the_summary_kept_is_counted_once(project: HoldfastProject) -> None:
+    """Word for word, whatever the line breaks: title, phase, phases, reading, reminders and context."""
+    extras = (
+        "--remind",
+        "Never forget tabs",
+        "--remind",
+        "Another thing",
+        "--set",
+        "database=SQLite",
+        "--read",
+        "a.md",
+    )
+    start(project, "Alpha", *extras)
+
+    summarised(project, "<summary>We work on Alpha;\nalpha first. Never\nforget tabs, use SQLite.</summary>")
+
+    (row,) = holdfast("status", "--json", root=project.root).json["compactions"]
+    assert (row["facts_kept"], row["facts"]) == (3, 7)
+    assert "Claude's summary kept 3 of 7 facts" in holdfast("status", "-v", root=project.root).out
+    assert holdfast("log", root=project.root).out.count("3 of 7 facts") == 1
+
+
 def test_a_branch_that_changed_is_said(project: HoldfastProject) -> None:
     """The workflow is the session's on any branch; that another one is checked out now is worth knowing."""
     head = project.root / ".git" / "HEAD"

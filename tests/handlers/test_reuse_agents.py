@@ -351,7 +351,8 @@ def test_a_refused_launch_leaves_its_phase_to_the_agent_that_runs(project: Holdf
     assert phases(project) == ["completed", "active"]  # the next one is due
 
 
-def test_forget_leaves_no_row_of_an_agent_nor_of_a_call_that_it_answered(project: HoldfastProject) -> None:
+@pytest.mark.parametrize("what", ["workflow", "agent"])
+def test_forget_leaves_no_row_of_an_agent_nor_of_a_call_that_it_answered(project: HoldfastProject, what: str) -> None:
     """Also after a compaction has changed the session's id."""
     start = ("start", "Check", "--format", "hybrid", "--phase", "Review", "--phase", "Publish")
     holdfast(*start, root=project.root, session=project.session)
@@ -359,7 +360,8 @@ def test_forget_leaves_no_row_of_an_agent_nor_of_a_call_that_it_answered(project
     compacted(project, OTHER)
     agent(project, 2).about_to().assert_denied("All is well in XYZZY.")
     assert len(holdfast("export", root=project.root).json["ledger"]["agents"]) == 2
-    holdfast("forget", "--workflow", "Check", "--yes", root=project.root)
+    scope = ("forget", "--agent", done.run, "--yes") if what == "agent" else ("forget", "--workflow", "Check", "--yes")
+    holdfast(*scope, root=project.root)
     left = holdfast("export", root=project.root).json["ledger"]
     assert not left.get("agents")
     assert {name: rows for name, rows in left.items() if done.run in json.dumps(rows)} == {}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import log, paths
 from holdfast.clients.claude import claude
 from holdfast.clients.claude.workflow_runs import NAME, WorkflowRuns
 from holdfast.testing import HoldfastProject
@@ -359,6 +360,32 @@ def test_what_shall_run_anew_does(launches: Launches) -> None:
     assert passed(launches.launch(CHANGED))
 
 
+def test_of_a_forgotten_run_nothing_is_left_and_nothing_used(launches: Launches) -> None:
+    """No id of it or of its agents stands in a file of Holdfast's, and the run that went on with it stays."""
+    log.set_project(launches.project.root)
+    launches.ran()
+    launches.begin(SECOND, "999999998")
+    launches.launch(CHANGED)
+    launches.launched(NEXT, CHANGED, ("Look around",))
+    holdfast("agents", RUN, root=launches.project.root)  # the agents' results are in the ledger from now on
+    before = everything()
+    assert all(word in before for word in (RUN, "Result of Review part 1", "bc10", "bc14"))
+
+    holdfast("forget", "--agent", RUN, "--yes", root=launches.project.root)
+    after = everything()
+    assert not [word for word in (RUN, "Result of Review", "bc10", "bc14") if word in after]
+    assert NEXT in after
+    launches.begin("33333333-3333-4333-8333-333333333333", str(os.getpid()))
+    fired = launches.launch(CHANGED)
+    assert changed(fired)["resumeFromRunId"] == NEXT
+    assert "1 of 2 agents finished in run" in fired.context
+
+
+def everything() -> str:
+    """Return what stands in Holdfast's own files."""
+    return "".join(each.read_text("utf-8", "replace") for each in paths.state_dir().rglob("*") if each.is_file())
+
+
 @pytest.mark.parametrize("given", [{"script": SCRIPT}, {"script": SCRIPT, "resumeFromRunId": RUN}])
 def test_another_living_client_keeps_its_run(launches: Launches, given: dict[str, str]) -> None:
     """Its journal is never touched, even if the run is named."""
@@ -381,6 +408,26 @@ def test_another_checkouts_run_is_not_this_ones(launches: Launches, tmp_path: Pa
     assert RUN not in new_session(launches).context
     launches.launch().assert_silent("reuse_agents")
     assert "review: 5 of 6 agents finished" in holdfast("agents", root=here.root).out
+
+
+def test_what_a_runs_agents_returned_outlives_the_clients_files(launches: Launches) -> None:
+    """What finished is there, what failed is said to have failed; of one that was at work no end is told."""
+    folder = launches.ran(done=PROMPTS[:4])
+    lines = [json.loads(each) for each in (folder / NAME).read_text("utf-8").splitlines()]
+    failed = {"key": "v2:" + "f" * 64, "agentId": "a-failed", "label": "A broken one"}
+    lines += [{"type": "started", **failed}, {"type": "failed", **failed}]
+    (folder / NAME).write_text("".join(json.dumps(each) + "\n" for each in lines), "utf-8")
+    notification = (
+        f"<task-notification>\n<task-id>task-{RUN}</task-id>\n<status>completed</status>\n</task-notification>"
+    )
+    launches.fire("UserPromptSubmit", prompt=notification, prompt_id="made by the client")
+    shutil.rmtree(folder)
+    returned = holdfast("agents", RUN, "--json", root=launches.project.root).json["results"]
+    assert [(each["label"], each["state"]) for each in returned] == [
+        *((each, "finished") for each in PROMPTS[:4]),
+        ("A broken one", "failed"),
+    ]
+    assert [each["text"] for each in returned] == [*(f"Result of {each}" for each in PROMPTS[:4]), ""]
 
 
 def journal(launches: Launches, run: str = RUN) -> Path:

@@ -49,10 +49,10 @@ def test_three_days_are_complete(days: HoldfastProject) -> None:
     ]
     assert {run.ended_at[8:16] for run in report.sessions[1].runs} == {"02T13:40"}
     compacted = [(each.row, len(each.deliveries)) for each in report.compactions]
-    assert [(row.conversation, row.trigger, given) for row, given in compacted] == [
-        (ME, "manual", 2),
-        (OTHER, "manual", 1),
-        (ME, "auto", 1),
+    assert [(row.conversation, row.trigger, given, row.facts > 0) for row, given in compacted] == [
+        (ME, "manual", 2, True),
+        (OTHER, "manual", 1, False),
+        (ME, "auto", 1, True),
     ]
     assert {each.workflow.format: (each.owner, each.archived) for each in report.workflows} == {
         "hybrid": (ME, False),

@@ -85,10 +85,11 @@ def test_page_states_numbers_compactions_and_agents(days: HoldfastProject) -> No
     said = Page(written(days)).words
 
     for wanted in (
-        "3 sessions 2 live 3 compactions 3 of 3 restored",
+        "3 sessions 2 live 3 compactions 3 of 3 restored 12/12 facts restored Claude's summaries kept 4",
         "3 phases completed 2 workflows 6 agents 1 running, 1 failed, 1 unfinished",
         "3 Mar 2026 08:10:00 11111111 manual Calculator 3/4 Test it Restored, not confirmed",
         "characters with SessionStart; never arrived Calculator :",
+        "Claude's summary kept 2 of 6, Holdfast restored all 6",
         "builder 11111111 Build it failed, 14m 00s API Error: 529 Overloaded.",
         "unfinished when its session ended, 40m 00s",
         "active, phase 4/4, 75%",
@@ -125,7 +126,7 @@ def test_an_empty_project_has_a_page(holdfast_project: Callable[..., HoldfastPro
 def test_the_numbers_count_what_was_owed_and_what_came_back() -> None:
     """No compaction that did not come, nor one with nothing to restore; one that nobody answered is no success."""
     compactions = (
-        compaction(deliveries=(delivery(),)),
+        compaction(deliveries=(delivery(),), facts=9, facts_kept=3),
         compaction(deliveries=(delivery(state="delivered"),)),
         compaction(deliveries=(delivery(state="absent"),)),
         compaction(restored_at=None, missed=True),
@@ -145,6 +146,7 @@ def test_the_numbers_count_what_was_owed_and_what_came_back() -> None:
     for wanted in (
         "1,202 sessions 1 live",
         "5 compactions 2 of 4 restored",
+        "9/9 facts restored Claude's summaries kept 3",
         "2 phases completed 1 workflow ",
         "5 agents 1 running, 2 failed, 1 unfinished",
         "1,200 older sessions not shown. Made 1 Mar 2026 09:20:00 by Holdfast",

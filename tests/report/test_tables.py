@@ -36,7 +36,14 @@ def test_a_compaction_says_where_it_went_on_and_what_came_back() -> None:
         " Calculator : refused: it could belong to another live session"
         " the trail : 1,234 characters with SessionStart; never arrived"
     )
-    assert second == ["1 Mar 2026 09:05:00", "11111111", "not announced", "no workflow", "Nothing to restore"]
+    assert second == [
+        "1 Mar 2026 09:05:00",
+        "11111111",
+        "not announced",
+        "no workflow",
+        "Nothing to restore",
+        "–",
+    ]
 
 
 @each_row(

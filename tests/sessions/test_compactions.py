@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -75,17 +76,20 @@ def _time(stamp: str | None) -> str | None:
     return stamp[11:16] if stamp else None
 
 
-def test_each_compaction_has_its_own_deliveries(project: Workspace, at: Callable[[str], None]) -> None:
+def test_each_compaction_has_its_own_deliveries_and_facts(project: Workspace, at: Callable[[str], None]) -> None:
     """Two of one session, and the second chance that comes later with a prompt. What a slash command gives is none."""
     announce(project)
     at("09:01")
     early = claim(project)
     first = give(project, early)
+    compactions.count_facts(project, early.id, workflow(project.root), "Release")
     at("10:00")
     announce(project, why="manual")
     at("10:01")
     late = claim(project)
     second = give(project, late, state="absent")
+    compactions.count_facts(project, late.id, workflow(project.root), "nothing of it")
+    compactions.count_facts(project, late.id, workflow(project.root), "Release, a second time")
     at("10:30")
     again = give(project, late, event="UserPromptSubmit")
     at("11:00")
@@ -94,6 +98,7 @@ def test_each_compaction_has_its_own_deliveries(project: Workspace, at: Callable
     two, one = compactions.recent(project)
     assert [each.id for each in one.deliveries] == [first]
     assert [each.id for each in two.deliveries] == [second, again]
+    assert [(each.row.facts_kept, each.row.facts) for each in (one, two)] == [(1, 2), (0, 2)]
     assert (one.row.trigger, two.row.trigger) == ("auto", "manual")
     assert told(project) == [("given", "10:00", "10:01"), ("given", "09:00", "09:01")]
 
@@ -203,3 +208,11 @@ def test_oldest_compactions_are_pruned(
 
     found = [each.row.conversation for each in compactions.recent(project, 9)]
     assert found == ["session-4", "session-3", "session-2"]
+
+
+def test_facts_are_counted_word_for_word(project: Workspace) -> None:
+    """Whatever the line breaks; title, phase, phases, reading, reminders, context. Short ones are there by chance."""
+    facts = replace(workflow(project.root), reading=("@a.md",), reminders=("Never forget tabs", "Go"), context={})
+    kept = "Release, then build.\nNever\nforget tabs in a.md. Build it. Go."
+    assert compactions.facts_kept(facts, kept) == (4, 4)
+    assert compactions.facts_kept(facts, "release") == (0, 4)

@@ -119,6 +119,9 @@ def test_log_tells_a_day_of_two_sessions_in_order(
         for line in found
         if line.startswith(("09:06 1 restored to Claude: ", "09:07 1 restored to Claude again: "))
     ]
+    assert any(
+        line.startswith('09:06 1 compaction summarised: "Calculator"; Claude\'s summary kept ') for line in found
+    )
     assert any(line.startswith("09:03 1 agent completed: ") and "DELIVERABLES" in line for line in found)
     assert [line for line in found if " version 1 saved: .claude/state/workflow.json (start)" in line]
     assert [line[8:] for line in found if line.startswith(("09:07 1 session", "09:08 3 session went"))] == [

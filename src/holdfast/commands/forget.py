@@ -10,7 +10,7 @@ import click
 from holdfast.commands import options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError
-from holdfast.sessions import conversations, erasure, selection
+from holdfast.sessions import agent_list, conversations, erasure, selection
 from holdfast.sessions.erasure import Scope, of_session
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
@@ -38,11 +38,17 @@ def command(
         {"metavar": "WORKFLOW", "shell_complete": options.workflow_names},
         "Forget this workflow. It may be in the archive.",
     ] = None,
+    agent: Annotated[
+        str | None,
+        "--agent",
+        {"metavar": "ID"},
+        "Forget this agent or run, with its results. The beginning of its id will do.",
+    ] = None,
     everything: Annotated[bool, "Forget all of this project, in all of its worktrees."] = False,
     dry_run: Annotated[bool, "Print what would go, and change nothing."] = False,
     yes: Yes = False,
 ) -> None:
-    """Delete what Holdfast knows of a session, a workflow or the whole project.
+    """Delete what Holdfast knows of a session, a workflow, an agent or the whole project.
 
     A session is removed with all the ids that it has had.
 
@@ -59,10 +65,10 @@ def command(
     delete the state files too. A hash of a completed workflow's name stays too, unless you give
     --everything. Otherwise an old CLAUDE.local.md or plan would bring the workflow back.
     """
-    if [bool(session_id), bool(wanted), everything].count(True) != 1:
-        raise click.UsageError("choose what to forget: --session, --workflow or --everything")
+    if [bool(session_id), bool(wanted), bool(agent), everything].count(True) != 1:
+        raise click.UsageError("choose what to forget: --session, --workflow, --agent or --everything")
     erasure.insist_on_ledger(project)
-    scope = _scope(project, session_id, wanted)
+    scope = _agent(project, agent) if agent else _scope(project, session_id, wanted)
     planned = erasure.forget(project, scope, dry=True)
     files = erasure.workflow_files(project) if everything and not yes and sys.stdin.isatty() else []
     if planned.nothing:
@@ -110,6 +116,11 @@ def _scope(project: Workspace, session_id: str | None, wanted: str | None) -> Sc
     return Scope(everything=True)
 
 
+def _agent(project: Workspace, name: str) -> Scope:
+    row = agent_list.named(project, name)
+    return Scope(agents=agent_list.ids(project, row))
+
+
 def _session(project: Workspace, beginning: str) -> Scope:
     """Return the scope of a session; one known only from a recording or the log needs its full id."""
     try:
@@ -133,4 +144,6 @@ def _lines(forgotten: Forgotten, heading: str) -> list[str]:
     files = list(dict.fromkeys([*forgotten.files, *forgotten.reports]))
     lines += [f"  file: {each}" for each in files[:_FILES]]
     lines += [f"  and {count(len(files) - _FILES, 'more file')}"] if len(files) > _FILES else []
+    if forgotten.stays:
+        lines += ["These are your own and stay:", *(f"  {each}" for each in forgotten.stays)]
     return lines

@@ -359,6 +359,8 @@ def _report(report: CompactionReport) -> dict[str, Any]:
         "restored_at": row.restored_at if restored else None,
         "restored_in": row.restored_in or None if restored else None,
         "not_restored": report.not_restored,
+        "facts": row.facts,
+        "facts_kept": row.facts_kept,
     }
 
 
@@ -375,7 +377,10 @@ def _compaction(row: dict[str, Any]) -> str:
     saved = f"saved {_time(row['saved_at'])}" if row["saved_at"] else "PreCompact never fired"
     why = row["not_restored"] or "no compaction has followed"
     restored = f"restored {_time(row['restored_at'])}" if row["restored_at"] else f"not restored ({why})"
-    return f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}"
+    summary = f"; Claude's summary kept {row['facts_kept']} of {row['facts']} facts" if row["facts"] else ""
+    return (
+        f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}{summary}"
+    )
 
 
 def _time(stamp: str) -> str:

@@ -420,6 +420,8 @@ class Compaction(Row):
         restored_in: the conversation that came back from it; empty while none has.
         restored_at: when; None while none has.
         superseded: whether it was announced and never came, because another one did.
+        facts: how many facts of the restored workflow were looked for in the client's summary; 0 without one.
+        facts_kept: how many of them the summary has word for word.
     """
 
     TABLE: ClassVar[str] = "compactions"
@@ -442,6 +444,8 @@ class Compaction(Row):
     restored_in: str = ""
     restored_at: str | None = None
     superseded: bool = False
+    facts: int = 0
+    facts_kept: int = 0
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,10 @@ def _numbers(report: Report) -> Iterator[tuple[str, str, str]]:
         restored = sum(each.restored for each in due)
         more = f"{restored} of {len(due)} restored" if due else "nothing to restore"
         yield f"{len(happened):,}", plural(len(happened), "compaction"), more
+    if total := sum(each.row.facts for each in happened):
+        restored = sum(each.row.facts for each in happened if each.restored)
+        summarised = sum(each.row.facts_kept for each in happened)
+        yield f"{restored}/{total}", f"{plural(total, 'fact')} restored", f"Claude's summaries kept {summarised}"
     if report.workflows:
         done = sum(phase.status == "completed" for each in report.workflows for phase in each.workflow.phases)
         yield f"{done:,}", f"{plural(done, 'phase')} completed", count(len(report.workflows), "workflow")

@@ -5,7 +5,7 @@ return messages, which `holdfast.deliver` turns into outcomes. They raise `Holdf
 read or written.
 
 - A session's life: `join`, `touch`, `leave`, `crashed`.
-- A compaction: `compacts_agent`, `save`, `restore`, `restore_agent`, `lost`.
+- A compaction: `compacts_agent`, `save`, `restore`, `restore_agent`, `lost`, `report_losses`.
 - Messages that a session gets once: `announce_unfinished`, `renewed`, `pending_handovers`, `untrusted_ledger`,
   `restore_for_command` (what a slash command is about).
 - `received`: the workflow whose printed guidance is in a prompt belongs to its session.
@@ -80,6 +80,7 @@ from holdfast.sessions.recordings import record as record
 from holdfast.sessions.required import RequiredFile as RequiredFile
 from holdfast.sessions.required import reading_that_holds as reading_that_holds
 from holdfast.sessions.required import unread as unread
+from holdfast.sessions.restoration import report_losses as report_losses
 from holdfast.sessions.restoration import restore as restore
 from holdfast.sessions.restoration import restore_agent as restore_agent
 from holdfast.sessions.saving import save as save

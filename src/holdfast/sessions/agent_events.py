@@ -57,7 +57,7 @@ def compacts_agent(event: Event, context: Context) -> bool:
 
     A subagent shares its parent's session, whose workflow is neither saved nor restored then.
 
-    `event` is a `PreCompact`, or a `SessionStart` with the source `compact`.
+    `event` is a `PreCompact`, a `PostCompact`, or a `SessionStart` with the source `compact`.
     """
     return event.in_subagent or agents.compacts_itself(
         context.project, conversations.of(context.project, event.session_id), context.environ

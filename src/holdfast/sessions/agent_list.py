@@ -122,6 +122,23 @@ def discard(project: OpenProject, row: Agent) -> None:
         agents.change(project, each, discarded=True)
 
 
+def ids(project: OpenProject, row: Agent) -> frozenset[tuple[str, str]]:
+    """Return the ids by which an agent or a run is known, and those of the run's agents, each with its conversation.
+
+    Raises:
+        LedgerError: the ledger can't be read.
+    """
+    if row.kind != "script":
+        return frozenset({(row.conversation, row.run), (row.conversation, row.call)})
+    found = set[tuple[str, str]]()
+    for each in project.ledger.table(Agent).where(run=row.run, kind="script"):
+        journal = ScriptRun(project, each, None).journal
+        names = [each.run, each.call, *(agent.agent_id for agent in (journal.agents if journal else ()))]
+        names += [child.run for child in scripts.children(project, each)]
+        found |= {(each.conversation, name) for name in names if name}
+    return frozenset(found)
+
+
 def _name(row: Agent) -> str:
     return row.run or row.call
 

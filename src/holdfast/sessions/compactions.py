@@ -15,6 +15,8 @@ from holdfast.memory.rows import Compaction, Delivery
 from holdfast.memory.store import new_id
 from holdfast.sessions import deliveries, messages
 from holdfast.sessions.workspace import Workspace
+from holdfast.workflow import facts
+from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 LASTING = timedelta(days=1)  # the compaction that was announced before that in another session won't come any more
+SHORTEST_CHARS = 4  # a shorter fact is in a summary by chance
 UNANNOUNCED = "none"  # the trigger of a compaction that came without PreCompact
 _NEWEST = "announced_at DESC, id"
 Ending = Literal["confirmed", "given", "lost", "nothing", "open"]
@@ -241,6 +244,32 @@ def forget(project: OpenProject, workflow: str, worktree: str, *, dry: bool = Fa
     for each in gone if not dry else ():
         table.change(each, workflows=json.dumps([one for one in saved(each) if one.key != workflow]))
     return len(gone)
+
+
+def count_facts(project: OpenProject, compaction: str, workflow: Workflow, summary: str) -> None:
+    """Store how many of a workflow's facts the client's summary of a compaction has, unless that is known.
+
+    `compaction` is an id. Facts are counted by `facts_kept`.
+    """
+    found, total = facts_kept(workflow, summary)
+    values = {"facts": total, "facts_kept": found}
+    with project.ledger.transaction():
+        compacted = project.ledger.table(Compaction).one(id=compaction, facts=0)
+        if total and compacted and project.ledger.table(Compaction).change(compacted, **values):
+            about = {"workflow": workflow.key, "title": redact(clean(workflow.title))}
+            conversation = compacted.restored_in or compacted.conversation
+            note(project, "compaction", "summarised", conversation=conversation, data=values, **about)
+
+
+def facts_kept(workflow: Workflow, summary: str) -> tuple[int, int]:
+    """Return how many of a workflow's facts a summary has word for word, and how many there are."""
+    text = " ".join(summary.split())
+    found = [workflow.title, workflow.phase, *(each.title for each in workflow.phases if each.title != workflow.phase)]
+    found += [entry.removeprefix("@") for entry in workflow.reading] + list(workflow.reminders)
+    found += [each.value for each in facts.context(workflow).facts]
+    values = [" ".join(each.split()) for each in found]
+    values = [each for each in values if len(each) >= SHORTEST_CHARS]
+    return sum(each in text for each in values), len(values)
 
 
 def _last(project: OpenProject, conversation: str) -> Compaction | None:

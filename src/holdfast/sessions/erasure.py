@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 Named = frozenset[tuple[str, str]]
-"""Ids of agents and of their calls, each with its conversation."""
+"""Ids of agents, of their calls and of runs of scripts, each with its conversation."""
 SESSIONS = ("conversation", "restored_in")
 """Columns that name a conversation; in the tables of these also `id`."""
 CLEARED = ("owner", "previous_owner", "forked_from")
@@ -38,14 +38,14 @@ SHORTEST_CHARS = 4  # a shorter name of a workflow is in a text by chance
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What to forget: everything, one conversation, or one workflow.
+    """What to forget: everything, one conversation, one workflow, or agents.
 
     Attributes:
         everything: the whole project, in all of its worktrees.
         sessions: the ids of a conversation, its own and those of its sessions; empty for none.
         workflow: a workflow, None for none.
         worktree: the checkout that the workflow is, or was, in.
-        agents: ids of the workflow's agents and of their calls, each with its conversation.
+        agents: ids of agents, of their calls and of runs of scripts, each with its session; for a workflow its own.
     """
 
     everything: bool = False
@@ -71,6 +71,7 @@ class Forgotten:
         logged: the number of lines of the log.
         files: sidecars, and damaged ledgers that were set aside.
         reports: HTML reports. They cover the whole project and can be made again, so they always go.
+        stays: the user's own files in the project with the same content, which stay.
         clean: whether the erased text is certainly gone from the ledger's file.
     """
 
@@ -79,6 +80,7 @@ class Forgotten:
     logged: int
     files: tuple[Path, ...]
     reports: tuple[Path, ...]
+    stays: tuple[Path, ...]
     clean: bool = True
 
     @property
@@ -98,8 +100,8 @@ def forget(project: Workspace, scope: Scope, *, dry: bool = False) -> Forgotten:
     """
     known = project.ledger_file.exists()
     insist_on_ledger(project)
-    if known and scope.workflow:
-        scope = with_agents(project, scope, scope.workflow)
+    if known and (scope.workflow or scope.agents):
+        scope = with_agents(project, scope)
     roots = checkouts(project)
     reports = tuple(_reports(project, roots))
     files = tuple(sorted({*_sidecars(project, scope, roots), *_unread_ledgers(project), *(reports * scope.everything)}))
@@ -118,7 +120,7 @@ def forget(project: Workspace, scope: Scope, *, dry: bool = False) -> Forgotten:
         cache.clear()  # it holds paths of workflows, plans and the project's own handlers
     clean = dry or not known or project.ledger.scrub()
     insist_on_ledger(project, "forgotten, but words may still be in its file; run this again")
-    return Forgotten(rows, recorded, logged, files, reports, clean)
+    return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
 
 
 def unclean(project: Workspace, then: str) -> HoldfastError:
@@ -138,7 +140,7 @@ def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> N
 def workflow_files(project: Workspace) -> list[Path]:
     """Return the files of workflows in a checkout, without those of other programs."""
     theirs = {each.path for each in registry.foreign(project)}
-    return [each for each in _in_workflow_places(project.root) if each not in theirs]
+    return [each for each in _in_workflow_places([project.root]) if each not in theirs]
 
 
 def delete_workflows(project: Workspace, files: Sequence[Path]) -> None:
@@ -156,11 +158,11 @@ def delete_workflows(project: Workspace, files: Sequence[Path]) -> None:
                 (project.root / folder).rmdir()
 
 
-def _in_workflow_places(root: Path) -> list[Path]:
-    """Return the states, views and copies that were set aside in a checkout."""
+def _in_workflow_places(roots: Sequence[Path]) -> list[Path]:
+    """Return the states, views and copies that were set aside in these checkouts."""
     patterns = [each for record in RECORDS.values() for each in (*record.STATES, *record.VIEWS)]
     patterns += [f"{each.rpartition('/')[0]}/{aside}" for each in patterns for aside in places.ASIDE]
-    return [*{file: None for each in patterns for file in sorted(root.glob(each)) if file.is_file()}]
+    return [*{file: None for root in roots for each in patterns for file in sorted(root.glob(each)) if file.is_file()}]
 
 
 def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
@@ -171,7 +173,7 @@ def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterat
         yield from (file for root in roots for file in holdfast_folder.results(root, session) if file in places)
     if scope.workflow and holdfast_folder.existing(Path(scope.worktree)):
         yield from filter(Path.is_file, [holdfast_folder.sidecar_place(Path(scope.worktree), scope.workflow)])
-    if scope.workflow:
+    if scope.workflow or scope.agents:
         return
     if scope.everything:
         folders = [folder for root in roots if (folder := holdfast_folder.existing(root))]
@@ -221,6 +223,26 @@ def _is_logged(scope: Scope, roots: Sequence[Path], line: str) -> bool:
     return scope.everything or any(log.written(each) in line for each in scope.names)
 
 
+def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
+    """Yield the user's own files that hold the same content."""
+    if scope.workflow:
+        root = Path(scope.worktree)
+        own = root / scope.workflow.place
+        if scope.workflow.spread:
+            yield from (file for file in sorted(own.parent.rglob("*")) if file.is_file())
+        else:
+            held = filter(None, (scope.workflow.beside, *RECORDS[scope.workflow.format].VIEWS))
+            views = (file for pattern in held for file in sorted(root.glob(pattern)))
+            asides = (file for each in places.ASIDE for file in own.parent.glob(each))
+            yield from filter(Path.is_file, [own, *views, *asides])
+    if not scope.everything:
+        return
+    for root in roots:
+        if folder := holdfast_folder.existing(root):
+            yield from (file for file in sorted(folder.glob("*")) if not holdfast_folder.wrote(file))
+    yield from _in_workflow_places(roots)
+
+
 def of_session(project: Workspace, session: str) -> Scope:
     """Return the scope of the conversation that goes on under a session id. Raises LedgerError."""
     conversation = conversations.of(project, session)
@@ -238,13 +260,14 @@ def checkouts(project: Workspace) -> list[Path]:
     return [project.root, *(Path(each) for each in sorted(found - {"", str(project.root)}))]
 
 
-def with_agents(project: Workspace, scope: Scope, workflow: Workflow) -> Scope:
+def with_agents(project: Workspace, scope: Scope) -> Scope:
     """Return a scope with the ids of its workflow's agents, and of later calls that were refused because of them.
 
     Such a call was refused because one of these agents had done its work. Raises LedgerError.
     """
-    table = project.ledger.table(Agent)
-    found = _ids(table.where(worktree=scope.worktree, workflow=workflow.key))
+    table, found = project.ledger.table(Agent), scope.agents
+    if scope.workflow:
+        found = _ids(table.where(worktree=scope.worktree, workflow=scope.workflow.key))
     rows = {row.id for where, values in _of_agents(found) for row in table.where(where, *values)}
     refused = _ids(each for each in table.where(verdict="refused") if each.source in rows)
     return replace(scope, agents=found | refused)
@@ -278,10 +301,10 @@ def _ids(rows: Iterable[Agent]) -> Named:
 
 
 def _of_agents(agents: Named) -> Iterator[tuple[str, tuple[object, ...]]]:
-    """Yield conditions, with their values, that select the rows with some ids."""
+    """Yield conditions, with their values, that select the rows with some ids, and those of the runs' agents."""
     for conversation in sorted({each for each, _ in agents}):
         ids = any_of(sorted(each for of, each in agents if of == conversation))
-        yield f"conversation = ? AND (run {ANY} OR call {ANY})", (conversation, ids, ids)
+        yield f"conversation = ? AND (run {ANY} OR call {ANY} OR parent {ANY})", (conversation, ids, ids, ids)
 
 
 def _clear(project: Workspace, scope: Scope) -> None:
@@ -300,6 +323,7 @@ _Cut = tuple[type[Row], str, tuple[Any, ...]]
 def _cuts(project: Workspace, scope: Scope) -> Iterator[_Cut]:
     if scope.workflow:
         yield from _of_workflow(project, scope, scope.workflow)
+    if scope.workflow or scope.agents:
         yield from ((Agent, *each) for each in _of_agents(scope.agents))
         for name in scope.names:  # what an agent said may be quoted in a decision's reason
             yield Event, "instr(data, ?)", (json.dumps(name)[1:-1],)

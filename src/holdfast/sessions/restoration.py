@@ -16,6 +16,7 @@ from holdfast.sessions import (
     phases,
     session_guidance,
 )
+from holdfast.sessions.agent_events import compacts_agent
 from holdfast.sessions.workspace import Workspace
 from holdfast.trail import text as trail
 from holdfast.workflow import briefs, guidance, registry, wording
@@ -73,6 +74,20 @@ def restore_agent(event: Event, context: Context) -> list[Message]:
     task = (launch.agent_type, launch.description, launch.prompt, workflow, phase)
     brief = registry.get(workflow.format).brief(project, workflow, phase) if workflow and phase else None
     return [Message(briefs.given_back(*task, root=context.root, brief=brief), must_keep=True)]
+
+
+def report_losses(event: Event, context: Context, text: str) -> None:
+    """Count the facts that a summary kept of the workflow that its session got last, unless they are counted.
+
+    `event` is a `PostCompact`, `text` the summary.
+    """
+    project, conversation = Workspace.at(event, context)
+    last = next(iter(deliveries.recent(project, 1, conversation)), None)
+    if last is None or not last.compaction or compacts_agent(event, context):
+        return  # an agent's own summary has nothing to do with the main conversation's guidance
+    for workflow in registry.candidates(project, conversation).workflows:
+        if workflow.key == last.workflow:
+            compactions.count_facts(project, last.compaction, workflow, text)
 
 
 def _restored(event: Event, context: Context, known: bool, lost: Compaction | None) -> list[Message]:

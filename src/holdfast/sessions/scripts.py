@@ -150,7 +150,7 @@ def note_script_run(event: Returned, context: Context) -> None:
 
 
 def note_notice(project: OpenProject, conversation: str, notice: TaskNotification) -> bool:
-    """Record that the main conversation knows how a run ended; return whether the notice is of a run."""
+    """Record that the main conversation knows how a run ended, and store its agents' results; False for no run."""
     table = project.ledger.table(Agent)
     row = table.one(kind="script", conversation=conversation, task=notice.task_id) if notice.task_id else None
     if row and notice.status != "running":

@@ -25,6 +25,7 @@ LIMIT = 50  # events that are shown by default
 _WORDS = {
     ("archive", "archived"): "workflow archived",
     ("compaction", "announced"): "compaction started ({trigger})",
+    ("compaction", "summarised"): "compaction summarised",
     ("delivery", "absent"): "guidance never arrived",
     ("delivery", "refused"): "restore refused",
     ("delivery", "unconfirmed"): "guidance was never confirmed",
@@ -42,6 +43,7 @@ _WORDS = {
 """What each kind of event is called, by kind and `what`; `*` stands for any other. Braces take values of its data."""
 _DETAILS = {
     ("archive", "archived"): "{status}",
+    ("compaction", "summarised"): "Claude's summary kept {facts_kept} of {facts} facts",
     ("delivery", "given"): "{characters} characters with {event}{more}",
     ("delivery", "given again"): "{characters} characters with {event}{more}",
     ("delivery", "refused"): "it could belong to another live session",
@@ -234,7 +236,7 @@ def _described(event: Event, data: dict[str, Any]) -> TimelineEvent:
         detail = data.get("text") or ": ".join(filter(None, (named, one_line(data["last_message"], 120))))
     elif event.kind == "session" and "before" in data:
         detail = f"previously session {data['before'][:8]}"
-    elif event.kind == "compaction":
+    elif event.kind == "compaction" and event.what != "summarised":
         by = data["announced_by"]
         words += "" if by else ", its start was missed"
         moved = f"from session {by[:8]}: " if by not in (None, event.conversation) else ""

@@ -332,8 +332,8 @@ class FileFormat(Format):
             notes = self.after_write(project, after)  # even if unchanged: a killed writer may have left it outdated
             if draft.extra is not None:
                 extras.add(project, path, workflow.id, draft.extra)
-            if draft.notes is not None:
-                extras.write_notes(project, path, workflow.id, draft.notes)
+            if draft.notes == {}:
+                extras.write_notes(project, path, workflow.id, {})
             now = self.view(project, after)
             project.observe(now, error=error, at=clock.stamp() if changed else None)
             return self.close(project, draft, now).with_warnings(*notes), changed, draft

@@ -14,7 +14,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.hybrid import markdown_view, moves, record, schema
 from holdfast.workflow import assignments, extras, values
 from holdfast.workflow.findings import Finding, notice
-from holdfast.workflow.model import Changes, Foreign, Found, Phase, Start, Status, Workflow
+from holdfast.workflow.model import Changes, Foreign, Found, Judged, Phase, Start, Status, Workflow
 from holdfast.workflow.store import FileDraft, FileFormat
 from holdfast.workflow.wording import missing, quoted
 
@@ -137,6 +137,17 @@ class HybridFormat(FileFormat):
         except StateError as error:
             log.write("warning", f"the workflow's files weren't updated: {error}")
         return workflow
+
+    def judge(self, project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
+        """Move a phase because of its agent. The deliverables of a finished one are read from its words (I000-14).
+
+        The result is extracted first, then the state is written, then the view (R000-28). Raises StateError if state or
+        view can't be written; another call writes what is missing.
+        """
+        with locked(self.folder(project)):
+            judged = super().judge(project, workflow, phase_id, status, words)
+            markdown_view.write(project, self.load(project, workflow.path).data)
+        return judged
 
     def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
         """Return changes with a note on the current phase: its hand-over once it is completed, else a context value.
