@@ -189,3 +189,10 @@ def test_what_nobody_completed_is_named_up_to_five(tmp_path: Path) -> None:
     for titles, ending in (("ABCDEF", "."), ("ABCDEFG", ", ….")):
         holdfast("start", titles, *(f"--phase={title}" for title in titles), root=tmp_path)
         assert f"Not completed: {named}{ending} " in holdfast("done", "--all", root=tmp_path).out
+
+
+def test_what_is_handed_over_may_be_said_with_a_status(tmp_path: Path) -> None:
+    """Also of a phase that goes on, where its format keeps that."""
+    holdfast("start", "Book", "--phase", "Draft", "--phase", "Review", root=tmp_path)
+    holdfast("update", "--status", "blocked", "--context", "Ann has the keys", root=tmp_path)
+    assert (only(tmp_path).phase_status, only(tmp_path).phases[0].handover) == ("blocked", "Ann has the keys")
