@@ -169,3 +169,30 @@ def test_next_prints_what_a_phases_agent_is_told(tmp_path: Path) -> None:
     assert said == "phase 2/2: Test (active)\nHanded over to it: Mind the gap\n"
     assert (row["title"], row["status"]) == ("Test", "active")
     assert "Next: go on with" in holdfast("next", "tool", root=tmp_path).out
+
+
+def test_of_its_own_workflows_a_session_means_the_last_with_a_phase_of_that_name(tmp_path: Path) -> None:
+    """Without a session, each could be meant; then the commands are printed."""
+    for title in ("Payments", "User auth"):
+        holdfast("start", title, "--phase", "Draft", "--phase", "Review", root=tmp_path, session=ME)
+    assert 'several workflows have a phase "Draft"' in holdfast("done", "Draft", root=tmp_path, code=1).err
+
+    holdfast("done", "Draft", root=tmp_path, session=ME)
+
+    found = registry.all_found(Workspace.open(tmp_path)).workflows
+    assert {each.title: each.current for each in found} == {"User auth": 2, "Payments": 1}
+
+
+def test_what_nobody_completed_is_named_up_to_five(tmp_path: Path) -> None:
+    """Of more, it is said that there are more."""
+    named = '2 "B", 3 "C", 4 "D", 5 "E", 6 "F"'
+    for titles, ending in (("ABCDEF", "."), ("ABCDEFG", ", ….")):
+        holdfast("start", titles, *(f"--phase={title}" for title in titles), root=tmp_path)
+        assert f"Not completed: {named}{ending} " in holdfast("done", "--all", root=tmp_path).out
+
+
+def test_what_is_handed_over_may_be_said_with_a_status(tmp_path: Path) -> None:
+    """Also of a phase that goes on, where its format keeps that."""
+    holdfast("start", "Book", "--phase", "Draft", "--phase", "Review", root=tmp_path)
+    holdfast("update", "--status", "blocked", "--context", "Ann has the keys", root=tmp_path)
+    assert (only(tmp_path).phase_status, only(tmp_path).phases[0].handover) == ("blocked", "Ann has the keys")

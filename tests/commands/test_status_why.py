@@ -231,3 +231,7 @@ def test_the_first_line_of_status_names_the_one_workflow(desk: Desk) -> None:
 
     assert began.startswith("Safe: Tide 1/2 A, saved just now, no compaction yet."), began
     assert after.startswith("Safe: Tide 1/2 A, saved just now, last compaction restored, not confirmed yet."), after
+
+    desk.started("Harbour", ME)
+    beside = holdfast("status", "tide", root=desk.project.root, session=ME).out
+    assert 'not confirmed yet, restored in one line, below "Harbour".' in " ".join(beside.split()), beside

@@ -60,6 +60,14 @@ except StateError as error:
     assert run_python(script, tmp_path) == "taken\n"
 
 
+def test_a_lock_is_taken_again_as_often_as_it_is_wanted(tmp_path: Path) -> None:
+    """Also by the same thread, as by a server's that answers one event after another."""
+    for _ in range(2):
+        with locked(tmp_path), locked(tmp_path):
+            assert _taken(tmp_path)
+        assert not _taken(tmp_path)
+
+
 def test_the_lock_ends_with_a_killed_process(tmp_path: Path, run_python: RunPython) -> None:
     """A holder that is killed leaves no lock behind."""
     script = """

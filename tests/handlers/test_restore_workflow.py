@@ -18,8 +18,8 @@ from holdfast.testing import HoldfastProject
 from holdfast.workflow import registry, search, statefile, store
 from tests.client_output import assert_acceptable
 from tests.commandline import holdfast
-from tests.handmade import ME, OTHER
-from tests.signals import Agent, begin
+from tests.handmade import ME, OTHER, THIRD
+from tests.signals import Agent, begin, compacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -467,8 +467,10 @@ def test_a_state_file_that_cannot_be_read_is_said_once(
     raw = path.read_bytes()
 
     said = [begin(project, source, session_id=ME).reply.get("systemMessage", "") for _ in range(2)]
+    project.session = ME
+    said += [compacted(project, each).reply.get("systemMessage", "") for each in (OTHER, THIRD)]
 
-    assert [each.count(f".claude/state/workflow.json could not be read: {why}") for each in said] == [1, 0]
+    assert [each.count(f".claude/state/workflow.json could not be read: {why}") for each in said] == [1, 0, 0, 0]
     assert said[0].count("`holdfast doctor") == 1
     assert f"{path}: {why}" in holdfast("doctor", root=project.root, code=1).out.replace("\n", " ")
     assert path.read_bytes() == raw

@@ -189,6 +189,7 @@ def test_a_state_file_that_was_removed_is_missed_once(project: HoldfastProject) 
     """`git clean` took it, and the memory file has not changed: the user hears how it comes back."""
     project.write({"CLAUDE.local.md": MEMORY.replace("2/4", "4/10")})
     assert "Phase: 4/10" in restored(project).context
+    assert holdfast("status", "--json", root=project.root).json["log"] == [], "that it was saved is no trouble"
     (path,) = (project.root / "untracked" / "workflow-state").glob("*/state-*.json")
     place = path.relative_to(project.root).as_posix()
     shutil.rmtree(project.root / "untracked")

@@ -144,13 +144,18 @@ def test_a_list_that_agrees_is_left_alone(tool: Tool) -> None:
 
 
 def test_task_ids_are_remembered_and_used(tool: Tool) -> None:
-    """TaskCreate gives ids, TaskUpdate changes subjects; the list then names them, but none that was deleted."""
+    """TaskCreate gives ids, TaskUpdate changes subjects; the list then names them, but none that was deleted.
+
+    Each session counts its tasks from 1, so another one's of the same id is another task.
+    """
     for id_, subject in (("41", FIRST), ("42", "Tests"), ("43", "Buy milk"), ("44", THIRD)):
         response = {"task": {"id": id_, "subject": subject}}
         tool.project.fire("PostToolUse", "PostToolUse-TaskCreate", tool_response=response).assert_silent("sync_todos")
     for update in ({"taskId": "42", "subject": SECOND}, {"taskId": "44", "status": "deleted"}):
         fired = tool.project.fire("PostToolUse", "PostToolUse-TaskUpdate-completed", tool_input=update)
         fired.assert_silent("sync_todos")
+    deleted = {"taskId": "41", "status": "deleted"}
+    tool.project.fire("PostToolUse", "PostToolUse-TaskUpdate-completed", tool_input=deleted, session_id=OTHER)
 
     fired = Agent(tool.project).about_to()
 

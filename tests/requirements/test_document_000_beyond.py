@@ -108,7 +108,7 @@ def test_no_key_but_the_schemas_ever_gets_into_the_file(calculator: Calculator, 
         lambda: calculator.project.fire("PreCompact", "PreCompact-auto"),
         lambda: calculator.project.fire("SessionStart", "SessionStart-compact"),
         lambda: calculator.run("status"),
-        lambda: calculator.run("done", "--note", "all pass"),
+        lambda: calculator.run("done", "--note", "all pass", "--deliverable", "tests.py"),
         lambda: calculator.run("reopen", "phase_1"),
         lambda: calculator.run("done"),
     ]
@@ -121,6 +121,7 @@ def test_no_key_but_the_schemas_ever_gets_into_the_file(calculator: Calculator, 
         assert "2026-03-01" not in calculator.read(STATE)
         assert "no disk space" not in calculator.read(STATE)
     assert calculator.state["status"] == "completed"
+    assert [phase["deliverables"] for phase in calculator.state["phases"]] == [["a.py"], ["tests.py"]]
 
     beside = json.loads(calculator.read(EXTRA))
     assert beside == {

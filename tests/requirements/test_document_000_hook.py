@@ -414,6 +414,15 @@ def test_a_specific_agent_of_the_phase_that_is_due_completes_it(calculator: Calc
     assert calculator.statuses == ["completed", "active"]
 
 
+def test_a_failed_phase_is_not_retried_by_a_mere_kind_of_agent(calculator: Calculator) -> None:
+    """I000-9, I000-15: whoever retries it names it."""
+    calculator.create()
+    Agent(calculator.project, CREATE).returned(REPORT)
+    Agent(calculator.project, TEST, PHASES[1][1], number=2).failed("no disk space")
+    Agent(calculator.project, "go", PHASES[1][1], number=3).returned("All is well.")
+    assert calculator.statuses == ["completed", "failed"]
+
+
 @pytest.mark.parametrize("sign", [{"is_error": True}, {"isError": True}, {"error": "2 tests FAILED"}])
 def test_any_sign_of_failure_beats_completed(calculator: Calculator, sign: dict[str, Any]) -> None:
     """I000-14: a result that says completed and carries an error fails the phase."""

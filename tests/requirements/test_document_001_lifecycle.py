@@ -220,6 +220,20 @@ PLAN = "# Plan 001: User Auth\n\n**Status**: 🔄 In Progress\n\n## Phase 1: Des
 PLACE = "CLAUDE/Plan/001-auth/PLAN.md"
 
 
+def test_a_workflow_that_ended_early_goes_on_once_it_is_put_back_and_moved(desk: Desk) -> None:
+    """I001-3: until then it is over."""
+    desk.run("start", "QA Loop", "--phase", "Run QA", "--phase", "Fix", "--phase", "Ship")
+    desk.run("done", "--all")
+    last = desk.run("restore", "--workflow", "QA Loop", "--json").json[0]["number"]
+    desk.run("restore", str(last), "--workflow", "QA Loop")
+    assert desk.run("status", "QA Loop", "--json").json["status"] == "completed"
+
+    desk.run("update", "QA Loop", "--phase", "2")
+
+    shown = desk.run("status", "QA Loop", "--json").json
+    assert (shown["status"], shown["phase"]) == ("active", "Fix")
+
+
 def _move(desk: Desk, place: str) -> None:
     (desk.root / "CLAUDE/Plan/Completed").mkdir()
     (desk.root / place).parent.rename(desk.root / "CLAUDE/Plan/Completed/001-auth")

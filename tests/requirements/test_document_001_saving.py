@@ -271,6 +271,20 @@ def test_a_value_counts_only_where_the_extract_changed(desk: Desk) -> None:
     assert desk.state["required_reading"] == ["@docs/new.md"]
 
 
+def test_what_was_taken_out_of_the_state_stays_out(desk: Desk) -> None:
+    """I001-6: of a list, only what the memory file newly names is taken over."""
+    told = f"{MEMORY}\n@docs/old.md\n\nKey Reminders:\n- Be kind\n"
+    desk.put("CLAUDE.local.md", told, age=600)
+    desk.precompact()
+    assert (desk.state["key_reminders"], desk.state["required_reading"]) == (["Be kind"], ["@docs/old.md"])
+    desk.put(str(desk.file.relative_to(desk.root)), {**desk.state, "key_reminders": [], "required_reading": []}, age=60)
+    desk.put("CLAUDE.local.md", f"{told}- Be brief\n\n@docs/new.md\n", age=-5)
+
+    desk.precompact()
+
+    assert (desk.state["key_reminders"], desk.state["required_reading"]) == (["Be brief"], ["@docs/new.md"])
+
+
 def test_nothing_new_is_no_write_but_a_seal(desk: Desk) -> None:
     """I001-6: the file keeps its bytes, its time and its inode; the ledger knows that it was sealed."""
     desk.put("CLAUDE.local.md", MEMORY)

@@ -428,14 +428,24 @@ def test_variables_really_resolve(workflows: Workflows, folder: Path) -> None:
 def test_what_is_no_variable_stays(workflows: Workflows, folder: Path) -> None:
     """R002-30: a shell's test and a link; unknown names are told, and stay too."""
     workflows.put(folder, example(id="IMPL-1", status="container"), example(id="IMPL-1.1"))
-    text = "[shared.auth_strategy] [ -f x ] [text](url) [focus_paths] [nothing]"
+    text = "[shared.auth_strategy] [ -f x ] [text](url) [focus_paths] [nothing] [requirements]"
     workflows.put(folder, changed(example(), "flow_control.implementation_approach.task_description", text))
     said = workflows.json("task", "show", "IMPL-1.2")
     assert said["task"]["flow_control"]["implementation_approach"]["task_description"] == (
-        "JWT with refresh tokens [ -f x ] [text](url) src/auth tests/auth config/auth.json [nothing]"
+        "JWT with refresh tokens [ -f x ] [text](url) src/auth tests/auth config/auth.json [nothing] "
+        + "; ".join(example()["context"]["requirements"])
     )
     field = "flow_control.implementation_approach.task_description"
     assert f"{field}: [nothing]: nothing here is called so" in said["unresolved"]
+
+
+def test_a_prompt_has_what_its_task_requires_and_builds_on(workflows: Workflows, folder: Path) -> None:
+    """R002-44: it is what `next` gives the agent to begin with."""
+    workflows.add("Build it")
+    workflows.add("Test it", "--require", "JWT", "--after", "IMPL-1")
+    workflows.complete("IMPL-1", "It is in src/auth.")
+    prompt = holdfast("next", "--json", root=workflows.root).json["next"]["prompt"]
+    assert "Requirements:\n- JWT\n" in prompt and "Context: It is in src/auth. (IMPL-1)" in prompt
 
 
 def test_steps_are_taken_in_their_order(workflows: Workflows, folder: Path) -> None:

@@ -243,6 +243,12 @@ STORIES: dict[str, tuple[str, ...]] = {
         "12:30:00 task 1.1 --skip",
         f"= active_agents []; {SUMS}.elapsed_time 0h 10m 0s",
     ),
+    "a failed task of a run that is given up counts once": (
+        "12:00:00 update --phase 1.1 --status active",
+        "12:10:00 update --phase 1.1 --status failed --error Disk",
+        "12:30:00 cancel",
+        f"= active_agents []; {SUMS}.elapsed_time 0h 10m 0s",
+    ),
     "bounds warn once at 75 and at 100 percent, and another bound takes that back": (
         "12:00:00 task 1.1 --cost 0.75",
         "12:00:00 done 1.1",

@@ -98,6 +98,19 @@ def test_an_earlier_id_resumed_in_the_same_process_goes_on(project: HoldfastProj
     assert "is running already" in relaunched(project, "Measure")
 
 
+def test_another_session_resumed_in_the_same_process_is_another_one(
+    project: HoldfastProject, process: list[str]
+) -> None:
+    """`/resume` of a session that was somewhere else before takes nothing over, unlike `/clear`."""
+    project.session, process[0] = OTHER, ELSEWHERE
+    begin(project, "startup")
+    process[0] = HERE
+    begin(project, "resume")
+
+    assert conversations.of(workspace(project.root), OTHER) == OTHER
+    assert owner(project) == ME
+
+
 def test_what_the_old_id_launches_afterwards_stays_its_own(project: HoldfastProject, process: list[str]) -> None:
     """Resumed in another process, it is a conversation of its own, which owns nothing."""
     project.session = OTHER
@@ -191,6 +204,8 @@ def test_what_a_new_id_has_before_it_turns_out_to_be_known_is_merged_once(there:
     read.put(Read(ME, "b.md", "old", compaction=2))
     compaction = there.ledger.table(Compaction)
     compaction.put(Compaction("1", "", ME, "auto", "[]", "", restored_in=OTHER))
+    for each in (OTHER, THIRD):
+        owners.own(there, workflow(there.root), each)
     conversations.adopt(there, ME, OTHER)
     agents.join_duplicates(there, ME)
 
@@ -198,6 +213,7 @@ def test_what_a_new_id_has_before_it_turns_out_to_be_known_is_merged_once(there:
     assert [row.restored_in for row in compaction.where()] == [ME]
     assert messages.was_told(there, ME, "old")
     assert messages.was_told(there, ME, "new")
+    assert owners.changes_since(there, ME, messages.OFFERED) == {workflow(there.root).key: True}
     assert {row.path: (row.content, row.compaction) for row in read.where()} == {
         "a.md": ("new", 2),
         "b.md": ("old", -1),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.memory import log
 from holdfast.sessions import owners, phases, timeline
 from holdfast.sessions.timeline import TimelineEvent
 from holdfast.workflow import registry
@@ -213,6 +214,18 @@ def test_log_says_if_a_compaction_was_unannounced_or_changed_the_session(
     assert '09:20 3 compaction completed: "Alpha" 1/1 One' in found
     assert "09:20 3 session id changed: previously session 11111111" in found
     assert "09:20 3 session id changed: previously session 11111111" in told(project, session=ME)
+
+
+def test_of_each_kind_the_oldest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many decisions there are, they take away nothing else."""
+    for name, most in (("LIMIT", 3), ("PRUNE_INTERVAL", 1)):
+        monkeypatch.setattr(log, name, most)
+    there = workspace(tmp_path)
+    log.note(there, "session", "session began", at="2026-03-01T09:00:00.000000Z")
+    for minute in range(5):
+        decided = {"event": "Stop", "tool": "", "outcome": "allow", "handler": "user/a.py", "dropped": "", "reason": ""}
+        log.note(there, "decision", "allow", at=f"2026-03-01T10:0{minute}:00.000000Z", data=decided)
+    assert [each.at[11:16] for each in timeline.happened(there)] == ["10:04", "10:03", "10:02", "09:00"]
 
 
 def test_log_masks_secrets_in_text_and_json(project: HoldfastProject) -> None:

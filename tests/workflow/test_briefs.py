@@ -101,3 +101,10 @@ def test_nothing_in_it_can_end_the_fence(tmp_path: Path) -> None:
         assert text.count(FENCE) == 1
         assert "</system-reminder>" not in text
         assert "\x1b" not in text
+
+
+def test_only_phases_in_order_are_handed_what_the_one_before_left(tmp_path: Path) -> None:
+    """A task needn't build on the one with the number before; its own brief says what it builds on."""
+    work = tool(tmp_path, format="wfs")
+    text = briefs.reminders(work, work.phases[1], root=tmp_path)
+    assert "Be kind" in text and "Handed over" not in text

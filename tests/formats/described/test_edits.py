@@ -15,6 +15,7 @@ from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import definitions, registry, verbs
 from holdfast.workflow.model import Changes, Start
 from tests import described
+from tests.commandline import holdfast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +63,14 @@ def test_a_note_is_added_to_a_list_once(rules: description.Description) -> None:
     for _ in range(2):
         DescribedDraft(rules, file).hand_over("step_1", " pushed ", ())
     assert file["tasks"][0]["notes"] == ["by hand", "pushed"]
+
+
+def test_another_note_takes_the_place_of_a_text(tmp_path: Path) -> None:
+    """`update --context` says what is handed over; `--note` adds to it."""
+    project, path = laid(tmp_path, data("doing", "todo"))
+    for option, text in (("--context", "half done"), ("--context", "all done"), ("--note", "pushed")):
+        holdfast("update", option, text, root=project.root)
+    assert json.loads(path.read_text())["tasks"][0]["notes"] == "all done\npushed"
 
 
 @pytest.mark.parametrize(

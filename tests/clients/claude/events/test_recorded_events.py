@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
 from holdfast.clients.claude import claude
 from holdfast.clients.claude.events.event import Record
@@ -95,6 +95,13 @@ def test_values_have_their_types() -> None:
     start = parse(recorded.load("SubagentStart"))
     assert isinstance(start, SubagentStart)
     assert (start.agent_id, start.agent_type) == ("a23b8482eb527498b", "general-purpose")
+
+
+@each_row("event", EVENTS)
+def test_what_a_client_leaves_out_has_a_value_of_its_type(event: str) -> None:
+    """A handler need not ask whether an older client sent the field: a list is then empty."""
+    for field in model(event).model_fields.values():
+        assert field.default is not None or field.annotation is Any or type(None) in get_args(field.annotation)
 
 
 def test_background_tasks_are_typed() -> None:
