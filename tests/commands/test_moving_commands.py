@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast.sessions import agents
 from holdfast.sessions.workspace import Workspace
-from holdfast.workflow import registry
+from holdfast.workflow import registry, verbs
 from tests.agentry import launch_agent
 from tests.commandline import holdfast
 from tests.formats.known import KNOWN
@@ -65,6 +66,21 @@ def test_an_update_that_cannot_be_is_refused(root: Path, arguments: tuple[str, .
     assert words in holdfast("update", *arguments, root=root, code=1).err
 
     assert only(root).raw == before
+
+
+def test_next_begins_the_phase_that_status_names(tmp_path: Path) -> None:
+    """Also if somebody completed a phase by hand, and skipped an earlier one."""
+    phases = [item for title in ("Draft", "Review", "Publish") for item in ("--phase", title)]
+    holdfast("start", "Book", "--format", "hybrid", *phases, root=tmp_path)
+    path = only(tmp_path).path
+    state = json.loads(path.read_text("utf-8"))
+    state["current_phase"], state["phases"][1]["status"] = state["phases"][1]["id"], "completed"
+    path.write_text(json.dumps(state), "utf-8")
+
+    named = verbs.due(only(tmp_path))
+    holdfast("next", root=tmp_path)
+
+    assert named and only(tmp_path).phase == named.title == "Publish"
 
 
 def test_what_an_agent_has_reported_counts_before_a_move(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast import clock
@@ -165,10 +166,17 @@ def start(project: Records, format: str, start: Start) -> Workflow:
 
 
 def begin(project: Records, workflow: Workflow) -> Workflow:
-    """Begin the next phase, unless one is active, failed or blocked, or all are done. Raises as `done` does."""
+    """Begin the phase after the current one, unless one is active, failed or blocked, or all are done.
+
+    Raises as `done` does.
+    """
     if workflow.finished:
         return workflow
-    return registry.get(workflow.format).change(project, workflow, _begin_next, why="begin")
+    current = None if workflow.current is None else numbered(workflow, workflow.current)
+    completed = current.id if current and current.status == "completed" else ""
+    return registry.get(workflow.format).change(
+        project, workflow, partial(_begin_next, completed=completed), why="begin"
+    )
 
 
 def done(
@@ -345,7 +353,7 @@ def _unique(workflow: Workflow, phase: Phase) -> bool:
     return [each.title for each in workflow.phases].count(phase.title) == 1
 
 
-def _begin_next(draft: Draft, completed: str = "") -> None:
+def _begin_next(draft: Draft, completed: str) -> None:
     following = draft.following(completed)
     if following is not None:
         draft.move(following.id, "active")
