@@ -120,7 +120,6 @@ def _skills(planned: Truth, finished: bool) -> File:
             "id": name,
             "status": "completed" if finished else "in_progress",
             "created_at": _STARTED,
-            "updated_at": _STARTED,
             "branch": None,
         },
         "context": {schema.TASK: planned.title, **planned.variables},
