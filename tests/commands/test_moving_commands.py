@@ -68,6 +68,12 @@ def test_an_update_that_cannot_be_is_refused(root: Path, arguments: tuple[str, .
     assert only(root).raw == before
 
 
+def test_an_update_says_which_file_cannot_be_read(tmp_path: Path) -> None:
+    """It is required all the same: it may come."""
+    holdfast("start", "Book", "--phase", "Draft", root=tmp_path)
+    assert '"notes.md" doesn\'t exist' in holdfast("update", "--read", "notes.md", root=tmp_path).err
+
+
 @pytest.mark.parametrize(("completed", "due"), [(1, "Publish"), (2, "Draft")])
 def test_next_begins_the_phase_that_status_names(tmp_path: Path, completed: int, due: str) -> None:
     """Also if somebody completed a phase by hand, and skipped an earlier one, which comes after the last."""
