@@ -181,7 +181,7 @@ def _page(
         name: the workflow to show; None for the current one.
         everything: add the archive.
         verbose: add what `_sections` adds.
-        live: leave out what takes long, because the page is made every second: handlers are loaded to find faults.
+        live: leave out the sections of the project, because the page is made every second.
         brief: leave out phases, as `workflow_page.page` does.
     """
     saving.take_over(project, options.conversation(project) or "")  # a plan in CLAUDE.local.md is a workflow, too
@@ -302,7 +302,8 @@ def _archived(project: Workspace, each: Archived) -> str:
 
 
 def _status(project: Workspace, found: Found) -> dict[str, Any]:
-    files, waiting = discovery.find(claude, project), _waiting(project)
+    faults = inspection.complaints(project, discovery.find(claude, project), loading=False)
+    waiting = _waiting(project)
     reports = compactions.recent(project, _LISTED)
     named = [name for each in reports for name in (each.row.conversation, each.row.restored_in) if name]
     sessions = conversations.session_ids(project, [*named, *(each.conversation for each in waiting)])
@@ -315,7 +316,7 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
         "sessions": [_session(each) for each in conversations.every(project)],
         "agents": [agents.as_json(each, sessions[each.conversation], *_AGENT) for each in waiting],
         "compactions": [_report(each, sessions) for each in reports],
-        "faults": [{"file": str(f.path), "fault": fault} for f, fault in inspection.complaints(project, files)],
+        "faults": [{"file": str(file.path), "fault": fault} for file, fault in faults],
         "log": _troubles(project),
     }
 
