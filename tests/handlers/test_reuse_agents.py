@@ -67,8 +67,8 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
     transcript = tmp_path / "session.jsonl"
     begin(project, "startup", transcript_path=str(transcript))
 
-    def ran(name: str, number: int) -> None:
-        Agent(project, name, prompt="Check.", number=number).finished(f"Three errors in {name}.")
+    def ran(name: str, number: int) -> Agent:
+        return Agent(project, name, prompt="Check.", number=number).finished(f"Three errors in {name}.")
 
     def edited(file: Path, tool: str) -> None:
         call = {"type": "tool_use", "id": "t1", "name": tool, "input": {"file_path": "a.py", "notebook_path": "a.py"}}
@@ -88,6 +88,7 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
     changes: dict[str, tuple[Callable[[], object], bool]] = {
         "nothing": (lambda: None, True),
         "an edit": (lambda: edited(transcript, "Edit"), False),
+        "an edit before its notification": (lambda: (edited(transcript, "Edit"), first.notified()), False),
         "a notebook": (lambda: edited(transcript, "NotebookEdit"), False),
         "an agent's edit": (lambda: edited(agents / "agent-a1.jsonl", "Write"), False),
         "an edit by a script's agent": (lambda: edited(agents / "workflows/wf_1/agent-a2.jsonl", "Write"), False),
@@ -97,7 +98,7 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
     }
     wrong = []
     for number, (name, (change, held)) in enumerate(changes.items(), 10):
-        ran(name, number)
+        first = ran(name, number)
         change()
         compacted(project)
         again = Agent(project, name, prompt="Check.", number=number + 40).about_to()
