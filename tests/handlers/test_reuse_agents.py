@@ -177,12 +177,13 @@ def test_the_transcript_tells_too_that_an_agent_was_stopped_on_purpose(
     assert "interrupted" not in holdfast("agents", root=project.root).out
 
 
-def test_asked_for_anew_it_runs(project: HoldfastProject) -> None:
-    """Another prompt of a person wants fresh work. A notification is no prompt of a person's."""
+@pytest.mark.parametrize(("source", "anew"), [(None, True), ("user", True), ("sdk", True), ("loop_wakeup", False)])
+def test_asked_for_anew_it_runs(project: HoldfastProject, source: str | None, anew: bool) -> None:
+    """Another prompt of a person, or of their program, wants fresh work. One that the client made does not."""
     agent(project).finished()
     compacted(project)
-    asked(project, "second")
-    assert passed(agent(project, 2).about_to())
+    project.fire("UserPromptSubmit", prompt="Do it.", prompt_id="second", source=source)
+    assert passed(agent(project, 2).about_to()) is anew
 
 
 @pytest.fixture
