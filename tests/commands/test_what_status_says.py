@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    import pytest
+
     from holdfast.testing import HoldfastProject
 
 PLAN = {"CLAUDE/Plan/001-x/PLAN.md": "# User auth\n\nStatus: In Progress\n\n## Phase 1: Login\n"}
@@ -32,13 +34,15 @@ def test_a_plan_in_progress_counts_more_than_what_is_completed(
     assert holdfast("status", "Other", root=root).out.startswith("Nothing to save: Other 1/1 is completed.")
 
 
-def test_why_says_that_nothing_is_restored_unless_holdfast_is_registered(tmp_path: Path) -> None:
-    """R001-27: and how to register it."""
-    holdfast("start", "Book", "--phase", "A", root=tmp_path)
+def test_status_says_that_nothing_is_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R001-27: unless Holdfast is registered, and how to register it; and if all that there is is too old."""
+    for title in ("Book", "Film"):
+        holdfast("start", title, "--phase", "A", root=tmp_path)
+    assert "Not safe: Holdfast isn't registered here" in holdfast("status", "--why", root=tmp_path).out
 
-    said = holdfast("status", "--why", root=tmp_path).out
-
-    assert "Not safe: Holdfast isn't registered here" in said
+    holdfast("install", root=tmp_path)
+    monkeypatch.setenv("HOLDFAST_NOW", "2099-01-01T00:00:00Z")
+    assert holdfast("status", root=tmp_path).out.startswith("Not safe: a compaction restores no workflow here.")
 
 
 def test_paused_sessions_are_not_counted_as_restored(holdfast_project: Callable[..., HoldfastProject]) -> None:
@@ -73,6 +77,24 @@ def test_a_workflow_whose_file_was_deleted_is_named_with_the_way_back(tmp_path: 
 
     assert "Book: active" in holdfast("status", "--all", root=tmp_path).out.replace("\nactive", ": active")
     assert "is gone" not in holdfast("status", root=tmp_path).out
+
+
+def test_a_workflow_whose_file_holds_something_else_is_named_with_the_way_back(tmp_path: Path) -> None:
+    """I000-20: the other program's file stays until somebody puts the workflow back, and then next to it."""
+    holdfast("start", "Two words", "--format", "hybrid", "--phase", "A", root=tmp_path)
+    holdfast("cancel", root=tmp_path)
+    holdfast("start", "Hand", "--format", "hybrid", "--phase", "A", root=tmp_path)
+    state = tmp_path / ".claude" / "state" / "workflow.json"
+    state.write_text('{"current_state": 1, "id": "x"}')
+
+    said = holdfast("status", root=tmp_path).out
+
+    assert 'The file of "Hand" holds something else now: `holdfast restore ' in said
+    assert 'The file of "Hand" holds something else now' in holdfast("restore", root=tmp_path, code=1).err
+    assert state.read_text() == '{"current_state": 1, "id": "x"}'
+    holdfast(*said.partition("`holdfast ")[2].partition("`")[0].split(), root=tmp_path)
+    assert "Hand 0/1" in holdfast("status", "--all", root=tmp_path).out.replace("Hand\npending, phase 0/1", "Hand 0/1")
+    assert "something else" not in holdfast("status", root=tmp_path).out
 
 
 def test_a_workflow_that_was_replaced_is_said_to_be_in_the_archive(tmp_path: Path) -> None:
