@@ -70,7 +70,7 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
     def ran(name: str, number: int) -> Agent:
         return Agent(project, name, prompt="Check.", number=number).finished(f"Three errors in {name}.")
 
-    def edited(file: Path, tool: str) -> None:
+    def edited(file: Path, tool: str) -> int:
         call = {"type": "tool_use", "id": "t1", "name": tool, "input": {"file_path": "a.py", "notebook_path": "a.py"}}
         result = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
         entries = [
@@ -78,7 +78,7 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
             for kind, block in (("assistant", call), ("user", result))
         ]
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), "utf-8")
+        return file.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), "utf-8")
 
     def filled(file: Path) -> None:
         line = json.dumps({"type": "system", "timestamp": clock.stamp(), "content": "x" * 60_000})
