@@ -10,7 +10,7 @@ from holdfast.sessions import conversations, messages, owners
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
-from tests.handmade import ME, OTHER
+from tests.handmade import ME, OTHER, THIRD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,6 +139,18 @@ def test_what_another_live_session_owns_is_taken_only_on_purpose(root: Path) -> 
     conversations.end(project, ME)
     project.close()
     assert "no longer has it" not in holdfast("claim", "Alpha", root=root, session=OTHER).err
+
+
+def test_programs_are_told_the_ids_that_sessions_have_now(root: Path) -> None:
+    """Not those that they began with."""
+    live(root, OTHER)
+    holdfast("claim", root=root, session=OTHER)
+    project = Workspace.open(root)
+    conversations.adopt(project, OTHER, THIRD)
+    project.close()
+
+    row = holdfast("claim", "Alpha", "--anyway", "--json", root=root, session=ME).json
+    assert (row["session"], row["previous_owner"]) == (ME, THIRD)
 
 
 def test_what_is_taken_anyway_need_not_be_named(root: Path) -> None:

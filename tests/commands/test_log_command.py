@@ -211,18 +211,18 @@ def test_a_workflow_whose_file_holds_no_state_comes_back_by_its_id(project: Hold
 
 
 def test_a_broken_file_is_kept_beside_and_then_put_right(project: HoldfastProject, hybrid: Path) -> None:
-    """What it held is no content to recover from, so it is no generation."""
+    """What it held is no content to recover from, so it is no generation; what is put back is the last one."""
     hybrid.write_bytes(b'{"id": "wf_')
     os.utime(hybrid, (1, 1))
     before = kept(project, hybrid)
 
-    said = holdfast("restore", "3", "--workflow", HYBRID, root=project.root)
+    said = holdfast("restore", "1", "--workflow", HYBRID, root=project.root)
 
     (aside,) = hybrid.parent.glob("*.corrupt-*")
     assert aside.name in said.out
     assert aside.read_bytes() == b'{"id": "wf_'
-    assert hybrid.read_bytes() == before[3]
-    assert kept(project, hybrid) == before
+    assert hybrid.read_bytes() == before[1]
+    assert kept(project, hybrid) == before | {4: before[1]}
 
 
 def test_no_link_is_followed(project: HoldfastProject, hybrid: Path, tmp_path: Path) -> None:

@@ -68,19 +68,26 @@ def test_an_update_that_cannot_be_is_refused(root: Path, arguments: tuple[str, .
     assert only(root).raw == before
 
 
-def test_next_begins_the_phase_that_status_names(tmp_path: Path) -> None:
-    """Also if somebody completed a phase by hand, and skipped an earlier one."""
+def test_an_update_says_which_file_cannot_be_read(tmp_path: Path) -> None:
+    """It is required all the same: it may come."""
+    holdfast("start", "Book", "--phase", "Draft", root=tmp_path)
+    assert '"notes.md" doesn\'t exist' in holdfast("update", "--read", "notes.md", root=tmp_path).err
+
+
+@pytest.mark.parametrize(("completed", "due"), [(1, "Publish"), (2, "Draft")])
+def test_next_begins_the_phase_that_status_names(tmp_path: Path, completed: int, due: str) -> None:
+    """Also if somebody completed a phase by hand, and skipped an earlier one, which comes after the last."""
     phases = [item for title in ("Draft", "Review", "Publish") for item in ("--phase", title)]
     holdfast("start", "Book", "--format", "hybrid", *phases, root=tmp_path)
     path = only(tmp_path).path
     state = json.loads(path.read_text("utf-8"))
-    state["current_phase"], state["phases"][1]["status"] = state["phases"][1]["id"], "completed"
+    state["current_phase"], state["phases"][completed]["status"] = state["phases"][completed]["id"], "completed"
     path.write_text(json.dumps(state), "utf-8")
 
     named = verbs.due(only(tmp_path))
     holdfast("next", root=tmp_path)
 
-    assert named and only(tmp_path).phase == named.title == "Publish"
+    assert named and only(tmp_path).phase == named.title == due
 
 
 def test_what_an_agent_has_reported_counts_before_a_move(tmp_path: Path) -> None:

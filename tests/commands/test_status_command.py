@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log
+from holdfast.sessions import agents, conversations
+from holdfast.sessions.workspace import Workspace
+from tests import agentry
 from tests.commandline import holdfast
-from tests.handmade import ME
+from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from holdfast.testing import HoldfastProject
 
@@ -110,6 +114,20 @@ def test_status_shows_what_failed(compacted: HoldfastProject) -> None:
     for number in range(9):
         log.write("error", f"late {number}")
     assert "late 8" in holdfast("status", "--json", root=compacted.root).json["log"][-1]
+
+
+def test_status_lists_no_agents_of_sessions_that_ended(tmp_path: Path) -> None:
+    """They can do nothing any more; `holdfast agents` lists them."""
+    project = Workspace.open(tmp_path)
+    for session in (ME, OTHER):
+        conversations.note_event(project, session)
+        agentry.launch(project, session, session=session)
+        agentry.report(project, "running", run=session, session=session)
+        agents.name_run(project, session, session, session)
+    conversations.end(project, OTHER)
+    project.close()
+
+    assert [each["session"] for each in holdfast("status", "--json", root=tmp_path).json["agents"]] == [ME]
 
 
 def test_status_shows_no_other_projects_warnings(holdfast_project: Callable[..., HoldfastProject]) -> None:

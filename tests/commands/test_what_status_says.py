@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    import pytest
+
     from holdfast.testing import HoldfastProject
 
 PLAN = {"CLAUDE/Plan/001-x/PLAN.md": "# User auth\n\nStatus: In Progress\n\n## Phase 1: Login\n"}
@@ -32,13 +34,15 @@ def test_a_plan_in_progress_counts_more_than_what_is_completed(
     assert holdfast("status", "Other", root=root).out.startswith("Nothing to save: Other 1/1 is completed.")
 
 
-def test_why_says_that_nothing_is_restored_unless_holdfast_is_registered(tmp_path: Path) -> None:
-    """R001-27: and how to register it."""
-    holdfast("start", "Book", "--phase", "A", root=tmp_path)
+def test_status_says_that_nothing_is_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R001-27: unless Holdfast is registered, and how to register it; and if all that there is is too old."""
+    for title in ("Book", "Film"):
+        holdfast("start", title, "--phase", "A", root=tmp_path)
+    assert "Not safe: Holdfast isn't registered here" in holdfast("status", "--why", root=tmp_path).out
 
-    said = holdfast("status", "--why", root=tmp_path).out
-
-    assert "Not safe: Holdfast isn't registered here" in said
+    holdfast("install", root=tmp_path)
+    monkeypatch.setenv("HOLDFAST_NOW", "2099-01-01T00:00:00Z")
+    assert holdfast("status", root=tmp_path).out.startswith("Not safe: a compaction restores no workflow here.")
 
 
 def test_paused_sessions_are_not_counted_as_restored(holdfast_project: Callable[..., HoldfastProject]) -> None:

@@ -191,3 +191,13 @@ def test_an_agents_words_are_split_and_the_last_one_completes_the_session(workfl
     assert f"`{ending}`" in guidance(workflows)
     holdfast(*ending.split()[1:], root=workflows.root)
     assert workflows.state(folder)["status"] == "completed"
+
+
+def test_what_each_of_many_tasks_hands_over_is_given_back(workflows: Workflows) -> None:
+    """R002-31: once each, though few of them fit beside the next step."""
+    before = [f"IMPL-{number}" for number in range(1, 6)]
+    by_hand(workflows, *map(task, before), task("IMPL-6", *before))
+    workflows.project.fire("SessionStart", "SessionStart-startup")
+    for each in before:
+        workflows.complete(each, f"Notes of {each}.")
+    assert [guidance(workflows).count(f"Notes of {each}.") for each in before] == [1] * 5

@@ -656,13 +656,15 @@ def test_a_task_that_is_opened_again_takes_the_session_back(workflows: Workflows
     workflows.reopen("IMPL-1")
     assert workflows.state(folder)["current_phase"] == "IMPLEMENT"
     assert workflows.state(folder)["progress"]["completed_phases"] == ["PLAN"]
+    assert "- [ ] **IMPL-1**" in workflows.todo(folder)
 
 
 def test_names_of_outputs_may_be_any_text(workflows: Workflows, folder: Path) -> None:
-    """R002-30: with a hyphen or in another language; what is empty is told as empty, not as unknown."""
+    """R002-30: with a hyphen, in another language, or a property's; what is empty is told as empty, not as unknown."""
     step = {"step": "look", "action": "Look", "command": "bash(ls)", "output_to": "my-out"}
+    last = {"step": "last", "action": "Look", "command": "bash(ls)", "output_to": "extra"}
     other = {"step": "看", "action": "看", "command": "echo [my-out] [depends_on]", "output_to": "模式"}
-    task = changed(alone("IMPL-1"), "flow_control.pre_analysis", [step, other])
+    task = changed(alone("IMPL-1"), "flow_control.pre_analysis", [step, other, last])
     workflows.put(folder, changed(task, "flow_control.implementation_approach.task_description", "[模式] [extra]"))
     workflows.put(folder, changed(workflows.task(folder, "IMPL-1"), "context.extra", "more"))
     said = workflows.json("task", "show", "IMPL-1")["unresolved"]
@@ -673,3 +675,6 @@ def test_names_of_outputs_may_be_any_text(workflows: Workflows, folder: Path) ->
     flow = workflows.json("task", "show", "IMPL-1")["task"]["flow_control"]
     assert flow["pre_analysis"][1]["command"] == "echo seen [depends_on]"
     assert flow["implementation_approach"]["task_description"] == "看到 more"
+    workflows.run("task", "step", "IMPL-1", "last", "--output", "newer")
+    flow = workflows.json("task", "show", "IMPL-1")["task"]["flow_control"]
+    assert flow["implementation_approach"]["task_description"] == "看到 newer"

@@ -211,6 +211,8 @@ STORIES: dict[str, tuple[str, ...]] = {
         "12:05:00 task 1.1 --cost 0.30",
         "12:10:00 update --phase 1.1 --status failed --error Disk",
         f"= {AT_WORK}.status blocked; {SUMS}.cost_so_far $0.30; completed_tasks []",
+        "12:55:00 supervise on_demand",
+        f"= {SUMS}.warnings []",
         "13:00:00 update --phase 1.1 --status active",
         "13:05:00 task 1.1 --cost 0.10",
         "13:05:00 done 1.1",

@@ -10,8 +10,8 @@ import pytest
 from holdfast.errors import SchemaMismatch
 from holdfast.formats.hybrid.format import FORMAT as hybrid
 from holdfast.sessions import archive
-from holdfast.workflow import extras, places, statefile
-from holdfast.workflow.model import Start
+from holdfast.workflow import extras, places, statefile, verbs
+from holdfast.workflow.model import Changes, Start
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -48,6 +48,15 @@ def test_restored_workflow_has_its_extras_again(project: Workspace) -> None:
     back = hybrid.restore(project, first.path, first.raw, why="restore", replace=True).workflow
 
     assert (back.title, back.reminders) == ("First", ("No floats",))
+
+
+def test_what_is_added_belongs_to_the_workflow_that_is_there(project: Workspace) -> None:
+    """Not to the one whose extras lie beside it since somebody put an earlier state back."""
+    first = hybrid.start(project, Start(title="First", phases=(("Build", "a"),)))
+    hybrid.start(project, Start(title="Second", phases=(("Test", "b"),), reminders=("No ints",), replace=True))
+    first.path.write_bytes(first.raw)
+
+    assert verbs.update(project, first, Changes(reminders=("No floats",))).reminders == ("No floats",)
 
 
 def test_doctor_brings_back_the_extras_of_a_workflow_that_a_killed_start_spared(project: Workspace) -> None:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Phase, Step, Workflow
     from holdfast.workflow.records import Records
 
-NONE = "There is no workflow in this project. `holdfast start TITLE` starts one."
 MARKS = {"completed": "[x]", "active": "[>]", "failed": "[!]", "blocked": "[-]", "pending": "[ ]"}
 
 

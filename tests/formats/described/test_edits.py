@@ -142,6 +142,13 @@ def test_an_agents_failure_blocks_where_no_word_says_failed(tmp_path: Path) -> N
     assert json.loads(path.read_text())["tasks"][0]["state"] == "bad"
 
 
+def test_what_failed_is_not_active_where_no_word_says_active(tmp_path: Path) -> None:
+    """Only the first step that is left, unless it is stuck."""
+    project, _ = laid(tmp_path, data("done", "bad", "todo"), RULES.replace('active = ["doing"]\n', ""))
+    (found,) = registry.get("mine").find(project).workflows
+    assert [each.status for each in found.phases] == ["completed", "failed", "pending"]
+
+
 @pytest.mark.parametrize("noted", ["", "by hand"])
 def test_an_agent_hands_over_what_nobody_noted_yet(tmp_path: Path, noted: str) -> None:
     """The next step's prompt begins with it; a note of people's own stays alone."""

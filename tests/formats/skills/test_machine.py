@@ -81,13 +81,15 @@ def test_what_is_wrong_with_a_machine_is_named(text: str, said: str) -> None:
 
 
 def test_a_projects_machine_never_replaces_a_users(tmp_path: Path) -> None:
-    """Trusted or not; it does replace a shipped one."""
+    """Trusted or not; it does replace a shipped one. An edit counts at once."""
     for name in ("tdd", "dev"):
         grant(tmp_path, theirs(tmp_path, name, '[[phases]]\nname = "theirs"\n'))
     users("tdd")
 
     assert names(machine.get(tmp_path, "tdd")) == ["read", "judge"]
     assert names(machine.get(tmp_path, "dev")) == ["theirs"]
+    users("tdd", '[[phases]]\nname = "mine"\n')
+    assert names(machine.get(tmp_path, "tdd")) == ["mine"]
 
 
 def test_a_broken_machine_is_a_problem_of_its_own(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.described.description import Description
-    from holdfast.workflow.model import Changes, Problem, Start, Workflow
+    from holdfast.workflow.model import Changes, Start, Workflow
     from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
@@ -63,10 +63,6 @@ class DescribedFormat(FileFormat):
     def check(self, file: StateFile) -> None:
         """Raise SchemaMismatch if a file that was read isn't of this format."""
         view.check(self.rules, file.path, file.data)
-
-    def mismatch(self, error: SchemaMismatch) -> list[Problem]:
-        """Return nothing: this format leaves other programs' files alone."""
-        return []
 
     def workflow(self, project: Records, file: StateFile) -> Workflow:
         """Return the workflow in a file."""

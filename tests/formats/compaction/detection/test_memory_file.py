@@ -111,6 +111,12 @@ def test_fields_and_lists_may_stand_between_a_workflow_and_its_phase(text: str) 
     assert parsed(text).name == "X"
 
 
+def test_an_example_ends_with_its_section() -> None:
+    """I001-2: what is below it belongs to it; a heading of its level begins something else."""
+    lines = "Workflow: {}\nPhase: 1/2\n"
+    assert parsed(f"## Example\n{lines}### More\n{lines}## Work\n{lines}".format("A", "B", "X")).name == "X"
+
+
 @each_row(
     "line, phase, status",
     [
