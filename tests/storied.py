@@ -28,6 +28,7 @@ def report(**changes: Any) -> Report:
     """Return a report in which nothing happened except `changes`; it is twenty past nine."""
     nothing: dict[str, Any] = dict.fromkeys(("sessions", "compactions", "workflows", "costs", "events"), ())
     nothing |= {"root": ROOT, "made_at": NOW, "since": "", "session": "", "omitted_sessions": 0, "events_cut": False}
+    nothing["names"] = {}
     return Report(**nothing | changes)
 
 

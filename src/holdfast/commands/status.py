@@ -38,7 +38,7 @@ from holdfast.workflow import registry, todos, views
 from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rich.console import Console, RenderableType
 
@@ -304,7 +304,10 @@ def _archived(project: Workspace, each: Archived) -> str:
 
 def _status(project: Workspace, found: Found) -> dict[str, Any]:
     files, left = discovery.find(claude, project), agent_list.list_left(project)
-    status: dict[str, Any] = {
+    reports = compactions.recent(project, _LISTED)
+    named = [name for each in reports for name in (each.row.conversation, each.row.restored_in) if name]
+    sessions = conversations.session_ids(project, [*named, *(each.conversation for each in left)])
+    return {
         "root": str(project.root),
         "identity": project.identity,
         "ledger": project.ledger.problem or str(project.ledger.file),
@@ -312,17 +315,13 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": [_session(each) for each in conversations.every(project)],
         "agents": [
-            agents.as_json(each, *_AGENT) | {"status": entry.status}
+            agents.as_json(each, sessions[each.conversation], *_AGENT) | {"status": entry.status}
             for each, entry in zip(left, agent_list.describe(project, left), strict=True)
         ],
-        "compactions": [_report(each) for each in compactions.recent(project, _LISTED)],
+        "compactions": [_report(each, sessions) for each in reports],
         "faults": [{"file": str(f.path), "fault": fault} for f, fault in inspection.complaints(project, files)],
         "log": _troubles(project),
     }
-    for row in [row for part in ("agents", "compactions") for row in status[part]]:
-        for name in {"session", "restored_in"} & {*row}:
-            row[name] = conversations.session_id(project, row[name]) if row[name] else row[name]
-    return status
 
 
 def _troubles(project: Workspace) -> list[str]:
@@ -352,16 +351,16 @@ def _session(row: Conversation) -> dict[str, Any]:
     return {"id": row.session} | {name: getattr(row, name) for name in names}
 
 
-def _report(report: CompactionReport) -> dict[str, Any]:
+def _report(report: CompactionReport, sessions: Mapping[str, str]) -> dict[str, Any]:
     row = report.row
     restored = report.workflows and not report.not_restored
     return {
-        "session": row.conversation,
+        "session": sessions[row.conversation],
         "trigger": row.trigger,
         "saved_at": report.announced_at,
         "workflows": [f"{each.title} ({each.phase})" for each in report.workflows],
         "restored_at": row.restored_at if restored else None,
-        "restored_in": row.restored_in or None if restored else None,
+        "restored_in": sessions.get(row.restored_in) if restored else None,
         "not_restored": report.not_restored,
         "facts": row.facts,
         "facts_kept": row.facts_kept,

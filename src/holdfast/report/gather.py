@@ -12,7 +12,7 @@ from holdfast.sessions import compactions as compacting
 from holdfast.workflow import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -71,7 +71,8 @@ class Report:
     """What happened in the project at `root`, gathered at `made_at`; `since` and `session` limit it unless empty.
 
     Sessions, compactions and events have the newest first. Of the sessions, those with the latest events are listed,
-    and `omitted_sessions` are not; `events_cut` says whether older events are left out.
+    and `omitted_sessions` are not; `events_cut` says whether older events are left out. `names` has the session id that
+    each conversation has now: sessions, compactions, agents, owners and costs name a conversation.
     """
 
     root: Path
@@ -85,6 +86,7 @@ class Report:
     costs: tuple[Cost, ...]
     events: tuple[TimelineEvent, ...]
     events_cut: bool
+    names: Mapping[str, str]
 
     @property
     def empty(self) -> bool:
@@ -126,6 +128,7 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
         costs=tuple(costs.totals(project, conversation=session, since=start)),
         events=tuple(events[:limit]),
         events_cut=len(events) > limit,
+        names={row.id: row.session for row in conversations.every(project)},
     )
 
 

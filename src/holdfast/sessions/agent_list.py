@@ -90,9 +90,9 @@ def list_left(project: OpenProject) -> list[Agent]:
 
 def describe(project: OpenProject, rows: Iterable[Agent]) -> list[Entry]:
     """Return agents and runs in words; of a run the client's journal is read. Raises LedgerError."""
-    over = conversations.ended_ids(project)
-    found = []
-    for row in rows:
+    listed, over = list(rows), conversations.ended_ids(project)
+    sessions, found = conversations.session_ids(project, (each.conversation for each in listed)), []
+    for row in listed:
         if row.kind == "script":
             run = ScriptRun(project, row, None)
             about = f"{row.name or 'a script'}: {run.counted}" + (f"; {row.description}" if row.description else "")
@@ -100,7 +100,7 @@ def describe(project: OpenProject, rows: Iterable[Agent]) -> list[Entry]:
         else:
             about = ": ".join(filter(None, (row.name or row.agent_type, row.description)))
             kind, status = row.kind, agents.standing(row, over)
-        found.append(Entry(_name(row), kind, status, about, row.conversation, row.call, row.launched_at))
+        found.append(Entry(_name(row), kind, status, about, sessions[row.conversation], row.call, row.launched_at))
     return found
 
 

@@ -441,10 +441,13 @@ def _in_background(project: OpenProject, conversation: str) -> list[Agent]:
     return [each for each in waiting(project, conversation) if each.status == "running"]
 
 
-def as_json(agent: Agent, *names: str) -> dict[str, Any]:
-    """Return some of an agent's values as commands with `--json` print them, by the names that they print."""
+def as_json(agent: Agent, session: str, *names: str) -> dict[str, Any]:
+    """Return some of an agent's values as commands with `--json` print them, by the names that they print.
+
+    `session` is the session id that its conversation has now.
+    """
     values = {
-        "session": agent.conversation,
+        "session": session,
         "tool_use_id": agent.call,
         "agent_id": agent.run,
         "background": agent.named,
