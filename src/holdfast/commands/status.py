@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-    from holdfast.memory.rows import Agent, Conversation
+    from holdfast.memory.rows import Conversation
     from holdfast.sessions.archive import Archived
     from holdfast.sessions.compactions import CompactionReport
     from holdfast.sessions.overview import Overview
@@ -273,9 +273,10 @@ def _line(project: Workspace, workflow: Workflow) -> str:
 def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbose: bool) -> Iterator[RenderableType]:
     """Yield the project's sections below the workflow that is shown."""
     status = redact_value(_status(project, found))
-    shown = seen.workflow.key if seen else ""
-    elsewhere = [each for each in _waiting(project) if verbose or each.workflow != shown]
-    yield from _section("Agents", [redact(agent_list.line(each)) for each in agent_list.describe(project, elsewhere)])
+    shown = [each.id for each in (*seen.agents, *seen.unused)] if seen else []
+    others = [each for each in agent_list.list_left(project) if each.id not in shown]
+    heading = "Other agents" if seen else "Agents"
+    yield from _section(heading, [redact(agent_list.line(each)) for each in agent_list.describe(project, others)])
     if verbose:
         shared = " (folders with the same identity share the ledger)"
         identity = [f"Identity {status['identity']}{shared}"] if status["identity"] != status["root"] else []
@@ -303,10 +304,10 @@ def _archived(project: Workspace, each: Archived) -> str:
 
 def _status(project: Workspace, found: Found) -> dict[str, Any]:
     faults = inspection.complaints(project, discovery.find(claude, project), loading=False)
-    waiting = _waiting(project)
+    left = agent_list.list_left(project)
     reports = compactions.recent(project, _LISTED)
     named = [name for each in reports for name in (each.row.conversation, each.row.restored_in) if name]
-    sessions = conversations.session_ids(project, [*named, *(each.conversation for each in waiting)])
+    sessions = conversations.session_ids(project, [*named, *(each.conversation for each in left)])
     return {
         "root": str(project.root),
         "identity": project.identity,
@@ -314,7 +315,10 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
         "workflows": [_row(project, each) for each in found.workflows],
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": [_session(each) for each in conversations.every(project)],
-        "agents": [agents.as_json(each, sessions[each.conversation], *_AGENT) for each in waiting],
+        "agents": [
+            agents.as_json(each, sessions[each.conversation], *_AGENT) | {"status": entry.status}
+            for each, entry in zip(left, agent_list.describe(project, left), strict=True)
+        ],
         "compactions": [_report(each, sessions) for each in reports],
         "faults": [{"file": str(file.path), "fault": fault} for file, fault in faults],
         "log": _troubles(project),
@@ -362,13 +366,6 @@ def _report(report: CompactionReport, sessions: Mapping[str, str]) -> dict[str, 
         "facts": row.facts,
         "facts_kept": row.facts_kept,
     }
-
-
-def _waiting(project: Workspace) -> list[Agent]:
-    """Return the agents that run, or that have an unused result, of all sessions that can still continue."""
-    gone = conversations.ended_ids(project)
-    listed = [each for each in conversations.every(project) if each.id not in gone]
-    return [agent for each in listed for agent in agents.waiting(project, each.id)]
 
 
 def _compaction(row: dict[str, Any]) -> str:
