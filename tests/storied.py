@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from holdfast.memory.rows import Compaction, Delivery
 from holdfast.report.gather import Report, Run, Session, WorkflowEntry
+from holdfast.sessions import agents
 from holdfast.sessions.compactions import CompactionReport, SavedWorkflow
 from holdfast.sessions.timeline import TimelineEvent
 from holdfast.workflow.model import Phase
@@ -27,6 +28,7 @@ def report(**changes: Any) -> Report:
     """Return a report in which nothing happened except `changes`; it is twenty past nine."""
     nothing: dict[str, Any] = dict.fromkeys(("sessions", "compactions", "workflows", "costs", "events"), ())
     nothing |= {"root": ROOT, "made_at": NOW, "since": "", "session": "", "omitted_sessions": 0, "events_cut": False}
+    nothing["names"] = {}
     return Report(**nothing | changes)
 
 
@@ -36,7 +38,7 @@ def session(**changes: Any) -> Session:
 
 
 def run(began: str = "09:00", ended: str = "09:10", **changes: Any) -> Run:
-    """Return the run of an agent that completed; what is given is its own or its agent's."""
+    """Return the run of an agent that completed; what is given is its agent's, or where it stands."""
     made = agent(
         at(began),
         run="a1",
@@ -46,9 +48,9 @@ def run(began: str = "09:00", ended: str = "09:10", **changes: Any) -> Run:
         used_at=at(ended),
         changed_at=at(ended),
     )
-    own = {name: value for name, value in changes.items() if name in {each.name for each in fields(Run)}}
-    of_agent = {name: value for name, value in changes.items() if name not in own}
-    return replace(Run(replace(made, **of_agent), at(began), at(ended), "completed", True), **own)
+    status = changes.pop("status", "")
+    made = replace(made, **changes)
+    return Run(made, at(began), at(ended), status or agents.standing(made))
 
 
 def entry(**changes: Any) -> WorkflowEntry:

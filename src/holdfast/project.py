@@ -157,10 +157,8 @@ class Project:
 
     @property
     def former_ledgers(self) -> list[Path]:
-        """The ledgers that earlier versions of Holdfast used and that are still there; nothing reads them."""
-        names = [f"{self.key}.db", *(f"{self.key}-{number}.db" for number in range(SCHEMA_VERSION))]
-        files = [self.ledger_file.with_name(name) for name in names]
-        return [file for file in files if file.is_file()]
+        """The ledgers of the project that other versions of Holdfast made; nothing reads them."""
+        return sorted({*self.ledger_file.parent.glob(f"{self.key}*.db")} - {self.ledger_file})
 
     @property
     def untrusted_ledger(self) -> Path | None:

@@ -76,17 +76,19 @@ def test_every_registered_event_answers(target: Target, root: Path, home: Path) 
 
 
 @pytest.mark.parametrize(
-    ("program", "words"),
+    ("program", "limit", "words"),
     [
-        ("echo hello", "it prints plain text, which goes nowhere: 'hello\\n'"),
-        ("echo '{}'", "it ended with 0, but reached no handler"),
-        ("exit 0", "it ended with 0, but reached no handler"),
-        ("exec sleep 600", "it didn't end within 0.4 seconds"),
+        ("echo hello", 30, "it prints plain text, which goes nowhere: 'hello\\n'"),
+        ("echo '{}'", 30, "it ended with 0, but reached no handler"),
+        ("exit 0", 30, "it ended with 0, but reached no handler"),
+        ("exec sleep 600", 0.4, "it didn't end within 0.4 seconds"),
     ],
 )
-def test_what_the_client_would_not_take_is_a_problem(target: Target, root: Path, program: str, words: str) -> None:
+def test_what_the_client_would_not_take_is_a_problem(
+    target: Target, root: Path, program: str, limit: float, words: str
+) -> None:
     """With the event, the payload and the settings file."""
-    leave_only(target, "Stop", timeout=0.4)
+    leave_only(target, "Stop", timeout=limit)
     pretend(program)
 
     found = only("fire", root, "problem")

@@ -264,10 +264,12 @@ def test_another_programs_file_is_neither_moved_nor_removed(root: Path, hybrid: 
     """Where a state was, too."""
     hybrid.write_text('{"other": 1}')
     age(hybrid)
-    found = only("states", root, "notice")
-    assert found.remedy == "if it is another tool's, leave it there, and start workflows with `--format compaction`"
+    foreign, held = (each for each in examine("states", root) if each.level == "notice")
+    assert foreign.remedy == "if it is another tool's, leave it there, and start workflows with `--format compaction`"
+    assert held.text == f'{hybrid} held "Calculator", which is unfinished and in no file any more'
+    assert (held.code, held.path) == ("replaced", hybrid)
 
-    holdfast("restore", "1", "--replace", "--workflow", str(hybrid), root=root)
+    obey(held, root)
     assert list(hybrid.parent.glob("*.corrupt-*"))
     assert "rm" not in only("states", root, "notice").remedy.split()
 

@@ -68,6 +68,36 @@ def test_each_agent_stands_where_it_does(project: HoldfastProject, monkeypatch: 
     }
 
 
+def test_every_command_says_the_same_of_an_agent_that_was_cut_off(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that the client doesn't list any more at a Stop was interrupted, and `status` shows it once."""
+    monkeypatch.setattr(claude, "process", lambda environ: str(os.getpid()))
+    project.session = OTHER
+    begin(project, "startup")
+    holdfast("start", "Login", "--phase", "Write", root=project.root, session=OTHER)
+    lost = launched(project, 1, "Look around")
+    project.fire("Stop", background_tasks=[])
+    assert statuses(project) == {"Look around": "interrupted"}
+    page = holdfast("status", root=project.root).out
+    assert page.count(lost.run) == 2 and f"output: /tmp/{lost.run}.output" in page
+    assert "  interrupted just now" in page and "failed" not in page
+    told = holdfast("status", "--json", root=project.root).json
+    assert [each["status"] for each in (*told["agents"], *told["current"]["unused_results"])] == ["interrupted"] * 2
+    assert "interrupted, " in holdfast("report", "-", root=project.root).out
+
+
+def test_a_script_that_runs_is_shown_so(launches: Launches) -> None:
+    """From any terminal, whichever client runs it, and by `status` too."""
+    launches.begin(SECOND, str(os.getpid()))
+    launches.ran(done=PROMPTS[:2])
+    shown = f"{RUN:<24}  running      review: 2 of 3 agents finished"
+    assert listed(launches) == [shown]
+    assert f"Agents\n  {shown}\n" in holdfast("status", root=launches.project.root).out
+    launches.ended()
+    assert listed(launches) == [shown.replace("running    ", "partial    ")]
+
+
 def test_a_name_that_several_begin_with_means_none(project: HoldfastProject) -> None:
     """What is forgotten is gone, so it has to be clear which one is meant."""
     first, second = launched(project, 1, "One"), launched(project, 2, "Two")

@@ -23,7 +23,7 @@ from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
 from tests.ledgers import COLUMNS
-from tests.signals import Agent
+from tests.signals import Agent, begin, compacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -366,6 +366,35 @@ def test_whichever_of_its_ids_names_a_session_all_go(project: HoldfastProject, n
         log.write("warning", "something happened", session=each)
     holdfast("forget", "--session", named, "--yes", root=project.root)
     assert not [path for path in files(project) if any(each.encode() in path.read_bytes() for each in (ME, OTHER))]
+
+
+@pytest.mark.parametrize(("named", "stays"), [(ME, OTHER), (OTHER, ME)])
+def test_a_session_that_was_resumed_beside_its_later_self_goes_alone(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch, named: str, stays: str
+) -> None:
+    """A conversation goes on under a second id; elsewhere the first id has begun another one."""
+    root, project.session = project.root, ME
+    monkeypatch.setattr(claude, "process", lambda environ: str(os.getppid()))
+    begin(project, "startup")
+    holdfast("start", "Payments", "--phase", "One", root=root, session=ME)
+    compacted(project, OTHER)
+    project.session = ME
+    monkeypatch.setattr(claude, "process", lambda environ: str(os.getpid()))
+    begin(project, "resume")
+    holdfast("start", "Invoices", "--phase", "One", root=root, session=ME)
+    logs = {each: holdfast("log", "--session", each, "--json", root=root).out for each in (ME, OTHER)}
+    for each, text in logs.items():
+        assert {row["session"] for row in json.loads(text) if row["kind"] == "session"} == {each}
+
+    holdfast("forget", "--session", named, "--yes", root=root)
+
+    left = json.loads(holdfast("status", "--json", root=root).out)
+    assert [each["id"] for each in left["sessions"]] == [stays]
+    assert {each["title"]: each["owner"] for each in left["workflows"]} == {
+        "Payments": OTHER if stays == OTHER else None,
+        "Invoices": ME if stays == ME else None,
+    }
+    assert holdfast("log", "--session", stays, "--json", root=root).out == logs[stays]
 
 
 def test_a_session_that_claimed_a_compaction_and_was_killed_goes_too(project: HoldfastProject) -> None:

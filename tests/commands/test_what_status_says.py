@@ -79,6 +79,25 @@ def test_a_workflow_whose_file_was_deleted_is_named_with_the_way_back(tmp_path: 
     assert "is gone" not in holdfast("status", root=tmp_path).out
 
 
+def test_a_workflow_whose_file_holds_something_else_is_named_with_the_way_back(tmp_path: Path) -> None:
+    """I000-20: the other program's file stays until somebody puts the workflow back, and then next to it."""
+    holdfast("start", "Two words", "--format", "hybrid", "--phase", "A", root=tmp_path)
+    holdfast("cancel", root=tmp_path)
+    holdfast("start", "Hand", "--format", "hybrid", "--phase", "A", root=tmp_path)
+    state = tmp_path / ".claude" / "state" / "workflow.json"
+    state.write_text('{"current_state": 1, "id": "x"}')
+
+    said = holdfast("status", root=tmp_path).out
+
+    assert 'The file of "Hand" holds something else now: `holdfast restore ' in said
+    assert 'The file of "Hand" holds something else now' in holdfast("restore", root=tmp_path, code=1).err
+    assert '"Hand", which is unfinished and in no file any more' in holdfast("doctor", "states", root=tmp_path).out
+    assert state.read_text() == '{"current_state": 1, "id": "x"}'
+    holdfast(*said.partition("`holdfast ")[2].partition("`")[0].split(), root=tmp_path)
+    assert "Hand 0/1" in holdfast("status", "--all", root=tmp_path).out.replace("Hand\npending, phase 0/1", "Hand 0/1")
+    assert "something else" not in holdfast("status", root=tmp_path).out
+
+
 def test_a_workflow_that_was_replaced_is_said_to_be_in_the_archive(tmp_path: Path) -> None:
     """R000-28: its file holds another one by now."""
     holdfast("start", "Alpha", "--format", "hybrid", "--phase", "A @coder", root=tmp_path)

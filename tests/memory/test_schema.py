@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -51,3 +52,9 @@ def test_many_processes_adopt_a_ledger_once(file: Path, run_python: RunPython) -
     """Whoever comes second finds it done."""
     run_python(ADOPT, file)
     assert marks(file) == (schema.APPLICATION_ID, SCHEMA_VERSION)
+
+
+def test_another_schema_has_another_number() -> None:
+    """Else a ledger that is there lacks a column, and nothing is saved. Change both, and never take a number again."""
+    digest = hashlib.sha256("\n".join(schema.statements()).encode()).hexdigest()
+    assert (SCHEMA_VERSION, digest[:16]) == (5, "dd14448bf4e98518")

@@ -29,8 +29,8 @@ def report_of(project: HoldfastProject, **limits: Any) -> Report:
     return report
 
 
-def runs(report: Report) -> list[tuple[str, str, bool]]:
-    return [(run.agent.agent_type, run.outcome, run.used) for each in report.sessions[::-1] for run in each.runs]
+def runs(report: Report) -> list[tuple[str, str]]:
+    return [(run.agent.agent_type, run.status) for each in report.sessions[::-1] for run in each.runs]
 
 
 def test_three_days_are_complete(days: HoldfastProject) -> None:
@@ -40,12 +40,12 @@ def test_three_days_are_complete(days: HoldfastProject) -> None:
     assert [(each.id, each.status) for each in report.sessions] == [(THIRD, "live"), (OTHER, "ended"), (ME, "live")]
     assert [each.first_at[8:16] for each in report.sessions] == ["03T08:41", "02T13:00", "01T09:00"]
     assert runs(report) == [
-        ("planner", "completed", True),
-        ("builder", "failed", True),
-        ("builder", "completed", True),
-        ("tester", "completed", True),
-        ("writer", "running", False),
-        ("researcher", "left", False),
+        ("planner", "used"),
+        ("builder", "failed"),
+        ("builder", "used"),
+        ("tester", "used"),
+        ("writer", "running"),
+        ("researcher", "interrupted"),
     ]
     assert {run.ended_at[8:16] for run in report.sessions[1].runs} == {"02T13:40"}
     compacted = [(each.row, len(each.deliveries)) for each in report.compactions]
@@ -80,7 +80,7 @@ def test_since_a_moment_nothing_older(days: HoldfastProject) -> None:
 
     assert [each.id for each in report.sessions] == [THIRD, ME]
     assert report.compactions == ()
-    assert runs(report) == [("tester", "completed", True), ("writer", "running", False)]
+    assert runs(report) == [("tester", "used"), ("writer", "running")]
     assert report.sessions[1].runs[0].began_at == report.since == "2026-03-03T08:30:00.000000Z"
     assert min(each.at for each in report.events) >= report.since
 

@@ -86,12 +86,12 @@ def test_page_states_numbers_compactions_and_agents(days: HoldfastProject) -> No
 
     for wanted in (
         "3 sessions 2 live 3 compactions 3 of 3 restored 12/12 facts restored Claude's summaries kept 4",
-        "3 phases completed 2 workflows 6 agents 1 running, 1 failed, 1 unfinished",
+        "3 phases completed 2 workflows 6 agents 1 running, 1 failed, 1 interrupted",
         "3 Mar 2026 08:10:00 11111111 manual Calculator 3/4 Test it Restored, not confirmed",
         "characters with SessionStart; never arrived Calculator :",
         "Claude's summary kept 2 of 6, Holdfast restored all 6",
         "builder 11111111 Build it failed, 14m 00s API Error: 529 Overloaded.",
-        "unfinished when its session ended, 40m 00s",
+        "interrupted, 40m 00s",
         "active, phase 4/4, 75%",
         'phase failed: "Calculator", phase 2 "Build it"; API Error: 529 Overloaded.',
         "Made 3 Mar 2026 09:00:00 by Holdfast",
@@ -133,7 +133,7 @@ def test_the_numbers_count_what_was_owed_and_what_came_back() -> None:
         compaction(workflows=()),
         compaction(restored_at=None),
     )
-    runs = tuple(run(outcome=each) for each in ("running", "failed", "failed", "completed", "left"))
+    runs = tuple(run(status=each) for each in ("running", "failed", "failed", "used", "interrupted"))
     statuses: tuple[Literal["completed", "failed", "active"], ...] = ("completed", "failed", "active", "completed")
     phases = tuple(Phase(f"p{number}", number, "Build", each) for number, each in enumerate(statuses, 1))
     drawn = report(
@@ -148,7 +148,7 @@ def test_the_numbers_count_what_was_owed_and_what_came_back() -> None:
         "5 compactions 2 of 4 restored",
         "9/9 facts restored Claude's summaries kept 3",
         "2 phases completed 1 workflow ",
-        "5 agents 1 running, 2 failed, 1 unfinished",
+        "5 agents 1 running, 2 failed, 1 interrupted",
         "1,200 older sessions not shown. Made 1 Mar 2026 09:20:00 by Holdfast",
     ):
         assert wanted in said

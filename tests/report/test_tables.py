@@ -47,18 +47,20 @@ def test_a_compaction_says_where_it_went_on_and_what_came_back() -> None:
 
 
 @each_row(
-    "used, outcome, expected",
+    "used, state, expected",
     [
-        (True, "completed", "finished, 10m 00s"),
+        (True, "completed", "used, 10m 00s"),
         (False, "completed", "finished, 10m 00s; its result was not used"),
         (False, "failed", "failed, 10m 00s; its result was not used"),
+        (True, "failed", "failed, 10m 00s"),
         (False, "running", "running, 10m 00s"),
-        (False, "left", "unfinished when its session ended, 10m 00s"),
+        (False, "missing", "interrupted, 10m 00s"),
     ],
 )
-def test_an_agent_whose_result_was_not_used_is_told_so(used: bool, outcome: str, expected: str) -> None:
+def test_an_agent_whose_result_was_not_used_is_told_so(used: bool, state: str, expected: str) -> None:
     """Unless it has none yet, or will have none."""
-    ((*_, how, _),) = page(report(sessions=(session(runs=(run(used=used, outcome=outcome),)),))).cells("agents")
+    runs = (run(used_at=at("09:10") if used else "", state=state),)
+    ((*_, how, _),) = page(report(sessions=(session(runs=runs),))).cells("agents")
     assert how == expected
 
 
@@ -70,8 +72,8 @@ def test_agents_are_listed_with_their_phase_and_their_words_in_short() -> None:
     late = run("09:03", "09:04", result="", agent_type="", description="")
     listed = page(report(sessions=(session(runs=(early, late)),), workflows=(entry(workflow=built),))).cells("agents")
     assert [row[:5] for row in listed] == [
-        ["1 Mar 2026 09:03:00", "a1", "11111111", "–", "finished, 1m 00s"],
-        ["1 Mar 2026 09:00:00", "builder", "11111111", "Build the core", "finished, 2m 00s"],
+        ["1 Mar 2026 09:03:00", "a1", "11111111", "–", "used, 1m 00s"],
+        ["1 Mar 2026 09:00:00", "builder", "11111111", "Build the core", "used, 2m 00s"],
     ]
     assert [row[5] for row in listed] == ["–", f"{'x' * 300}…"]
 

@@ -435,6 +435,7 @@ def test_a_wrong_word_is_named_with_those_that_are_allowed(root: Path, started: 
     assert '"orchestrator.status" is not one of planning, executing' in started("approve", code=1).err
     said = started("doctor", "orchestrator", code=1).out
     assert f'correct "orchestrator.status" in {path}' in said and "holdfast restore 1" not in said
+    assert "holds something else" not in started("status").out
 
 
 def test_a_drifted_state_is_left_alone_and_each_deviation_named(root: Path, run: Command) -> None:

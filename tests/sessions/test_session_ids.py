@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.clients.claude import claude
-from holdfast.memory import rows
+from holdfast.memory import costs, rows
 from holdfast.memory.rows import Compaction, Conversation, Read, SessionId, Told
 from holdfast.memory.store import new_id
 from holdfast.sessions import agents, conversations, messages, owners
@@ -64,6 +65,10 @@ def test_a_compaction_that_changes_the_id_loses_nothing(project: HoldfastProject
     """Finished agents aren't run again, and reports under the earlier id count."""
     assert "Workflow: Check" in compacted(project, OTHER).context
     assert owner(project) == OTHER
+    assert {each["session"] for each in holdfast("agents", "--json", root=project.root).json} == {OTHER}
+    assert ME[:8] not in holdfast("status", root=project.root).out
+    cells = re.findall('data-label="Session"[^>]*>([^<]*)<', holdfast("report", "-", root=project.root).out)
+    assert {*cells} - {"–"} == {OTHER[:8]}
     assert "All is well." in relaunched(project, "Review")
     assert "is running already" in relaunched(project, "Measure")
 
@@ -74,6 +79,16 @@ def test_a_compaction_that_changes_the_id_loses_nothing(project: HoldfastProject
     assert {each["session"] for each in rows["agents"]} == {THIRD}
     for beginning in (ME[:8], OTHER[:8], THIRD[:8]):  # any of its ids names it
         assert "session began" in holdfast("log", "--session", beginning, root=project.root).out
+
+
+def test_what_both_ids_have_cost_is_added_up(project: HoldfastProject) -> None:
+    """A handler's replies under the new id came before Holdfast knew whose it is."""
+    there = workspace(project.root)
+    for session, characters in ((ME, 1_000), (OTHER, 200)):
+        costs.note(there, session, "Stop", {"user/mine": characters}, agent=False)
+    conversations.adopt(there, ME, OTHER)
+    (cost,) = [each for each in costs.totals(there) if each.event == "Stop"]
+    assert (cost.conversation, cost.characters, cost.replies) == (ME, 1_200, 2)
 
 
 def test_the_end_of_an_earlier_id_ends_nothing(project: HoldfastProject) -> None:

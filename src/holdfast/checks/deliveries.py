@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from holdfast.checks import folders, ledger, notice, ok, problem
-from holdfast.sessions import compactions
+from holdfast.sessions import compactions, conversations
 from holdfast.workflow.wording import count
 
 if TYPE_CHECKING:
@@ -37,9 +37,11 @@ def findings(project: Workspace) -> Iterator[Finding]:
     unannounced = list(takewhile(lambda report: report.announced_at is None, came))
     if lost:
         text = f"nothing was restored after {len(lost)} of the last {count(len(came), 'compaction')}, most recently"
-        yield _finding(came, lost, f"{text} {_where(lost[0])}")
+        yield _finding(came, lost, f"{text} {_where(project, lost[0])}")
     if unannounced:
-        text = f"no PreCompact came before {_where(unannounced[0])}, so CLAUDE.local.md and plans weren't saved"
+        text = (
+            f"no PreCompact came before {_where(project, unannounced[0])}, so CLAUDE.local.md and plans weren't saved"
+        )
         yield _finding(came, unannounced, text)
     if not (lost or unannounced):
         restored = f"the workflow was sent after each of the last {count(len(came), 'compaction')}"
@@ -51,5 +53,5 @@ def _finding(came: Sequence[CompactionReport], wrong: Sequence[CompactionReport]
     return (problem if len(came) > 1 and all(each in wrong for each in came[:2]) else notice)(text, _REMEDY)
 
 
-def _where(report: CompactionReport) -> str:
-    return f"the one at {report.at} in session {report.row.conversation[:8]}"
+def _where(project: Workspace, report: CompactionReport) -> str:
+    return f"the one at {report.at} in session {conversations.session_id(project, report.row.conversation)[:8]}"

@@ -35,7 +35,7 @@ def findings(project: Workspace) -> Iterator[Finding]:
         return
     yield from _left_over(file)
     for former in project.former_ledgers:
-        text = f"{former} is the ledger of an earlier Holdfast; nothing reads it, and `holdfast forget` deletes it too"
+        text = f"{former} is another version's ledger; nothing reads it, and `holdfast forget` deletes it too"
         yield notice(text, f"rm {shlex.quote(str(former))}*")
     if not os.path.lexists(file):
         yield ok(f"no ledger yet; the first event creates {file}")

@@ -47,6 +47,8 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
     ]
     for name, form in usable.items():
         wrong += of_format(project, form, [each for each in found.workflows if each.format == name])
+    offered = {each.remedy for each in wrong}
+    wrong += [each for each in _replaced(project, only) if each.remedy not in offered]
     wrong += _stale(project, found)
     if not only:
         wrong += _left_over(project)
@@ -145,6 +147,14 @@ def _lock(project: Workspace, path: Path) -> Path:
         if not RECORDS[name].SPREAD:
             return project.root / RECORDS[name].TOP
     return path.parent
+
+
+def _replaced(project: Workspace, only: str) -> Iterator[Finding]:
+    """Yield a notice for each unfinished workflow whose file holds something else now."""
+    for number, each in rewind.missing(project) if os.path.lexists(project.ledger_file) else ():
+        if only in ("", each.format) and each.path.exists():
+            text = f"{each.path} held {quoted(each.title)}, which is unfinished and in no file any more"
+            yield notice(text, rewind.putting_back(each.path, number), path=each.path, code="replaced")
 
 
 def _stale(project: Workspace, found: Found) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from holdfast.commands import options
 from holdfast.commands.verb import Yes, verb
 from holdfast.errors import HoldfastError
 from holdfast.sessions import agent_list, conversations, erasure, selection
-from holdfast.sessions.erasure import Scope, of_session
+from holdfast.sessions.erasure import Scope
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.wording import count
 
@@ -88,7 +88,7 @@ def command(
     done = erasure.forget(project, scope)
     _close(project, clean=done.clean)
     click.echo("Forgotten.")
-    if live and (not scope.sessions or live & set(scope.sessions)):
+    if live and (not scope.conversation or scope.conversation in live):
         click.echo("A session is live here. Holdfast remembers what it does from now on.")
     _offer(project, files)
 
@@ -124,9 +124,9 @@ def _agent(project: Workspace, name: str) -> Scope:
 def _session(project: Workspace, beginning: str) -> Scope:
     """Return the scope of a session; one known only from a recording or the log needs its full id."""
     try:
-        return of_session(project, conversations.resolve(project, beginning))
+        return erasure.of_conversation(project, conversations.resolve(project, beginning))
     except HoldfastError:
-        scope = Scope(sessions=(beginning,))
+        scope = Scope(conversation=beginning, sessions=(beginning,))
         if len(beginning) < _ID_CHARS or erasure.forget(project, scope, dry=True).nothing:
             raise
         return scope

@@ -40,11 +40,10 @@ def command(
     """
     options.insist_on_ledger(project)
     workflow = selection.anywhere(project, workflow_id)[0] if workflow_id else None
-    # First as a full id: `sessions.resolve` doesn't know a session that only an agent or a claim mentions.
-    found = timeline.happened(project, since=since, session=session_id, workflow=workflow, limit=limit)
-    if session_id and not found:
-        session = conversations.resolve(project, session_id)
-        found = timeline.happened(project, since=since, session=session, workflow=workflow, limit=limit)
+    session = conversations.completed(project, session_id) if session_id else None
+    found = timeline.happened(project, since=since, session=session, workflow=workflow, limit=limit)
+    if session_id and not found:  # only an agent or a claim may have mentioned it, so it is unknown until here
+        conversations.resolve(project, session_id)
     if as_json:
         options.print_json([timeline.as_json(each) for each in found])
         return

@@ -38,11 +38,11 @@ from holdfast.workflow import registry, todos, views
 from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rich.console import Console, RenderableType
 
-    from holdfast.memory.rows import Agent, Conversation
+    from holdfast.memory.rows import Conversation
     from holdfast.sessions.archive import Archived
     from holdfast.sessions.compactions import CompactionReport
     from holdfast.sessions.overview import Overview
@@ -181,7 +181,7 @@ def _page(
         name: the workflow to show; None for the current one.
         everything: add the archive.
         verbose: add what `_sections` adds.
-        live: leave out what takes long, because the page is made every second: handlers are loaded to find faults.
+        live: leave out the sections of the project, because the page is made every second.
         brief: leave out phases, as `workflow_page.page` does.
     """
     saving.take_over(project, options.conversation(project) or "")  # a plan in CLAUDE.local.md is a workflow, too
@@ -273,9 +273,10 @@ def _line(project: Workspace, workflow: Workflow) -> str:
 def _sections(project: Workspace, found: Found, seen: Overview | None, *, verbose: bool) -> Iterator[RenderableType]:
     """Yield the project's sections below the workflow that is shown."""
     status = redact_value(_status(project, found))
-    shown = seen.workflow.key if seen else ""
-    elsewhere = [each for each in _waiting(project) if verbose or each.workflow != shown]
-    yield from _section("Agents", [redact(agent_list.line(each)) for each in agent_list.describe(project, elsewhere)])
+    shown = [each.id for each in (*seen.agents, *seen.unused)] if seen else []
+    others = [each for each in agent_list.list_left(project) if each.id not in shown]
+    heading = "Other agents" if seen else "Agents"
+    yield from _section(heading, [redact(agent_list.line(each)) for each in agent_list.describe(project, others)])
     if verbose:
         shared = " (folders with the same identity share the ledger)"
         identity = [f"Identity {status['identity']}{shared}"] if status["identity"] != status["root"] else []
@@ -302,23 +303,26 @@ def _archived(project: Workspace, each: Archived) -> str:
 
 
 def _status(project: Workspace, found: Found) -> dict[str, Any]:
-    files = discovery.find(claude, project)
-    status: dict[str, Any] = {
+    faults = inspection.complaints(project, discovery.find(claude, project), loading=False)
+    left = agent_list.list_left(project)
+    reports = compactions.recent(project, _LISTED)
+    named = [name for each in reports for name in (each.row.conversation, each.row.restored_in) if name]
+    sessions = conversations.session_ids(project, [*named, *(each.conversation for each in left)])
+    return {
         "root": str(project.root),
         "identity": project.identity,
         "ledger": project.ledger.problem or str(project.ledger.file),
         "workflows": [_row(project, each) for each in found.workflows],
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": [_session(each) for each in conversations.every(project)],
-        "agents": [agents.as_json(each, *_AGENT) for each in _waiting(project)],
-        "compactions": [_report(each) for each in compactions.recent(project, _LISTED)],
-        "faults": [{"file": str(f.path), "fault": fault} for f, fault in inspection.complaints(project, files)],
+        "agents": [
+            agents.as_json(each, sessions[each.conversation], *_AGENT) | {"status": entry.status}
+            for each, entry in zip(left, agent_list.describe(project, left), strict=True)
+        ],
+        "compactions": [_report(each, sessions) for each in reports],
+        "faults": [{"file": str(file.path), "fault": fault} for file, fault in faults],
         "log": _troubles(project),
     }
-    for row in [row for part in ("agents", "compactions") for row in status[part]]:
-        for name in {"session", "restored_in"} & {*row}:
-            row[name] = conversations.session_id(project, row[name]) if row[name] else row[name]
-    return status
 
 
 def _troubles(project: Workspace) -> list[str]:
@@ -348,27 +352,20 @@ def _session(row: Conversation) -> dict[str, Any]:
     return {"id": row.session} | {name: getattr(row, name) for name in names}
 
 
-def _report(report: CompactionReport) -> dict[str, Any]:
+def _report(report: CompactionReport, sessions: Mapping[str, str]) -> dict[str, Any]:
     row = report.row
     restored = report.workflows and not report.not_restored
     return {
-        "session": row.conversation,
+        "session": sessions[row.conversation],
         "trigger": row.trigger,
         "saved_at": report.announced_at,
         "workflows": [f"{each.title} ({each.phase})" for each in report.workflows],
         "restored_at": row.restored_at if restored else None,
-        "restored_in": row.restored_in or None if restored else None,
+        "restored_in": sessions.get(row.restored_in) if restored else None,
         "not_restored": report.not_restored,
         "facts": row.facts,
         "facts_kept": row.facts_kept,
     }
-
-
-def _waiting(project: Workspace) -> list[Agent]:
-    """Return the agents that run, or that have an unused result, of all sessions that can still continue."""
-    gone = conversations.ended_ids(project)
-    listed = [each for each in conversations.every(project) if each.id not in gone]
-    return [agent for each in listed for agent in agents.waiting(project, each.id)]
 
 
 def _compaction(row: dict[str, Any]) -> str:

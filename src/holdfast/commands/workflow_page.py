@@ -12,6 +12,7 @@ from holdfast.clock import duration, when
 from holdfast.commands import terminal
 from holdfast.commands.terminal import row
 from holdfast.files.redact import redact, redact_value
+from holdfast.sessions import agents
 from holdfast.workflow import views
 from holdfast.workflow.outside_reading import OUTSIDE
 from holdfast.workflow.wording import clean, one_line
@@ -157,7 +158,7 @@ def _agents(overview: Overview, now: datetime) -> Iterator[RenderableType]:
         since = clock.parse(each.launched_at)
         passed = f" for {duration((now - since).total_seconds())}" if since else ""
         where = "background" if each.named else "foreground"
-        yield row("    ", f"in the {where}{passed}, session {_short(each.conversation)}")
+        yield row("    ", f"in the {where}{passed}, session {_short(overview.sessions[each.conversation])}")
     if not overview.agents and not overview.workflow.finished:
         yield Text("  none", "dim")
 
@@ -169,7 +170,8 @@ def _unused(overview: Overview, now: datetime) -> Iterator[RenderableType]:
     for each in overview.unused:
         yield row("  ", _agent(overview.workflow, each))
         ended = f" {when(each.ended_at, now)}" if each.ended_at else ""
-        yield row("    ", f"{each.status}{ended}, session {_short(each.conversation)}")
+        where = _short(overview.sessions[each.conversation])
+        yield row("    ", f"{agents.standing(each)}{ended}, session {where}")
         for label, text in (("said", one_line(each.words)), ("output", each.output), ("transcript", each.transcript)):
             if text:
                 yield row("    ", Text.assemble((f"{label}: ", "dim"), _line(text)))

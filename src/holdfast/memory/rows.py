@@ -20,12 +20,14 @@ class Row:
     """A row of a table. `str`, `int`, `bool` and `bytes` columns are never NULL, except with `| None`.
 
     `RETENTION` is a column with a time, and how many rows of a project stay by it; the oldest go. None keeps all.
+    `COUNTERS` are columns that are added up where two rows become one.
     """
 
     TABLE: ClassVar[str]
     KEY: ClassVar[tuple[str, ...]] = ("id",)
     RETENTION: ClassVar[tuple[str, int] | None] = None
     INDEXES: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    COUNTERS: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True)
@@ -564,6 +566,7 @@ class Cost(Row):
 
     TABLE: ClassVar[str] = "costs"
     KEY: ClassVar[tuple[str, ...]] = ("conversation", "event", "handler", "agent")
+    COUNTERS: ClassVar[tuple[str, ...]] = ("characters", "replies")
 
     conversation: str
     event: str

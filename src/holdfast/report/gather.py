@@ -12,7 +12,7 @@ from holdfast.sessions import compactions as compacting
 from holdfast.workflow import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -28,16 +28,16 @@ SESSION_LIMIT = 60
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An agent's run. A running agent ends when the report is made, one that is `left` with its session.
+    """An agent's run, with where it stands (`agents.standing`).
 
-    `began_at` isn't before the report's beginning; `used` says whether the result reached the main conversation.
+    A running agent ends when the report is made, and one that ended with its session when that did. `began_at` isn't
+    before the report's beginning.
     """
 
     agent: Agent
     began_at: str
     ended_at: str
-    outcome: Literal["running", "completed", "failed", "left"]
-    used: bool
+    status: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,8 @@ class Report:
     """What happened in the project at `root`, gathered at `made_at`; `since` and `session` limit it unless empty.
 
     Sessions, compactions and events have the newest first. Of the sessions, those with the latest events are listed,
-    and `omitted_sessions` are not; `events_cut` says whether older events are left out.
+    and `omitted_sessions` are not; `events_cut` says whether older events are left out. `names` has the session id that
+    each conversation has now: sessions, compactions, agents, owners and costs name a conversation.
     """
 
     root: Path
@@ -85,6 +86,7 @@ class Report:
     costs: tuple[Cost, ...]
     events: tuple[TimelineEvent, ...]
     events_cut: bool
+    names: Mapping[str, str]
 
     @property
     def empty(self) -> bool:
@@ -104,7 +106,8 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
         for each in sorted(compacting.recent(project), key=lambda each: each.at, reverse=True)
         if each.at >= start and session in ("", each.row.conversation, each.row.restored_in)
     ]
-    found = _sessions(project, start, session)
+    over = conversations.ended_ids(project)
+    found = _sessions(project, start, session, over)
     listed = sorted(found[:SESSION_LIMIT], key=lambda each: (each.first_at, each.id), reverse=True)
     return Report(
         root=project.root,
@@ -115,7 +118,7 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
             replace(
                 each,
                 compactions=sum(one.row.conversation == each.id for one in compactions),
-                runs=_runs(project, each, start),
+                runs=_runs(project, each, start, over),
             )
             for each in listed
         ),
@@ -125,12 +128,12 @@ def gather(project: Workspace, *, since: datetime | None = None, session: str = 
         costs=tuple(costs.totals(project, conversation=session, since=start)),
         events=tuple(events[:limit]),
         events_cut=len(events) > limit,
+        names={row.id: row.session for row in conversations.every(project)},
     )
 
 
-def _sessions(project: Workspace, since: str, only: str) -> list[Session]:
+def _sessions(project: Workspace, since: str, only: str, over: Collection[str]) -> list[Session]:
     """Return the sessions without compactions and runs, those with the latest events first."""
-    ended = conversations.ended_ids(project)
     found = []
     for row in conversations.every(project):
         last = row.last_seen
@@ -138,21 +141,19 @@ def _sessions(project: Workspace, since: str, only: str) -> list[Session]:
             status: Literal["live", "ended", "silent"] = "live"
             if row.ended_at:
                 status, last = "ended", max(last, row.ended_at)
-            elif row.id in ended or conversations.is_silent(row):
+            elif row.id in over or conversations.is_silent(row):
                 status = "silent"
             found.append(Session(row.id, row.worktree, row.first_seen, last, status))
     return found
 
 
-def _runs(project: Workspace, session: Session, since: str) -> tuple[Run, ...]:
+def _runs(project: Workspace, session: Session, since: str, over: Collection[str]) -> tuple[Run, ...]:
     found = []
     for agent in (each for each in agents.list_launched(project, session.id) if each.named):
-        outcome: Literal["running", "completed", "failed", "left"] = "failed" if agent.failed else "completed"
-        if agent.status == "running":
-            outcome = "running" if session.status == "live" else "left"
-        ended = agent.ended_at or (clock.stamp() if outcome == "running" else max(session.last_at, agent.since))
+        status = agents.standing(agent, over)
+        ended = agent.ended_at or (clock.stamp() if status == "running" else max(session.last_at, agent.since))
         if ended >= since:
-            found.append(Run(agent, max(agent.since, since), ended, outcome, agent.status == "used"))
+            found.append(Run(agent, max(agent.since, since), ended, status))
     return tuple(found)
 
 

@@ -70,10 +70,10 @@ def _numbers(report: Report) -> Iterator[tuple[str, str, str]]:
     if report.workflows:
         done = sum(phase.status == "completed" for each in report.workflows for phase in each.workflow.phases)
         yield f"{done:,}", f"{plural(done, 'phase')} completed", count(len(report.workflows), "workflow")
-    if outcomes := [run.outcome for session in report.sessions for run in session.runs]:
-        words = (("running", "running"), ("failed", "failed"), ("left", "unfinished"))
-        counts = [f"{outcomes.count(outcome)}\u00a0{word}" for outcome, word in words if outcome in outcomes]
-        yield f"{len(outcomes):,}", plural(len(outcomes), "agent"), ", ".join(counts) or "completed"
+    if statuses := [run.status for session in report.sessions for run in session.runs]:
+        words = ("running", "failed", "interrupted")
+        counts = [f"{statuses.count(each)}\u00a0{each}" for each in words if each in statuses]
+        yield f"{len(statuses):,}", plural(len(statuses), "agent"), ", ".join(counts) or "finished"
     if characters := sum(each.characters for each in report.costs):
         tokens = count(costs.tokens(characters), "token")
         yield f"{characters:,}", f"{plural(characters, 'character')} added to the context", f"about {tokens}"

@@ -20,8 +20,6 @@ _LISTED = (
     "(kind = 'script' AND run <> '' AND transcript <> '')"
     " OR (kind IN ('agent', 'teammate') AND call <> '' AND verdict <> 'refused')"
 )
-_STATES = {"completed": "finished", "stopped": "finished", "missing": "interrupted"}
-"""The words for what the ledger stores of a run's state, where it has another."""
 
 
 class Entry(NamedTuple):
@@ -30,8 +28,8 @@ class Entry(NamedTuple):
     Attributes:
         name: its id.
         kind: `agent`, `teammate` or `run`.
-        status: where it stands: `running`, `finished`, `used` once the conversation has its result, `failed`,
-            `interrupted` or `to run again`; a run can also run `elsewhere`, have completed in part (`partial`), or have
+        status: where it stands (`agents.standing`): `running`, `finished`, `used` once the conversation has its
+            result, `failed`, `interrupted` or `to run again`; a run can also have finished in part (`partial`), or have
             `no journal` any more.
         about: what it is.
         session: the session that launched it.
@@ -83,19 +81,26 @@ def named(project: OpenProject, name: str) -> Agent:
     return next(iter(found.values()))
 
 
+def list_left(project: OpenProject) -> list[Agent]:
+    """Return the agents that run or have an unused result, and the scripts that run, of sessions that aren't over."""
+    over = conversations.ended_ids(project)
+    runs = [each for each in agents.list_open(project) if each.kind == "script"]
+    return [each for each in [*agents.waiting(project), *runs] if each.conversation not in over]
+
+
 def describe(project: OpenProject, rows: Iterable[Agent]) -> list[Entry]:
     """Return agents and runs in words; of a run the client's journal is read. Raises LedgerError."""
-    over = conversations.ended_ids(project)
-    found = []
-    for row in rows:
+    listed, over = list(rows), conversations.ended_ids(project)
+    sessions, found = conversations.session_ids(project, (each.conversation for each in listed)), []
+    for row in listed:
         if row.kind == "script":
             run = ScriptRun(project, row, None)
             about = f"{row.name or 'a script'}: {run.counted}" + (f"; {row.description}" if row.description else "")
-            kind, status = "run", str("to run again" if row.discarded else run.status)
+            kind, status = "run", _status(run, over)
         else:
             about = ": ".join(filter(None, (row.name or row.agent_type, row.description)))
-            kind, status = row.kind, _status(row, over)
-        found.append(Entry(_name(row), kind, status, about, row.conversation, row.call, row.launched_at))
+            kind, status = row.kind, agents.standing(row, over)
+        found.append(Entry(_name(row), kind, status, about, sessions[row.conversation], row.call, row.launched_at))
     return found
 
 
@@ -106,13 +111,19 @@ def line(entry: Entry) -> str:
 
 def results(project: OpenProject, row: Agent) -> list[Returned]:
     """Return the result of an agent, or of each agent of a run, from the client's journal as far as it exists."""
+    over = conversations.ended_ids(project)
     if row.kind != "script":
-        return [Returned(row.run, "", _state(row), row.result)]
+        return [Returned(row.run, "", agents.standing(row, over), row.result)]
     run = ScriptRun(project, row, None)
     if run.journal:
         scripts.store_results(run)
         return [Returned(each.agent_id, each.label, each.state, each.result) for each in run.journal.agents]
-    return [Returned(each.run, each.description, _state(each), each.result) for each in scripts.children(project, row)]
+    known = [(each, agents.standing(each, over)) for each in scripts.children(project, row)]
+    finished = ("finished", "used")  # it is the script that uses it
+    return [
+        Returned(each.run, each.description, "finished" if word in finished else word, each.result)
+        for each, word in known
+    ]
 
 
 def discard(project: OpenProject, row: Agent) -> None:
@@ -143,16 +154,9 @@ def _name(row: Agent) -> str:
     return row.run or row.call
 
 
-def _status(row: Agent, over: Collection[str]) -> str:
-    """Return where an agent stands; one that was at work when its session ended, or was killed, is interrupted."""
-    if row.discarded:
-        return "to run again"
-    if row.status == "running":
-        return "interrupted" if row.conversation in over else "running"
-    if row.state in agents.BEGUN:  # judged without a result, and none will come
-        return "interrupted"
-    return "used" if row.status == "used" and row.outcome == "completed" else _state(row)
-
-
-def _state(row: Agent) -> str:
-    return _STATES.get(row.state, row.state)
+def _status(run: ScriptRun, over: Collection[str]) -> str:
+    """Return where a run stands: as any agent does, but the client's files know first how it ended, and in part."""
+    word = agents.standing(run.row, over)
+    if run.row.discarded or run.status == "running":
+        return word
+    return "used" if run.status == "finished" and run.row.used_at else run.status

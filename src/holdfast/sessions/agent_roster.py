@@ -68,7 +68,7 @@ def _finished(context: Context, conversation: str) -> list[str]:
         for run in runs
         if run.row.conversation == conversation
         and run.row.used_at
-        and run.status in ("completed", "partial")
+        and run.status in ("finished", "partial")
         and run.is_known
     ]
     used = "used_at <> '' AND NOT resumed AND state IN ('stopped', 'completed')"
@@ -93,7 +93,7 @@ def unused(context: Context, conversation: str, transcript: str) -> list[ScriptR
         row, digest = run.row, run.row.fingerprint.split()[0]
         over = row.state not in agents.BEGUN and (row.used_at or row.discarded)
         names = {digest, row.name or digest}
-        if names & seen or (not over and run.status == "elsewhere"):  # the status may need the client's files
+        if names & seen or (not over and run.is_elsewhere):  # the status may need the client's files
             continue
         seen |= names
         if row.used_at or row.discarded or run.status == "no journal":
@@ -115,7 +115,7 @@ def _scripts(event: Event, context: Context, conversation: str) -> Iterator[str]
             yield f"{who} (task {run.row.task}) is running, {run.counted}; don't start it again"
         elif not run.is_known:
             continue  # only the client that hid the script, or wrote such a journal, can resume it
-        elif run.status == "completed":
+        elif run.status == "finished":
             yield f"{who} has finished, {run.counted}; nobody has used its result; {results}"
         else:
             how = "was interrupted" if run.status == "interrupted" else "ended, but some agents failed"

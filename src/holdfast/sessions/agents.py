@@ -111,6 +111,24 @@ def join_duplicates(project: OpenProject, conversation: str) -> None:
             known |= {f"call {row.call}": row, f"run {row.run}": row}
 
 
+def standing(agent: Agent, over: Collection[str] = ()) -> str:
+    """Return where an agent stands, in the word that people and programs are told everywhere.
+
+    It is its `status`, or `interrupted` for one that was cut off, or `to run again` if a person wants that.
+
+    Args:
+        agent: the agent; of a script's run, `agent_list` also knows what the client's files say.
+        over: conversations that are over, in which nothing runs any more.
+    """
+    if agent.discarded:
+        return "to run again"
+    if agent.status == "running":
+        return "interrupted" if agent.conversation in over else "running"
+    if agent.state in (*BEGUN, "missing"):  # in BEGUN it was judged without a result, and none will come
+        return "interrupted"
+    return "failed" if agent.failed else agent.status
+
+
 def is_open(agent: Agent) -> bool:
     """Return whether an agent runs, or is still to be judged or reported (`Agent.open`)."""
     if agent.kind == "script":
@@ -342,8 +360,11 @@ def launched(project: OpenProject, conversation: str | None = None) -> list[Agen
     return [each for each in list_open(project, conversation) if each.call and each.kind != "script"]
 
 
-def waiting(project: OpenProject, conversation: str) -> list[Agent]:
-    """Return the named agents of a conversation that run, or whose results have not reached it, in order of launch."""
+def waiting(project: OpenProject, conversation: str | None = None) -> list[Agent]:
+    """Return the named agents that run, or whose results have not reached their conversation, in order of launch.
+
+    They are those of a conversation, or of all.
+    """
     return [each for each in launched(project, conversation) if each.named and each.status != "used"]
 
 
@@ -420,15 +441,19 @@ def _in_background(project: OpenProject, conversation: str) -> list[Agent]:
     return [each for each in waiting(project, conversation) if each.status == "running"]
 
 
-def as_json(agent: Agent, *names: str) -> dict[str, Any]:
-    """Return some of an agent's values as commands with `--json` print them, by the names that they print."""
+def as_json(agent: Agent, session: str, *names: str) -> dict[str, Any]:
+    """Return some of an agent's values as commands with `--json` print them, by the names that they print.
+
+    `session` is the session id that its conversation has now.
+    """
     values = {
-        "session": agent.conversation,
+        "session": session,
         "tool_use_id": agent.call,
         "agent_id": agent.run,
         "background": agent.named,
         "workflow": agent.workflow or None,
         "phase": agent.phase or None,
+        "status": standing(agent),
         "ended_at": agent.ended_at or None,
         "last_message": agent.words,
         "digest": hashlib.sha256(agent.result.encode()).hexdigest()[:12] if agent.result else "",

@@ -252,7 +252,9 @@ def _merge(project: OpenProject, other: str, conversation: str) -> None:
                 moved = replace(row, **{column: conversation})
                 known = {name: value for name, value in vars(row).items() if value not in (None, "")}
                 table.drop(**key(row))
-                table.put(replace(table.one(**key(moved)) or moved, **known | key(moved)))
+                if present := table.one(**key(moved)):
+                    known |= {name: getattr(present, name) + getattr(row, name) for name in kind.COUNTERS}
+                table.put(replace(present or moved, **known | key(moved)))
             table.update({column: conversation}, **old)
 
 

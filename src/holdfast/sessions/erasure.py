@@ -16,7 +16,7 @@ from holdfast import log
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import cache
 from holdfast.formats import RECORDS
-from holdfast.memory.rows import TABLES, Agent, Content, Conversation, Event, Row, SessionId, Task, Told
+from holdfast.memory.rows import TABLES, Agent, Content, Conversation, Event, Row, Task, Told
 from holdfast.memory.store import ANY, any_of
 from holdfast.sessions import compactions, conversations, imports, owners, recordings
 from holdfast.workflow import holdfast_folder, names, places, registry, statefile
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Named = frozenset[tuple[str, str]]
 """Ids of agents, of their calls and of runs of scripts, each with its conversation."""
 SESSIONS = ("conversation", "restored_in")
-"""Columns that name a conversation; in the tables of these also `id`."""
+"""Columns that name a conversation; in their own table it is `id`."""
 CLEARED = ("owner", "previous_owner", "forked_from")
 """Columns that name a conversation in a row that stays without it."""
 SHORTEST_CHARS = 4  # a shorter name of a workflow is in a text by chance
@@ -42,13 +42,15 @@ class Scope:
 
     Attributes:
         everything: the whole project, in all of its worktrees.
-        sessions: the ids of a conversation, its own and those of its sessions; empty for none.
+        conversation: a conversation's id; empty for none. It may also be the session id of another conversation.
+        sessions: the session ids that it has had.
         workflow: a workflow, None for none.
         worktree: the checkout that the workflow is, or was, in.
         agents: ids of agents, of their calls and of runs of scripts, each with its session; for a workflow its own.
     """
 
     everything: bool = False
+    conversation: str = ""
     sessions: tuple[str, ...] = ()
     workflow: Workflow | None = None
     worktree: str = ""
@@ -179,18 +181,18 @@ def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterat
         folders = [folder for root in roots if (folder := holdfast_folder.existing(root))]
         yield from (file for folder in folders for file in folder.glob("*") if holdfast_folder.wrote(file))
         return
-    yield from (file for root in roots for session in scope.sessions for file in holdfast_folder.results(root, session))
+    yield from (file for root in roots for file in holdfast_folder.results(root, scope.conversation))
     if project.ledger_file.exists() and holdfast_folder.existing(project.root):
-        for each in _workflows(project, scope.sessions):
-            if owners.owner(project, each) in scope.sessions:
+        for each in _workflows(project, scope.conversation):
+            if owners.owner(project, each) == scope.conversation:
                 yield from filter(Path.is_file, [holdfast_folder.sidecar_place(project.root, each)])
 
 
-def _workflows(project: Workspace, sessions: Sequence[str]) -> Iterator[Workflow]:
-    """Yield the project's workflows. Of very many only some are found, so those that the sessions own are read too."""
+def _workflows(project: Workspace, owner: str) -> Iterator[Workflow]:
+    """Yield the project's workflows. Of very many only some are found, so those that the owner has are read too."""
     found = registry.all_found(project)
     yield from found.workflows
-    for key in [key for session in sessions for key in owners.owned(project, session)] if found.left else ():
+    for key in owners.owned(project, owner) if found.left else ():
         yield from registry.with_keys(project, [key]).workflows
 
 
@@ -243,10 +245,9 @@ def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     yield from _in_workflow_places(roots)
 
 
-def of_session(project: Workspace, session: str) -> Scope:
-    """Return the scope of the conversation that goes on under a session id. Raises LedgerError."""
-    conversation = conversations.of(project, session)
-    return Scope(sessions=tuple(sorted({session, conversation} | conversations.all_ids(project, conversation))))
+def of_conversation(project: Workspace, conversation: str) -> Scope:
+    """Return the scope of a conversation. Raises LedgerError."""
+    return Scope(conversation=conversation, sessions=tuple(sorted(conversations.all_ids(project, conversation))))
 
 
 def checkouts(project: Workspace) -> list[Path]:
@@ -309,9 +310,9 @@ def _of_agents(agents: Named) -> Iterator[tuple[str, tuple[object, ...]]]:
 
 def _clear(project: Workspace, scope: Scope) -> None:
     """Remove the ids of a conversation from rows that stay, and let no run of a script stand for one that is gone."""
-    for row in TABLES if scope.sessions else ():
+    for row in TABLES if scope.conversation else ():
         for column in sorted(_columns(row) & {*CLEARED}):
-            project.ledger.table(row).update({column: ""}, f"{column} {ANY}", any_of(scope.sessions))
+            project.ledger.table(row).update({column: ""}, f"{column} = ?", scope.conversation)
     gone = "source <> '' AND source NOT IN (SELECT id FROM agents)"
     project.ledger.table(Agent).update({"source": "", "description": ""}, gone, kind="script")
 
@@ -330,11 +331,11 @@ def _cuts(project: Workspace, scope: Scope) -> Iterator[_Cut]:
     for row in TABLES:
         if scope.everything:
             yield row, "1", ()
-        elif scope.sessions:
-            named = sorted(_columns(row) & {*SESSIONS, *(("id",) if row in (Conversation, SessionId) else ())})
+        elif scope.conversation:
+            named = ["id"] if row is Conversation else sorted(_columns(row) & {*SESSIONS})
             if named:
-                where = " OR ".join(f"{each} {ANY}" for each in named)
-                yield row, where, (any_of(scope.sessions),) * len(named)
+                where = " OR ".join(f"{each} = ?" for each in named)
+                yield row, where, (scope.conversation,) * len(named)
 
 
 def _of_workflow(project: Workspace, scope: Scope, workflow: Workflow) -> Iterator[_Cut]:

@@ -90,6 +90,7 @@ class Overview:
         last_save: the last time its content was saved, None if never.
         last_restore: the last time it was restored, None if never.
         owner: the session that owns it, None for none.
+        sessions: the session id that each conversation of its agents has now.
         ledger: what is wrong with the ledger, so that it isn't known to have anything; empty if nothing is.
     """
 
@@ -105,6 +106,7 @@ class Overview:
     last_save: Save | None = None
     last_restore: Restore | None = None
     owner: Session | None = None
+    sessions: Mapping[str, str] = field(default_factory=dict)
     ledger: str = ""
 
     @property
@@ -152,13 +154,14 @@ def _with_ledger(project: OpenProject, plain: Overview) -> Overview:
         last_save=_last_save(project, workflow, reports, names),
         last_restore=_last_restore(reports, names),
         owner=Session(names.get(owner, owner), owner in live, last_seen.get(owner, "")) if owner else None,
+        sessions=conversations.session_ids(project, (each.conversation for each in launched)),
         ledger=project.ledger.problem or "",
     )
 
 
 def as_json(overview: Overview) -> dict[str, Any]:
     """Return an overview as JSON values, secrets masked: every key of `views.whole`, and what the ledger knows."""
-    workflow, seen = overview.workflow, overview.history
+    workflow, seen, sessions = overview.workflow, overview.history, overview.sessions
     whole = views.whole(workflow)
     known = whole | {
         "path": str(overview.moved or workflow.path),
@@ -166,10 +169,11 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "phases": [phase | {"history": _phase_history(seen, phase["id"])} for phase in whole["phases"]],
         "history": {name: getattr(seen, name) for name in ("started_at", "ended_at", "seconds")},
         "agents": [
-            agents.as_json(each, *_RUNNING) | {"agent_id": each.run or None, "since": each.launched_at}
+            agents.as_json(each, sessions[each.conversation], *_RUNNING)
+            | {"agent_id": each.run or None, "since": each.launched_at}
             for each in overview.agents
         ],
-        "unused_results": [agents.as_json(each, *_RESULT) for each in overview.unused],
+        "unused_results": [agents.as_json(each, sessions[each.conversation], *_RESULT) for each in overview.unused],
         "todos": todos.todo_list(workflow),
         "last_save": overview.last_save and asdict(overview.last_save),
         "last_restore": overview.last_restore and asdict(overview.last_restore),

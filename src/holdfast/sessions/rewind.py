@@ -6,12 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.errors import ChoiceError, HoldfastError, LedgerError, SchemaMismatch, StateError, command_line
+from holdfast.errors import (
+    ChoiceError,
+    HoldfastError,
+    LedgerError,
+    MissingError,
+    SchemaMismatch,
+    StateError,
+    command_line,
+)
 from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.sessions import archive, contents, selection
 from holdfast.workflow import names, places, registry, statefile
-from holdfast.workflow.wording import quoted
+from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,25 +123,50 @@ def restore(project: Workspace, path: Path, number: str, *, replace: bool = Fals
 
 
 def gone(project: Workspace) -> str:
-    """Return how to put back an unfinished workflow whose file was deleted; empty if there is none."""
+    """Return how to put back the last unfinished workflow that is in no file any more; empty if there is none."""
+    lost = missing(project)
+    if not lost:
+        return ""
+    number, last = lost[0]
+    what, options = ("holds something else now", ["--replace"]) if last.path.exists() else ("is gone", [])
+    way = command_line("restore", number, *options, "--workflow", last.place)
+    more = f" ({count(len(lost) - 1, 'more workflow')} can be put back, too)" if len(lost) > 1 else ""
+    return f"The file of {quoted(last.title)} {what}{more}: `{way}` puts it back"
+
+
+def missing(project: Workspace) -> list[tuple[str, Workflow]]:
+    """Return the unfinished workflows whose files were deleted or hold something else now, the last changed first.
+
+    Each has the number of its file's last version. Without a usable ledger, none is known. A file in which only a
+    field has to be corrected counts as the workflow's: an earlier content would drop what somebody edited.
+    """
+    edited = {each.path for each in registry.foreign(project) if each.field}
     try:
         over = {(each.workflow.place, each.workflow.title) for each in archive.entries(project)}
-        missing = [each for each in contents.paths(project) if not (project.root / each).exists()]
-        states = [state for each in missing if (state := last_state(project, project.root / each))]
+        known = [project.root / each for each in contents.paths(project)]
+        empty = [each for each in known if each not in edited and not _holds_state(project, each)]
+        states = [state for each in empty if (state := last_state(project, each))]
     except LedgerError:
-        return ""
+        return []
     here = {each.id for each in registry.all_found(project).workflows}
     lost = [
         (number, each)
         for number, each in states
         if not each.finished and each.id not in here and (each.place, each.title) not in over
     ]
-    if not lost:
-        return ""
-    number, last = max(lost, key=lambda each: each[1].updated_at)
-    restoring = command_line("restore", number, "--workflow", last.place)
-    more = f" (so are {len(lost) - 1} more)" if len(lost) > 1 else ""
-    return f"The file of {quoted(last.title)} is gone{more}: `{restoring}` puts it back"
+    return sorted(lost, key=lambda each: each[1].updated_at, reverse=True)
+
+
+def _holds_state(project: Workspace, path: Path) -> bool:
+    """Return whether a file holds a workflow's state, or can't be read, so that its last version counts."""
+    try:
+        raw = document.read(path, within=project.root)[0]
+        document.parse(path, raw, 0.0)
+    except (MissingError, SchemaMismatch):
+        return False
+    except StateError:
+        return True
+    return any(_parsed(project, name, path, raw) for name in places.keepers(project.root, path))
 
 
 def last_state(project: Workspace, path: Path) -> tuple[str, Workflow] | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.conversations import Request
     from holdfast.sessions.hook import Call, Context, Event, Returned
 
-Status = Literal["running", "elsewhere", "interrupted", "partial", "completed", "no journal"]
+Status = Literal["running", "interrupted", "partial", "finished", "no journal"]
 FAMILY = 50  # earlier runs that are looked through for one of the same script
 _NAMED = 10  # runs that a prompt names and that are looked for
 _UNKNOWN = "unknown journal"  # the hint that a journal can't be carried
@@ -43,7 +43,7 @@ class ScriptRun:
     Attributes:
         project: the project.
         row: its row in the ledger.
-        process: the client process that asks, which decides whether the run is alive.
+        process: the client process that asks; None for a person or a program.
     """
 
     def __init__(self, project: OpenProject, row: Agent, process: int | None) -> None:
@@ -66,25 +66,34 @@ class ScriptRun:
 
     @cached_property
     def status(self) -> Status:
-        """Where it stands, for the client process that asks.
+        """Where it stands.
 
-        `running` in that process, `elsewhere` in another one that lives, `completed` with a result of each agent,
-        `partial` with agents that failed, `interrupted` if it was killed or stopped before its end, `no journal` if it
-        is over and the client has deleted what it noted of the agents.
+        `running` in a client that lives, `finished` with a result of each agent, `partial` with agents that failed,
+        `interrupted` if it was killed or stopped before its end, `no journal` if it is over and the client has deleted
+        what it noted of the agents.
         """
         over = self.row.state not in agents.BEGUN
         ending = self.row.state if over else self.project.client.agent_runs().ended(self.path)
-        if not ending:
-            caller = (self.project, self.row.conversation, self.row.process)
-            if conversations.is_in(*caller, self.process):
-                return "running"
-            if not conversations.is_gone(*caller):
-                return "elsewhere"
+        if not ending and (self._is_here or not conversations.is_gone(*self._caller)):
+            return "running"
         if self.journal is None:
             return "no journal"
         if ending == "completed":
-            return "completed" if self.done == len(self.journal.agents) else "partial"
+            return "finished" if self.done == len(self.journal.agents) else "partial"
         return "interrupted"
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it runs in another client process than the one that asks."""
+        return self.status == "running" and not self._is_here
+
+    @property
+    def _caller(self) -> tuple[OpenProject, str, int | None]:
+        return self.project, self.row.conversation, self.row.process
+
+    @property
+    def _is_here(self) -> bool:
+        return conversations.is_in(*self._caller, self.process)
 
     @property
     def counted(self) -> str:
@@ -108,7 +117,7 @@ def judge_script(event: Call, context: Context) -> Relaunch:
         family = [newest(run)] if run and run.row.transcript else []
     else:
         family = _earlier(context, row, path if isinstance(path, str) else "")
-    family = [each for each in family if each.status != "elsewhere"]
+    family = [each for each in family if not each.is_elsewhere]
     if not family:
         return PASSED
     earlier = family[0]
@@ -236,8 +245,7 @@ def carry(run: ScriptRun, transcript: str, name: str) -> None:
     """
     runs = run.project.client.agent_runs()
     here = runs.folder(transcript, name)
-    over = run.status not in ("running", "elsewhere")
-    if over and here is not None and here != run.path and run.is_known:
+    if run.status != "running" and here is not None and here != run.path and run.is_known:
         runs.carry(run.path, here)
 
 
