@@ -61,6 +61,11 @@ ANSWERS = {
         """echo '{"hookSpecificOutput": {"additionalContext": "go on"}}'""",
         '"additionalContext": "go on',
     ),
+    "a server's question is answered": (
+        "Elicitation",
+        """echo '{"hookSpecificOutput": {"action": "accept", "content": {"name": "x"}}}'""",
+        '"action": "accept", "content": {"name": "x"}',
+    ),
     "text is context at a prompt": ("UserPromptSubmit", "echo hello", '"additionalContext": "hello"'),
     "silence": ("PreToolUse", "exit 0", ""),
     "it gets the event": (

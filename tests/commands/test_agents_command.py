@@ -58,6 +58,7 @@ def test_each_agent_stands_where_it_does(project: HoldfastProject, monkeypatch: 
     rerun.stopped("All is well.")
     said = holdfast("agents", "--rerun", rerun.run, root=project.root).out
     assert said == f"The results of {rerun.run} won't be used again. The next launch runs it from the start.\n"
+    assert "name an agent or a run" in holdfast("agents", "--rerun", root=project.root, code=2).err
     assert statuses(project) == {
         "At work": "running",
         "Done": "finished",

@@ -123,6 +123,15 @@ def test_the_session_whose_prompt_is_the_text_owns_it(holdfast_project: Callable
     assert owner(project.root) == OTHER
 
 
+def test_who_never_had_a_workflow_is_not_told_who_has_it(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """Also if it was free before."""
+    project = holdfast_project({})
+    holdfast("start", "Alpha", "--phase", "One", root=project.root)
+    live(project.root, ME, OTHER)
+    holdfast("next", "alpha", root=project.root, session=OTHER)
+    assert project.fire("UserPromptSubmit", session_id=ME, prompt="Hello.").context == ""
+
+
 def test_what_another_live_session_owns_is_taken_only_on_purpose(root: Path) -> None:
     """And it is said who lost it."""
     live(root, OTHER)

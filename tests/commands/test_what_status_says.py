@@ -110,6 +110,7 @@ def test_a_workflow_whose_file_holds_something_else_is_named_with_the_way_back(t
 
     assert 'The file of "Hand" holds something else now: `holdfast restore ' in said
     assert 'The file of "Hand" holds something else now' in holdfast("restore", root=tmp_path, code=1).err
+    assert '"Hand", which is unfinished and in no file any more' in holdfast("doctor", "states", root=tmp_path).out
     assert state.read_text() == '{"current_state": 1, "id": "x"}'
     holdfast(*said.partition("`holdfast ")[2].partition("`")[0].split(), root=tmp_path)
     assert "Hand 0/1" in holdfast("status", "--all", root=tmp_path).out.replace("Hand\npending, phase 0/1", "Hand 0/1")

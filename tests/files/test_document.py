@@ -341,7 +341,7 @@ BY_HAND = """{
 
 
 def test_a_changed_file_keeps_its_keys_their_order_and_its_indentation(tmp_path: Path) -> None:
-    """It is rendered anew: what was on one line gets a line for each entry."""
+    """It is rendered anew: what was on one line gets a line for each entry, and so does what an empty object gets."""
     before = document.load(_file(tmp_path, BY_HAND.encode()))
     data = {**before.data, "phase": {"current": 2, "status": "é"}, "new": []}
 
@@ -349,6 +349,7 @@ def test_a_changed_file_keeps_its_keys_their_order_and_its_indentation(tmp_path:
 
     assert after.raw == before.path.read_bytes() == json.dumps(data, indent=4, ensure_ascii=False).encode() + b"\n"
     assert list(after.data) == ["workflow", "unknown", "phase", "big", "new"]
+    assert document.render({"a": 1}, b"{}") == b'{\n  "a": 1\n}'
 
 
 @each_row("style", STYLES)

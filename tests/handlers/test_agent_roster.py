@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["launches"]
 
 LEAD = "Agents of this session or of earlier work in this project."
+NOTICE = f"<task-notification>\n<task-id>task-{RUN}</task-id>\n<status>completed</status>\n</task-notification>"
 
 
 def working(launches: Launches, number: int = 1, description: str = "Look") -> Agent:
@@ -85,9 +86,17 @@ def test_a_result_that_the_conversation_has_is_not_named(launches: Launches) -> 
     launches.ran(done=PROMPTS)
     launches.ended()
     assert f"run {RUN} has finished" in launches.compact().context
-    told = f"<task-notification>\n<task-id>task-{RUN}</task-id>\n<status>completed</status>\n</task-notification>"
-    entry = {"type": "user", "message": {"role": "user", "content": told}, "origin": {"kind": "task-notification"}}
+    entry = {"type": "user", "message": {"role": "user", "content": NOTICE}, "origin": {"kind": "task-notification"}}
     launches.transcript.write_text(json.dumps(entry) + "\n", "utf-8")
+    assert RUN not in launches.compact().context
+
+
+def test_only_the_session_that_has_a_result_is_told_where_it_is(launches: Launches) -> None:
+    """After a compaction its model may have lost it; another session never had it."""
+    launches.ran(done=PROMPTS)
+    launches.fire("UserPromptSubmit", prompt=NOTICE)
+    assert f"run {RUN} has finished, 6 of 6 agents finished; results: " in launches.compact().context
+    new_session(launches)
     assert RUN not in launches.compact().context
 
 

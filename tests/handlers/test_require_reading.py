@@ -183,8 +183,9 @@ def asked(fired: Fired) -> str:
 
 @pytest.mark.parametrize("tool", ["Edit", "Write", "MultiEdit", "NotebookEdit"])
 def test_edits_are_asked_about_until_all_is_read(holding: HoldfastProject, tool: str) -> None:
-    """The unread files are named; a missing one holds nothing; after a compaction it begins again."""
+    """The unread files are named; a missing one holds nothing, nor an edit of one; a compaction begins it again."""
     for _ in range(2):
+        edit(holding, "docs/a.md", tool).assert_silent("hold_edits")
         reason = asked(edit(holding, tool=tool))
         assert 'workflow "Book"' in reason
         assert ': "docs/a.md", "docs/b.md".' in reason

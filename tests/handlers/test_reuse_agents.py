@@ -68,10 +68,10 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
     transcript = tmp_path / "session.jsonl"
     begin(project, "startup", transcript_path=str(transcript))
 
-    def ran(name: str, number: int) -> None:
-        Agent(project, name, prompt="Check.", number=number).finished(f"Three errors in {name}.")
+    def ran(name: str, number: int) -> Agent:
+        return Agent(project, name, prompt="Check.", number=number).finished(f"Three errors in {name}.")
 
-    def edited(file: Path, tool: str) -> None:
+    def edited(file: Path, tool: str) -> int:
         call = {"type": "tool_use", "id": "t1", "name": tool, "input": {"file_path": "a.py", "notebook_path": "a.py"}}
         result = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
         entries = [
@@ -79,7 +79,7 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
             for kind, block in (("assistant", call), ("user", result))
         ]
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), "utf-8")
+        return file.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), "utf-8")
 
     def filled(file: Path) -> None:
         line = json.dumps({"type": "system", "timestamp": clock.stamp(), "content": "x" * 60_000})
@@ -89,6 +89,7 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
     changes: dict[str, tuple[Callable[[], object], bool]] = {
         "nothing": (lambda: None, True),
         "an edit": (lambda: edited(transcript, "Edit"), False),
+        "an edit before its notification": (lambda: (edited(transcript, "Edit"), first.notified()), False),
         "a notebook": (lambda: edited(transcript, "NotebookEdit"), False),
         "an agent's edit": (lambda: edited(agents / "agent-a1.jsonl", "Write"), False),
         "an edit by a script's agent": (lambda: edited(agents / "workflows/wf_1/agent-a2.jsonl", "Write"), False),
@@ -98,7 +99,7 @@ def test_a_result_is_used_again_only_while_it_holds(project: HoldfastProject, tm
     }
     wrong = []
     for number, (name, (change, held)) in enumerate(changes.items(), 10):
-        ran(name, number)
+        first = ran(name, number)
         change()
         compacted(project)
         again = Agent(project, name, prompt="Check.", number=number + 40).about_to()
@@ -177,12 +178,13 @@ def test_the_transcript_tells_too_that_an_agent_was_stopped_on_purpose(
     assert "interrupted" not in holdfast("agents", root=project.root).out
 
 
-def test_asked_for_anew_it_runs(project: HoldfastProject) -> None:
-    """Another prompt of a person wants fresh work. A notification is no prompt of a person's."""
+@pytest.mark.parametrize(("source", "anew"), [(None, True), ("user", True), ("sdk", True), ("loop_wakeup", False)])
+def test_asked_for_anew_it_runs(project: HoldfastProject, source: str | None, anew: bool) -> None:
+    """Another prompt of a person, or of their program, wants fresh work. One that the client made does not."""
     agent(project).finished()
     compacted(project)
-    asked(project, "second")
-    assert passed(agent(project, 2).about_to())
+    project.fire("UserPromptSubmit", prompt="Do it.", prompt_id="second", source=source)
+    assert passed(agent(project, 2).about_to()) is anew
 
 
 @pytest.fixture

@@ -361,9 +361,13 @@ def test_what_shall_run_anew_does(launches: Launches) -> None:
 
 
 def test_of_a_forgotten_run_nothing_is_left_and_nothing_used(launches: Launches) -> None:
-    """No id of it or of its agents stands in a file of Holdfast's, and the run that went on with it stays."""
+    """In no session that it went on in: no id of it or of its agents. The run that went on with it stays."""
     log.set_project(launches.project.root)
     launches.ran()
+    launches.begin("44444444-4444-4444-8444-444444444444", "999999997")
+    launches.launch()
+    shutil.rmtree(journal(launches).parent)
+    launches.launched()
     launches.begin(SECOND, "999999998")
     launches.launch(CHANGED)
     launches.launched(NEXT, CHANGED, ("Look around",))

@@ -204,6 +204,8 @@ def test_the_completed_copy_wins(handmade: Callable[..., Handmade]) -> None:
     data["workflow"] |= {"status": "in_progress", "updated_at": now()}
     made.write(data)
     assert "4/4" in made.guidance()["Step"]
+    made.run("skills", "phase", "commit", "--done")
+    assert made.guidance()["Next step"] == "All phases complete. To end the workflow: `holdfast done`"
 
 
 def test_what_was_completed_can_be_restored(handmade: Callable[..., Handmade]) -> None:

@@ -53,16 +53,17 @@ def test_at_most_two_hundred_are_kept(project: Workspace) -> None:
     assert (rows[0].why, rows[-1].why) == (str(contents.MOST + 4), "5")
 
 
-def test_generations_of_another_worktree_stay(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each checkout counts its own, though the path is the same."""
+def test_generations_of_another_worktree_or_file_stay(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each checkout counts its own, though the path is the same, and each file its own."""
     monkeypatch.setattr(contents, "MOST", 2)
     path = project.root / "state.json"
     contents.keep(project, path, b"there", why="there")
     project.ledger.run("UPDATE contents SET worktree = '/elsewhere'")
+    contents.keep(project, project.root / "other.json", b"other", why="other")
     for number in range(4):
         contents.keep(project, path, str(number).encode(), why="here")
     rows = project.ledger.rows("SELECT why FROM contents ORDER BY why")
-    assert [row["why"] for row in rows] == ["here", "here", "there"]
+    assert [row["why"] for row in rows] == ["here", "here", "other", "there"]
 
 
 def test_the_last_change_of_content_is_known(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

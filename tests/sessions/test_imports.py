@@ -55,5 +55,14 @@ def test_forgotten_import_into_a_file_that_is_gone_is_buried(project: Workspace)
     assert "gone" not in str(project.ledger.table(Import).where())
 
 
+def test_an_import_into_the_same_file_of_another_worktree_stays(worktrees: tuple[Workspace, Workspace]) -> None:
+    """Both are in one ledger."""
+    here, there = worktrees
+    for each in worktrees:
+        imports.remember(each, each.root / "x.json", "zeisig", "d1", {"title": "Zeisig"})
+    assert imports.forget(here, here.worktree, "x.json", "zeisig") == 1
+    assert imports.last(there, there.root / "x.json")
+
+
 def names(project: Workspace) -> set[str]:
     return {each.name for each in project.ledger.table(Import).where()}

@@ -146,6 +146,7 @@ def test_log_filters_by_session_workflow_time_and_limit(project: HoldfastProject
     there = workspace(project.root)
     alpha = next(each for each in registry.all_found(there).workflows if each.title == "Alpha")
     there.close()
+    at("12:30:00")  # both went silent
 
     everything = told(project, limit=1_000)
     assert told(project, session=ME, limit=1_000) == [line for line in everything if line[6] == "1"]

@@ -247,6 +247,7 @@ def test_a_kind_that_two_unfinished_phases_name_is_evidence_of_neither() -> None
         ("Deliverables\nare fine", (), "Deliverables are fine"),
         ("**Deliverables**\n- a.py\n## Notes\n\nIt works.", ("a.py",), "It works."),
         ("DELIVERABLES: a{1,2}.py;b.py", ("a{1,2}.py", "b.py"), ""),
+        ("DELIVERABLES: see **a.py**", ("see **a.py**",), ""),
         ("```\n\nIt works.\n\n```", (), "It works."),
         ("", (), ""),
     ],

@@ -181,7 +181,7 @@ def _page(
         name: the workflow to show; None for the current one.
         everything: add the archive.
         verbose: add what `_sections` adds.
-        live: leave out what takes long, because the page is made every second: handlers are loaded to find faults.
+        live: leave out the sections of the project, because the page is made every second.
         brief: leave out phases, as `workflow_page.page` does.
     """
     saving.take_over(project, options.conversation(project) or "")  # a plan in CLAUDE.local.md is a workflow, too
@@ -303,7 +303,8 @@ def _archived(project: Workspace, each: Archived) -> str:
 
 
 def _status(project: Workspace, found: Found) -> dict[str, Any]:
-    files, left = discovery.find(claude, project), agent_list.list_left(project)
+    faults = inspection.complaints(project, discovery.find(claude, project), loading=False)
+    left = agent_list.list_left(project)
     reports = compactions.recent(project, _LISTED)
     named = [name for each in reports for name in (each.row.conversation, each.row.restored_in) if name]
     sessions = conversations.session_ids(project, [*named, *(each.conversation for each in left)])
@@ -319,7 +320,7 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
             for each, entry in zip(left, agent_list.describe(project, left), strict=True)
         ],
         "compactions": [_report(each, sessions) for each in reports],
-        "faults": [{"file": str(f.path), "fault": fault} for f, fault in inspection.complaints(project, files)],
+        "faults": [{"file": str(file.path), "fault": fault} for file, fault in faults],
         "log": _troubles(project),
     }
 

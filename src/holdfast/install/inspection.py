@@ -29,12 +29,15 @@ if TYPE_CHECKING:
 FILE_TIMEOUT_S = 5.0
 
 
-def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
+def complaints(
+    project: OpenProject, files: Sequence[HandlerFile], *, loading: bool = True
+) -> list[tuple[HandlerFile, str]]:
     """Find what is wrong with handler files.
 
     Args:
         project: the project they belong to.
         files: what `discovery.find` found. Inactive files are read but not loaded.
+        loading: whether to load the files, which takes up to `FILE_TIMEOUT_S` for each.
 
     Returns:
         Pairs of a file and a sentence: faults in its text, also those that show only in a call (`statics`); faults
@@ -43,7 +46,7 @@ def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple
     found: list[tuple[HandlerFile, str]] = []
     for file in files:
         sentences = [*file.faults, *statics.faults(file.source, file.routes, claude), *_never_holds(file)]
-        sentences += _load(project, file) if file.active else []
+        sentences += _load(project, file) if loading and file.active else []
         found += [(file, each) for each in dict.fromkeys(sentences)]
         fault, _ = activity.latest_fault(file)
         if fault and not file.refuses:

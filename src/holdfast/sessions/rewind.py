@@ -137,11 +137,14 @@ def gone(project: Workspace) -> str:
 def missing(project: Workspace) -> list[tuple[str, Workflow]]:
     """Return the unfinished workflows whose files were deleted or hold something else now, the last changed first.
 
-    Each has the number of its file's last version. Without a usable ledger, none is known.
+    Each has the number of its file's last version. Without a usable ledger, none is known. A file in which only a
+    field has to be corrected counts as the workflow's: an earlier content would drop what somebody edited.
     """
+    edited = {each.path for each in registry.foreign(project) if each.field}
     try:
         over = {(each.workflow.place, each.workflow.title) for each in archive.entries(project)}
-        empty = [path for each in contents.paths(project) if not _holds_state(project, path := project.root / each)]
+        known = [project.root / each for each in contents.paths(project)]
+        empty = [each for each in known if each not in edited and not _holds_state(project, each)]
         states = [state for each in empty if (state := last_state(project, each))]
     except LedgerError:
         return []

@@ -218,8 +218,10 @@ def _next(workflow: Workflow) -> _Next:
 
 
 def _done(workflow: Workflow, due: Phase | None) -> str:
-    """Return how to complete a phase that no agent's end completes, by its title, so that no other is meant."""
-    if due is None or due.title == UNKNOWN or (due.agent and RECORDS[workflow.format].AGENTS):
+    """Return how to complete an open phase that no agent's end completes, by its title, so that no other is meant."""
+    if due is None or due.status == "completed" or due.title == UNKNOWN:
+        return ""
+    if due.agent and RECORDS[workflow.format].AGENTS:
         return ""
     return f", then {verbs.completing(workflow, due)}"
 

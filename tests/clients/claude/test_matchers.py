@@ -39,3 +39,4 @@ def test_only_a_value_that_an_event_is_not_known_to_have_is_doubted(event: str, 
     """The known values are those of client fact §1.3."""
     assert claude.doubt(values, event) == ""
     assert "'nonsense' is no value" in claude.doubt(f"{values}|nonsense", event)
+    assert "shell" not in claude.doubt("shel", event), "a name of tools alone"

@@ -155,6 +155,14 @@ def test_no_sequence_of_saves_makes_a_state_poorer(state: dict[str, Any], found:
         project.close()
 
 
+def test_a_type_that_is_corrected_is_taken_over(project: Workspace, put: Put) -> None:
+    """R001-06: like all else that the memory file says."""
+    for more in ("", "Type: qa-loop\n"):
+        put("CLAUDE.local.md", f"{MEMORY}{more}")
+        save(project)
+    assert data_of(only_file(project))["workflow_type"] == "qa-loop"
+
+
 def test_what_a_person_took_off_a_list_does_not_come_back(project: Workspace, put: Put) -> None:
     """The memory file said it before, so it is no news; what is added there later is."""
     reading = "\n## Required Reading\n\n- @docs/a.md\n- @docs/b.md\n"

@@ -56,9 +56,9 @@ class HybridFormat(FileFormat):
         schema.check(file.path, file.data)
 
     def wrong_field(self, data: dict[str, Any]) -> str:
-        """Return the field to correct in a content that has some of the schema's keys."""
+        """Return the field to correct in a content that has several of the schema's keys."""
         fault = schema.mismatch(data)
-        return fault[0] if fault and {"id", "task", "phases"} & data.keys() else ""
+        return fault[0] if fault and len({"id", "task", "phases"} & data.keys()) > 1 else ""
 
     def workflow(self, project: Records, file: StateFile) -> Workflow:
         """Return the workflow in a file of this format, without its extras."""

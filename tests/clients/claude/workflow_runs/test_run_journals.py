@@ -103,8 +103,9 @@ def test_an_empty_result_is_one(tmp_path: Path, result: object) -> None:
 
 
 def test_a_script_that_the_client_hides_is_unknown(tmp_path: Path) -> None:
-    """Another process may not resume its runs."""
-    found = runs.journal(written(tmp_path, '{"type":"launched","hiddenScriptSha256":"ab"}', *LINES[1:]))
+    """Another process may not resume its runs, also once its own has."""
+    hidden = '{"type":"launched","hiddenScriptSha256":"ab"}'
+    found = runs.journal(written(tmp_path, hidden, *LINES[1:], '{"type":"resumed"}'))
     assert found is not None
     assert not found.known
 
