@@ -201,11 +201,12 @@ def asked(fired: Fired) -> str:
 def test_an_edit_locks_its_file_and_a_conflict_is_asked_about(
     project: HoldfastProject, two: tuple[Agent, Agent]
 ) -> None:
-    """R003-27: the owner edits on; anyone else is asked, until the owner ends."""
+    """R003-27: the owner edits on; anyone else is asked, until the owner ends. The main conversation locks nothing."""
     first, second = two
     edits(project, first, "src/a.py").assert_silent("lock_files")
     edits(project, first, "src/a.py", "Write").assert_silent("lock_files")
     edits(project, second, "src/b.py").assert_silent("lock_files")
+    edits(project, None, "src/c.py").assert_silent("lock_files")
     assert [(each["path"], each["owner"]) for each in locks(project)] == [
         ("src/a.py", first.run),
         ("src/b.py", second.run),
