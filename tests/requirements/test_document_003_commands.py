@@ -482,6 +482,10 @@ def test_repair_mends_what_has_one_answer(root: Path, started: Command) -> None:
     assert findings(root) == []
     assert state(root)["safety_bounds"]["cost_so_far"] == "$0.75"
     assert [each["task"] for each in state(root)["pending_tasks"]] == ["2.2", "3.1"]
+    done_twice = state(root)["completed_tasks"] * 2
+    path.write_text(json.dumps(state(root) | {"completed_tasks": done_twice}))
+    holdfast("doctor", "--fix", root=root, code=None)
+    assert (state(root)["completed_tasks"], findings(root)) == (done_twice[:2], [])
 
 
 def test_agents_that_are_gone_are_removed_and_their_tasks_start_again(
