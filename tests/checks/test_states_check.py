@@ -142,6 +142,23 @@ def test_mending_holds_the_lock_that_every_writer_holds(
     assert held == [(root / "untracked" / "workflow-state" if which == "kept" else file.parent, False, True)]
 
 
+def test_each_deviation_has_its_file_and_field(root: Path, kept: Path) -> None:
+    """Also in a compaction state and a run that somebody keeps by hand; of a value that is wrong whole, once."""
+    change(kept, required_reading=5, phase={"current": 1, "total": "x", "name": "Design", "status": "active"})
+    (root / "auth.md").write_text("# Auth\n\n### Phase 1: Base\n\n#### Task 1.1: Model\n")
+    holdfast("start", "auth.md", "--format", "orchestrator", root=root)
+    run = root / ".claude" / "agent-state.json"
+    change(run, learnings=[{"lesson": "Look first"}])
+
+    found = holdfast("doctor", "states", "--json", root=root).json["findings"]
+
+    assert {each["code"] for each in found} == {"schema"}
+    fields = {(each["path"], each["field"]) for each in found}
+    assert {(str(kept), "required_reading"), (str(kept), "phase.total"), (str(run), "learnings[0].type")} <= fields
+    assert (str(kept), "required_reading[0]") not in fields
+    assert None not in {field for _, field in fields}
+
+
 def change(file: Path, **values: Any) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | values, indent=2))
 
@@ -163,6 +180,7 @@ def test_what_does_not_validate_is_a_problem(root: Path, hybrid: Path, values: d
 
     assert found.text.startswith(f"{hybrid}: {words}")
     assert found.remedy == f"correct {hybrid}"
+    assert (found.code, found.path, found.field) == ("schema", hybrid, words.split('"')[1])
     hybrid.write_text(good)
     mend("states", root)
     healthy("states", root)

@@ -76,7 +76,10 @@ def test_a_formats_commands_are_listed_where_it_is_used(tmp_path: Path) -> None:
 
 
 def test_a_command_that_is_gone_names_the_one_that_replaces_it() -> None:
-    """Also one of a group."""
+    """Also one of a group, and a group that is gone whole."""
+    for words in (("agents",), ("agents", "prune"), ("phase",), ("phase", "finish", "1.1")):
+        said = holdfast("orchestrator", *words, code=2).err
+        assert f"`holdfast orchestrator {words[0]}` is gone: `holdfast " in said
     assert "`holdfast server stop` is gone: use `holdfast server --stop`" in holdfast("server", "stop", code=2).err
 
 

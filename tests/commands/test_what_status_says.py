@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from typing import TYPE_CHECKING
 
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
+from tests.signals import begin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +46,22 @@ def test_status_says_that_nothing_is_restored(tmp_path: Path, monkeypatch: pytes
     holdfast("install", root=tmp_path)
     monkeypatch.setenv("HOLDFAST_NOW", "2099-01-01T00:00:00Z")
     assert holdfast("status", root=tmp_path).out.startswith("Not safe: a compaction restores no workflow here.")
+
+
+def test_a_damaged_ledger_is_said_once_with_the_command_that_repairs_it(
+    holdfast_project: Callable[..., HoldfastProject],
+) -> None:
+    """By a session's start too; the log's warnings are one line, however often they came."""
+    project = holdfast_project()
+    holdfast("start", "Book", "--phase", "A", root=project.root)
+    Workspace.open(project.root).ledger_file.write_bytes(b"nothing of SQLite's" * 1_000)
+    for source in ("startup", "compact"):
+        told = json.loads(begin(project, source).stdout)["systemMessage"].split("\n")[0]
+        assert told.count("`holdfast doctor --fix` sets it aside, and a new one is begun") == 1
+        assert told.count("doctor") == 1
+    first, *rest = holdfast("status", root=project.root).out.splitlines()
+    assert first.startswith("Not safe: ") and first.endswith("To repair it: holdfast doctor --fix")
+    assert [" warning " in line for line in rest if "the ledger cannot be used" in line] == [True]
 
 
 def test_paused_sessions_are_not_counted_as_restored(holdfast_project: Callable[..., HoldfastProject]) -> None:

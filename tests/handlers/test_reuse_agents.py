@@ -52,6 +52,7 @@ def test_after_a_compaction_the_reason_is_the_result(project: HoldfastProject) -
     compacted(project)
     agent(project, 2).about_to().assert_denied("has finished already", "All is well.")
     assert passed(agent(project, 3).about_to())
+    assert holdfast("log", root=project.root).out.count("results used again: ") == 1
 
 
 def test_each_compaction_gets_the_same_result(project: HoldfastProject) -> None:
@@ -229,6 +230,31 @@ def test_one_that_was_at_work_in_a_client_that_is_gone_is_not_waited_for(
         assert passed(launched_again(2))
 
 
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_result_that_a_fork_gets_is_still_new_to_the_conversation_it_left(
+    project: HoldfastProject, process: list[str], tmp_path: Path, goes_on: bool
+) -> None:
+    """That goes on next to the fork, and is told after its compaction that nobody has used the result."""
+    entry = {"type": "user", "uuid": ME, "message": {"role": "user", "content": "Do it."}}
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    for each in (first, second):
+        each.write_text(f"{json.dumps(entry, separators=(',', ':'))}\n", "utf-8")
+    process[0] = str(os.getpid())
+    begin(project, "startup", transcript_path=str(first))
+    made = agent(project, background=True).at_work()
+    made.stopped("All is well.")
+    if not goes_on:
+        project.fire("SessionEnd", "SessionEnd-other")
+
+    project.session, process[0] = OTHER, str(os.getppid())
+    begin(project, "fork", transcript_path=str(second))
+    agent(project, 2, background=True).about_to().assert_denied("All is well.")
+    project.session, process[0] = ME, str(os.getpid())
+    project.fire("PreCompact", "PreCompact-auto", transcript_path=str(first))
+    told = begin(project, "compact", transcript_path=str(first)).context
+    assert ("its result is still unused" in told) is goes_on
+
+
 def test_a_refused_launch_starts_no_phase(project: HoldfastProject, process: list[str], tmp_path: Path) -> None:
     """The phase of an interrupted agent stays failed until that agent goes on."""
     start = ("start", "Check", "--format", "hybrid", "--phase", "Review", "--phase", "Publish")
@@ -346,6 +372,7 @@ def test_a_refused_launch_leaves_its_phase_to_the_agent_that_runs(project: Holdf
     first.launched()
     compacted(project)
     agent(project, 2, background=True).about_to().assert_denied("is running already")
+    assert "results used again" not in holdfast("log", root=project.root).out  # it has none
     assert phases(project) == ["active", "pending"]
 
     first.stopped("All is well.")

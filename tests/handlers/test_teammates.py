@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.clients.claude import claude
+from tests.commandline import holdfast
 from tests.signals import begin
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def test_one_that_is_there_is_not_launched_again(team: Team) -> None:
     team.idle("Built.")
     team.compact()
     team.about_to(prompt="Build the next thing.").assert_denied("teammate alice is there", "SendMessage to: 'alice'")
+    assert "results used again" not in holdfast("log", root=team.project.root).out
     assert "permissionDecision" not in team.about_to("carol").specific
 
 

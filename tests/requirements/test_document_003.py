@@ -126,7 +126,7 @@ def test_phases_count_from_zero(scene: Scene) -> None:
     run = Run(
         {**scene.data, "pending_tasks": [{"phase": each, "task": "2.1", "name": "x"} for each in (0, 1, 2, 3)]}, {}
     )
-    wrong = [each.text for each in faults.contradictions(run) if "expected" in each.text]
+    wrong = [each.text for each in faults.contradictions(run, scene.doc, str) if "expected" in each.text]
     assert ["phase 0" in each or "phase 3" in each for each in wrong] == [True, True]
 
 
@@ -153,7 +153,9 @@ def test_counters_and_interventions_move_together(scene: Scene) -> None:
     assert (supervisor["conflicts_detected"], len(supervisor["interventions"])) == (3, 3)
     assert (supervisor["auto_fixes_applied"], supervisor["re_plans_triggered"]) == (1, 1)
     scene.do(lambda run: run.part("supervisor").update(conflicts_detected=9))
-    assert list(faults.contradictions(FORMAT.current(scene.project))) == []  # a list need not be complete
+    assert (
+        list(faults.contradictions(FORMAT.current(scene.project), scene.doc, str)) == []
+    )  # a list need not be complete
 
 
 def test_bounds_have_defaults_and_warn(scene: Scene) -> None:

@@ -477,8 +477,9 @@ def test_repair_mends_what_has_one_answer(root: Path, started: Command) -> None:
     codes = [each.code for each in findings(root)]
     assert codes == ["extras", "lists", "sums", "counters"]  # the run that was begun is not this one
 
-    done = holdfast("doctor", "--fix", root=root, code=1).out
-    assert "corrected the run: cost_so_far is $0.5, not $0.75 (the tasks add up to that)" in done
+    done = " ".join(holdfast("doctor", "--fix", root=root, code=1).out.split())
+    assert "re_plans_triggered was 0, and now is 1; pending_tasks listed 2.1, 2.2, 3.1, 2.2, and now lists 2.2" in done
+    assert "corrected the run: cost_so_far was $0.5, and now is $0.75" in done
     assert findings(root) == []
     assert state(root)["safety_bounds"]["cost_so_far"] == "$0.75"
     assert [each["task"] for each in state(root)["pending_tasks"]] == ["2.2", "3.1"]
@@ -486,6 +487,22 @@ def test_repair_mends_what_has_one_answer(root: Path, started: Command) -> None:
     path.write_text(json.dumps(state(root) | {"completed_tasks": done_twice}))
     holdfast("doctor", "--fix", root=root, code=None)
     assert (state(root)["completed_tasks"], findings(root)) == (done_twice[:2], [])
+
+
+def test_repair_says_all_that_it_changed(root: Path, started: Command) -> None:
+    """Also what follows from a correction, such as a phase that the doctor would have left to you."""
+    path = root / ".claude/agent-state.json"
+    data = json.loads(path.read_bytes())
+    data["orchestrator"]["current_phase"] = 9
+    data["completed_tasks"] = [{"task": "1.1"}]
+    path.write_text(json.dumps(data))
+    assert "orchestrator.current_phase" in {each.field for each in findings(root)}
+
+    done = " ".join(holdfast("doctor", "orchestrator", "--fix", root=root).out.split())
+
+    assert "corrected the run: current_phase was 9, and now is 0" in done
+    assert "pending_tasks listed 1.1, 1.2, 2.1, and now lists 1.2, 2.1" in done
+    assert state(root)["orchestrator"]["current_phase"] == 0
 
 
 def test_agents_that_are_gone_are_removed_and_their_tasks_start_again(

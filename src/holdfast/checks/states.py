@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from holdfast.formats import RECORDS
 from holdfast.sessions import conversations, owners, rewind
 from holdfast.workflow import places, registry, search, statefile
 from holdfast.workflow.findings import ELSEWHERE, aside
+from holdfast.workflow.values import Deviation
 from holdfast.workflow.wording import count, quoted
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
     theirs = {each.path for each in registry.foreign(project)}
     reporting = [project.root / RECORDS[name].TOP for name, form in usable.items() if form.reports_all]
     wrong = [
-        _unread(project, each)
+        replace(_unread(project, each), code="unread", path=each.path)
         for each in found.problems
         if each.path not in theirs
         and not any(each.path.is_relative_to(top) for top in reporting)
@@ -64,7 +66,9 @@ def of_format(project: Workspace, form: Format, workflows: Iterable[Workflow]) -
         level = problem if form.deviations == "problem" else notice
         for workflow in workflows:
             for warning in (*workflow.warnings, *workflow.remarks):
-                yield level(f"{workflow.path}: {warning}", f"correct {workflow.path}")
+                field = warning.field if isinstance(warning, Deviation) else ""
+                remedy = f"correct {workflow.path}"
+                yield level(f"{workflow.path}: {warning}", remedy, code="schema", path=workflow.path, field=field)
     yield from form.findings(project)
 
 
@@ -77,12 +81,12 @@ def in_the_way(project: Workspace, foreign: Iterable[Foreign]) -> Iterator[Forei
 
 def misplaced(each: Foreign) -> Finding:
     """Return the finding about a file in a format's place that isn't the format's."""
-    if closed := access.remedy(each.path):
-        return notice(f"{each.path}: {each.meaning.partition(';')[0]}", closed)
+    text = f"{each.path}: {each.meaning}"
     if each.field:
         remedy = f'correct "{each.field}" in {each.path}'
-        return problem(f"{each.path}: {each.meaning}", remedy, path=each.path, field=each.field)
-    return notice(f"{each.path}: {each.meaning}", each.remedy or ELSEWHERE, path=each.path)
+        return problem(text, remedy, code="foreign", path=each.path, field=each.field)
+    remedy = access.remedy(each.path) or each.remedy or ELSEWHERE
+    return notice(text, remedy, code="foreign", path=each.path)
 
 
 def _unread(project: Workspace, trouble: Problem) -> Finding:
@@ -170,7 +174,7 @@ def _stale(project: Workspace, found: Found) -> Iterator[Finding]:
                 f"{workflow.path}: {quoted(workflow.title)} is unfinished ({workflow.position}), but last "
                 f"changed on {changed} and owned by no live session, so Holdfast no longer restores it by itself"
             )
-            yield notice(text, command_line("done", "--all", workflow.id))
+            yield notice(text, command_line("done", "--all", workflow.id), code="stale", path=workflow.path)
 
 
 def _left_over(project: Workspace) -> Iterator[Finding]:
@@ -179,12 +183,11 @@ def _left_over(project: Workspace) -> Iterator[Finding]:
         if access.is_link(folder):
             continue
         for path in sorted(each for pattern in places.ASIDE for each in folder.glob(pattern)):
-            yield notice(
-                f"{path} was set aside earlier; nothing reads it", f"look at {path}, and remove it if nobody needs it"
-            )
+            remedy = f"look at {path}, and remove it if nobody needs it"
+            yield notice(f"{path} was set aside earlier; nothing reads it", remedy, code="aside", path=path)
         for path in atomic.abandoned(folder):
             text = f"{path} was left by a process that was killed; nothing reads it"
-            yield notice(text, "holdfast doctor --fix", partial(_removed, path))
+            yield notice(text, "holdfast doctor --fix", partial(_removed, path), code="abandoned", path=path)
 
 
 def _removed(path: Path) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from holdfast.sessions.overview import Overview
     from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.findings import Finding
 
 _ENDINGS = {
     "confirmed": "last compaction restored and confirmed",
@@ -91,8 +92,13 @@ def _of(project: Workspace, seen: Overview, prospect: Mapping[str, str] | None, 
 def _obstacle(project: Workspace) -> str:
     """Return why Holdfast can't save anything here, and what to do; empty if it can."""
     if project.ledger.problem:
-        return f"{project.ledger.problem.rstrip('.')}. To repair it: holdfast doctor"
+        wrong = _problem(project, "ledger")
+        return f"{wrong.text}. To repair it: {wrong.remedy}" if wrong else f"{project.ledger.problem}."
     if not inspection.registered_events(project):
         return "Holdfast isn't registered here. To register it: holdfast install"
-    wrong = next((each for each in checks.run(project, ("switches",)) if each.level == "problem"), None)
+    wrong = _problem(project, "switches")
     return f"{wrong.text}. To change that: {wrong.remedy}" if wrong else ""
+
+
+def _problem(project: Workspace, check: str) -> Finding | None:
+    return next((each for each in checks.run(project, (check,)) if each.level == "problem"), None)

@@ -326,9 +326,10 @@ def _status(project: Workspace, found: Found) -> dict[str, Any]:
 
 
 def _troubles(project: Workspace) -> list[str]:
-    """Return the last warnings and errors of this project and those that name no project."""
-    lines = log.tail(500, project=project.root)
-    return [line for line in lines if line.split(" ", 2)[1:2] in (["error"], ["warning"])][-_LISTED:]
+    """Return the last warnings and errors of this project and those that name no project, each as it last came."""
+    lines = (line.partition(" ") for line in log.tail(500, project=project.root))
+    latest = {text: at for at, _, text in lines if text.startswith(("error ", "warning "))}
+    return sorted(f"{at} {text}" for text, at in latest.items())[-_LISTED:]
 
 
 def _trouble(line: str) -> str:

@@ -328,10 +328,10 @@ def _stand_in(copied: sqlite3.Connection | None) -> sqlite3.Connection:
 def _unusable(file: Path, error: Exception) -> str:
     if connecting.is_busy(error):
         return f"{file}: another process has locked the ledger, so nothing of this run is remembered"
-    problem = f"{file}: the ledger cannot be used ({error}), so nothing is remembered after this run"
+    remedy = "`holdfast doctor` says how to repair it"
     if connecting.fault(error) == "damaged":
-        return f"{problem}; `holdfast doctor --fix` sets it aside, and a new one is begun"
-    return problem
+        remedy = "`holdfast doctor --fix` sets it aside, and a new one is begun"
+    return f"{file}: the ledger cannot be used ({error}), so nothing is remembered after this run; {remedy}"
 
 
 def new_id(after: str = "") -> str:

@@ -40,12 +40,14 @@ class Relaunch(NamedTuple):
         tool_input: the input with which it runs; None for the model's own.
         messages: messages to the model and the user.
         source: the row of the agent that has done the work; empty without a refusal.
+        reused: whether the refusal brings the result of that agent.
     """
 
     refusal: str = ""
     tool_input: Mapping[str, Any] | None = None
     messages: tuple[Message, ...] = ()
     source: str = ""
+    reused: bool = False
 
 
 PASSED = Relaunch()
@@ -75,7 +77,8 @@ def judge_agent(event: Call, context: Context) -> Relaunch:
     if context.config.agents == "tell":
         return Relaunch(messages=(Message(held.refusal),))
     agents.change(project, call, verdict="refused", source=held.source)
-    record_reuse(project, conversation, held.messages[0].text)
+    if held.reused:
+        record_reuse(project, conversation, held.messages[0].text)
     return held
 
 
@@ -164,9 +167,12 @@ def _held(context: Context, event: Call, call: Agent, agent: Agent) -> Relaunch 
     wanted = wanted and agent.prompt_id != agents.CLEARED  # the person starts over
     wanted = wanted and agent.state in agents.DONE and bool(agent.result.strip())
     if wanted and _holds(context, event, call, agent, cut_off=cut_off):
-        agents.record_report(project, agent.conversation, agent.run, "completed", agent.result, used=True)
-        text = _result(context, agent, who)
-        return _refuse(context, event, call, agent, text, f"{who} had finished; its result was used again.")
+        # Where a fork gets the result, the conversation that it left still has to hear of it.
+        goes_on = agent.conversation != call.conversation and not alive
+        used = not goes_on or agent.conversation in conversations.ended_ids(project)
+        agents.record_report(project, agent.conversation, agent.run, "completed", agent.result, used=used)
+        text, line = _result(context, agent, who), f"{who} had finished; its result was used again."
+        return _refuse(context, event, call, agent, text, line)._replace(reused=True)
     if agent.state in (*agents.BEGUN, "missing") and not alive and (run := _interrupted(context, event, agent)):
         why = (
             f"This agent was interrupted and can go on where it was: use SendMessage with to: {run!r} and the "

@@ -121,7 +121,7 @@ def forget(project: Workspace, scope: Scope, *, dry: bool = False) -> Forgotten:
     if not dry:
         cache.clear()  # it holds paths of workflows, plans and the project's own handlers
     clean = dry or not known or project.ledger.scrub()
-    insist_on_ledger(project, "forgotten, but words may still be in its file; run this again")
+    insist_on_ledger(project, "forgotten, but words may still be in its file, so run this again later")
     return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
 
 
@@ -136,7 +136,7 @@ def unclean(project: Workspace, then: str) -> HoldfastError:
 def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> None:
     """Raise HoldfastError if the ledger's file is not what was read and written: never claim "forgotten" then."""
     if project.ledger_file.exists() and project.ledger.problem:
-        raise HoldfastError(f"{so}; `holdfast doctor` says what is wrong with the ledger")
+        raise HoldfastError(f"{so}: the ledger can't be used now")
 
 
 def workflow_files(project: Workspace) -> list[Path]:

@@ -91,7 +91,7 @@ class Overview:
         last_restore: the last time it was restored, None if never.
         owner: the session that owns it, None for none.
         sessions: the session id that each conversation of its agents has now.
-        ledger: what is wrong with the ledger, so that it isn't known to have anything; empty if nothing is.
+        ledger: why the ledger couldn't be read, so that it isn't known to have anything; empty if it could.
     """
 
     workflow: Workflow
@@ -155,7 +155,6 @@ def _with_ledger(project: OpenProject, plain: Overview) -> Overview:
         last_restore=_last_restore(reports, names),
         owner=Session(names.get(owner, owner), owner in live, last_seen.get(owner, "")) if owner else None,
         sessions=conversations.session_ids(project, (each.conversation for each in launched)),
-        ledger=project.ledger.problem or "",
     )
 
 

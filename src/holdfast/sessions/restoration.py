@@ -151,8 +151,7 @@ def _trail(event: Event, context: Context, compaction: Compaction | None = None)
 def _blind(context: Context) -> list[Message]:
     """Tell the user that, without a ledger, workflows were restored from files although their owner is unknown."""
     problem = context.project.ledger.problem
-    blind = "so what was restored was chosen without knowing which other sessions are live"
-    text = f"Holdfast: {problem}; {blind}. `holdfast doctor` says how to repair it."
+    text = f"Holdfast: {problem}. What was restored was chosen without knowing which other sessions are live."
     return [Message(text, to_user=True)] if problem else []
 
 

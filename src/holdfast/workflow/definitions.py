@@ -35,7 +35,7 @@ class Listed(NamedTuple, Generic[Value]):
         name: what it defines, the file's name without its ending.
         path: the file.
         value: what it says; None if it isn't used.
-        reason: why it isn't used; empty if it is.
+        reason: why it isn't used, with the file unless it only has to be trusted; empty if it is.
         trusted: whether it may be used; false for a project's file that isn't trusted as it is now.
     """
 
@@ -102,10 +102,10 @@ def trusting(kind: str, name: str) -> str:
 
 
 def why_unused(kind: str, each: Listed[Any]) -> str:
-    """Return why a definition isn't used, with its file, and what to do if it only has to be trusted."""
+    """Return why a definition isn't used, and what to do if it only has to be trusted."""
     if not each.trusted:
         return f"{each.path} is not trusted; read it, then run `{trusting(kind, each.name)}`"
-    return each.reason if each.reason.startswith(str(each.path)) else f"{each.path}: {each.reason}"
+    return each.reason
 
 
 def content(root: Path, path: Path) -> bytes:
@@ -199,7 +199,7 @@ class Library(Generic[Value]):
 
     def _look(self, root: Path, path: Path, used: set[str]) -> Listed[Value]:
         if not self._is_name(path.stem):
-            return Listed(path.stem, path, None, "its name can't be used")
+            return Listed(path.stem, path, None, f"{path}: its name can't be used")
         try:
             value = self.value(root, path)
         except UntrustedError:
@@ -207,7 +207,7 @@ class Library(Generic[Value]):
         except HoldfastError as error:
             return Listed(path.stem, path, None, str(error))
         if path.stem in used:
-            return Listed(path.stem, path, None, "another one of this name comes first")
+            return Listed(path.stem, path, None, f"{path}: another one of this name comes first")
         return Listed(path.stem, path, value, "")
 
 

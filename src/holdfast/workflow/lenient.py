@@ -39,13 +39,13 @@ Name = Annotated[str, BeforeValidator(lambda value: value if isinstance(value, s
 """A text that people may also write as a number."""
 
 
-def read(model: type[Model], data: Mapping[str, Any], warnings: list[str]) -> Model:
+def read(model: type[Model], data: Mapping[str, Any], warnings: list[str], prefix: str = "") -> Model:
     """Return a model of a file's data; `data` stays as it is.
 
     A value that doesn't fit is converted where that loses nothing: anything is a text as JSON, and a single value is a
-    list of one. Otherwise the field gets its default. Each such value is a warning that begins with the field's name in
-    quotes, as in `"phases[0].title" is not a text`. A file that lacks a field without a default isn't the format's own
-    (`Format.check`), so that is an error here.
+    list of one. Otherwise the field gets its default. Each such value is a warning (`values.deviation`), in which
+    `prefix` comes before the field's name; what is in a value that was converted is none. A file that lacks a field
+    without a default isn't the format's own (`Format.check`), so that is an error here.
 
     Raises:
         ValueError: a field without a default is missing.
@@ -61,8 +61,8 @@ def read(model: type[Model], data: Mapping[str, Any], warnings: list[str]) -> Mo
                 where = fault["loc"]
                 if fault["type"] == "missing":
                     raise ValueError(f'"{name(where)}" is missing') from error
-                if where not in seen:
-                    warnings.append(f'"{name(where)}" {_words(fault)}')
+                if not any(where[:length] in seen for length in range(1, len(where) + 1)):
+                    warnings.append(values.deviation(f"{prefix}{name(where)}", _words(fault)))
                 _mend(copied, where, fault["type"], again=where in seen)
                 seen.add(where)
     raise ValueError(f"{model.__name__} has fields whose defaults don't fit")

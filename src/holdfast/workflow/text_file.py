@@ -41,8 +41,9 @@ def read(path: Path, within: Path) -> Text | None:
     except StateError as error:
         if isinstance(error.__cause__, NotADirectoryError):
             return None
-        reason = error.reason.removeprefix("cannot be read: ")
-        raise OSError(errno.EINVAL, reason if reason != error.reason else f"it {reason}") from error
+        cause = error.__cause__
+        reason = cause.strerror or str(cause) if isinstance(cause, OSError) else f"it {error.reason}"
+        raise OSError(errno.EINVAL, reason) from error
     whole = info.st_size <= len(raw)
     try:
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(raw, final=whole)  # the end may be half a character

@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+
+class Deviation(str):
+    """A sentence about a value in a state file, and the field that it is about, as in `phases[0].title`."""
+
+    __slots__ = ("field",)
+    field: str
+
+    def __new__(cls, text: str, field: str = "") -> Self:
+        """Return the sentence of a field."""
+        made = super().__new__(cls, text)
+        made.field = field
+        return made
+
+
+def deviation(field: str, words: str) -> Deviation:
+    """Return the sentence that begins with a field's name in quotes: `"phases[0].title" is not a text`."""
+    return Deviation(f'"{field}" {words}', field)
 
 
 def text(value: Any) -> str:
@@ -28,10 +46,10 @@ def texts(value: Any, name: str, warnings: list[str]) -> tuple[str, ...]:
     if isinstance(value, list) and set(map(type, value)) <= {str}:  # as nearly always
         return tuple([item for item in value if item.strip()])
     if not isinstance(value, list):
-        warnings.append(f'"{name}" is not a list')
+        warnings.append(deviation(name, "is not a list"))
         value = [member(*each) for each in value.items()] if isinstance(value, dict) else [value]
     else:
-        warnings.append(f'"{name}" holds values that are not texts')
+        warnings.append(deviation(name, "holds values that are not texts"))
     return tuple(item for item in map(text, value) if item.strip())
 
 
@@ -42,14 +60,14 @@ def entries(value: Any, name: str, warnings: list[str]) -> tuple[str, ...]:
     key or value that looks like a path.
     """
     if isinstance(value, str):
-        warnings.append(f'"{name}" is not a list')
+        warnings.append(deviation(name, "is not a list"))
         value = value.splitlines()
     elif isinstance(value, dict):
-        warnings.append(f'"{name}" is not a list')
+        warnings.append(deviation(name, "is not a list"))
         value = [_path(value)] if "path" in value or "file" in value else [_path({each: value[each]}) for each in value]
     elif isinstance(value, list):
         if not all(isinstance(item, str) for item in value):
-            warnings.append(f'"{name}" holds values that are not texts')
+            warnings.append(deviation(name, "holds values that are not texts"))
         value = [_path(item) if isinstance(item, dict) else text(item) for item in value]
     return tuple(dict.fromkeys(map(at, texts(value, name, warnings))))
 
@@ -73,7 +91,7 @@ def mapping(value: Any, name: str, warnings: list[str]) -> Mapping[str, Any]:
         return value
     if value in (None, "", []):
         return {}
-    warnings.append(f'"{name}" is not an object')
+    warnings.append(deviation(name, "is not an object"))
     return {name: value}
 
 

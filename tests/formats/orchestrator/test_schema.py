@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.orchestrator import faults, schema, view
@@ -100,7 +101,7 @@ def test_a_contradiction_is_named(edit: Any, said: str) -> None:
     data = json.loads(EXAMPLE)
     edit(data)
 
-    found = list(faults.contradictions(Run(data, {})))
+    found = list(faults.contradictions(Run(data, {}), Path("x"), str))
     assert any(said in each.text for each in found), found
 
 

@@ -89,10 +89,8 @@ def _read(model: type[_Model], data: Mapping[str, Any], prefix: str, warnings: l
     """
     written = {name: data[name] for name in model.model_fields if values.text(data.get(name)).strip()}
     missing = [name for name, field in model.model_fields.items() if field.default is not None and name not in written]
-    own = [f'"{name}" is missing or empty' for name in missing]
-    read = lenient.read(model, written, own)
-    warnings += [f'"{prefix}{each[1:]}' for each in own]
-    return read
+    warnings += [values.deviation(f"{prefix}{name}", "is missing or empty") for name in missing]
+    return lenient.read(model, written, warnings, prefix)
 
 
 class Position(NamedTuple):
@@ -140,12 +138,13 @@ def read_position(data: Mapping[str, Any], warnings: list[str]) -> Position:
     first = 1 if number is None else number
     last = max(first, 1) if total is None else total
     if not isinstance(written, dict):
-        warnings.append(f'"phase" is not an object; phase {first} of {last} is taken')
+        warnings.append(values.deviation("phase", f"is not an object; phase {first} of {last} is taken"))
         phase |= {"current": first, "total": last}
     read = _read(_PhaseObject, phase, "phase.", warnings)
     bounded = min(max(first, 1), max(last, 1)), max(last, 1)
     if bounded != (first, last):
-        warnings.append(f"phase {first} of {last} is not possible; {bounded[0]}/{bounded[1]} is taken")
+        text = f"phase {first} of {last} is not possible; {bounded[0]}/{bounded[1]} is taken"
+        warnings.append(values.Deviation(text, "phase.current"))
     name = read.name.strip()
     return Position(*bounded, name, read.status, total is not None and name != UNKNOWN, first > last)
 
@@ -176,7 +175,8 @@ def view(project: Records, file: StateFile) -> Workflow:
     title = state.workflow.strip() or file.path.parent.name
     if where.total not in _COUNTS.get(state.workflow_type, (where.total,)):
         usual = " or ".join(map(str, _COUNTS[state.workflow_type]))
-        remarks.append(f"a {state.workflow_type} workflow usually has {usual} phases, not {where.total}")
+        text = f"a {state.workflow_type} workflow usually has {usual} phases, not {where.total}"
+        remarks.append(values.Deviation(text, "phase.total"))
     context = dict(read_context(file.data))
     steps = context.pop(NEXT_STEP) if isinstance(context.get(NEXT_STEP), dict) else {}
     titles, notes = _titles(context), _notes(context)

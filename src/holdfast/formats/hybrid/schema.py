@@ -150,9 +150,8 @@ def read_phases(data: Mapping[str, Any]) -> tuple[Phase, ...]:
 
 
 def _read(data: Mapping[str, Any], warnings: list[str]) -> tuple[State, tuple[Phase, ...]]:
-    warnings += [
-        f'"phases[{n}]" is not an object' for n, each in enumerate(data["phases"]) if not isinstance(each, dict)
-    ]
+    wrong = [number for number, each in enumerate(data["phases"]) if not isinstance(each, dict)]
+    warnings += [values.deviation(f"phases[{number}]", "is not an object") for number in wrong]
     whole = {**data, "phases": [complete(each, number) for number, each in enumerate(data["phases"])]}
     state = lenient.read(State, whole, warnings)
     phases = (
@@ -184,7 +183,8 @@ def _warn_of_same_ids(phases: tuple[Phase, ...], warnings: list[str]) -> None:
     known: set[str] = set()
     for phase in phases:
         if phase.id in known:
-            warnings.append(f'"phases[{phase.number - 1}].id" is "{phase.id}", which another phase has')
+            field = f"phases[{phase.number - 1}].id"
+            warnings.append(values.deviation(field, f'is "{phase.id}", which another phase has'))
         known.add(phase.id)
 
 
@@ -193,7 +193,7 @@ def _current(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[
     named = data.get("current_phase")
     index = None if named in (None, "") else position(data, named)
     if index is None and named not in (None, ""):
-        warnings.append(f'"current_phase" is "{values.text(named)}", which isn\'t a phase')
+        warnings.append(values.deviation("current_phase", f'is "{values.text(named)}", which isn\'t a phase'))
     return index if index is not None else next((p.number - 1 for p in phases if p.status == "active"), None)
 
 
@@ -201,15 +201,17 @@ def _status(found: Status | None, written: str, phases: tuple[Phase, ...], warni
     running = [phase.id for phase in phases if phase.status == "active"]
     begun = [phase.id for phase in phases if phase.status in ("active", "failed")]
     if len(running) > 1:
-        warnings.append(f"{', '.join(running)} are active at once; only one phase can be")
+        text = f"{', '.join(running)} are active at once; only one phase can be"
+        warnings.append(values.Deviation(text, "phases"))
     if found == "completed" and begun:  # it may have been ended before its last phases began
-        warnings.append(f'"status" is "completed", but {", ".join(begun)} {"is" if len(begun) == 1 else "are"} not')
+        are = "is" if len(begun) == 1 else "are"
+        warnings.append(values.deviation("status", f'is "completed", but {", ".join(begun)} {are} not'))
     if phases and found != "completed" and all(phase.status == "completed" for phase in phases):
-        warnings.append(f'"status" is "{written}", but all phases are completed')
+        warnings.append(values.deviation("status", f'is "{written}", but all phases are completed'))
         return "completed"
     if found is not None:
         return found
     if not written:
-        warnings.append(f'"status" is "", not one of {", ".join(STATUSES)}')
+        warnings.append(values.deviation("status", f'is "", not one of {", ".join(STATUSES)}'))
     statuses = {phase.status for phase in phases}
     return "failed" if "failed" in statuses else "active" if statuses & {"active", "completed"} else "pending"

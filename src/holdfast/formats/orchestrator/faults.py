@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import StateError
 from holdfast.formats.orchestrator import amounts, bounds, schema, snapshots, task_document
 from holdfast.formats.orchestrator.run import ENDED_EARLY, EXECUTOR
 from holdfast.workflow import values, wording
+from holdfast.workflow.findings import Finding, notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,22 +20,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.records import Records
 
 
-class Fault(NamedTuple):
-    """Something that is wrong with a run.
-
-    Attributes:
-        code: what kind of fault it is, in one word.
-        text: a sentence that says what is wrong.
-        mend: corrects the run; None if only a person knows what is meant.
-        remedy: what that person can do.
-        path: the file that it is about, if that isn't the state.
-    """
-
-    code: str
-    text: str
-    mend: Callable[[Run], object] | None = None
-    remedy: str = ""
-    path: Path | None = None
+_PAST = {"is": "was", "lists": "listed"}
 
 
 def settle(run: Run) -> None:
@@ -43,34 +30,50 @@ def settle(run: Run) -> None:
     run.head.update(run.position())
 
 
-def contradictions(run: Run) -> Iterator[Fault]:
-    """Yield the contradictions within a state (I003-1, I003-3, I003-4, I003-11, I003-14)."""
+def contradictions(run: Run, path: Path, fix: Callable[[Callable[[Run], None]], str]) -> Iterator[Finding]:
+    """Yield the contradictions within a state (I003-1, I003-3, I003-4, I003-11, I003-14).
+
+    Args:
+        run: the run.
+        path: its state file.
+        fix: corrects the file with a function, and says what was changed.
+    """
     for code, mend, why in _MENDS:
         mended = run.copy()
         mend(mended)
-        if changes := "; ".join(_changes(run.data, mended.data)):
-            yield Fault(code, f"{changes} ({why})", mend)
-    yield from _phases(run)
-    yield from _unclear(run)
+        if changes := "; ".join(
+            f"{name} {verb} {old}, not {new}" for name, verb, old, new in _changes(run.data, mended.data)
+        ):
+            text = f"{path}: {changes} ({why})"
+            yield notice(text, "holdfast doctor --fix", partial(fix, mend), code=code, path=path)
+    for code, field, text, remedy in (*_phases(run), *_unclear(run)):
+        yield notice(f"{path}: {text}", remedy, code=code, path=path, field=field)
 
 
-def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
-    """Yield in words how a state was mended; a key that it lacked is none of it."""
+def corrected(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """Say what was changed in a state."""
+    found = list(_changes(before, after))
+    changes = "; ".join(f"{name} {_PAST[verb]} {old}, and now {verb} {new}" for name, verb, old, new in found)
+    return f"corrected the run: {changes}" if changes else "corrected the run"
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield each key that was mended, `is` or `lists`, and what before and after; a key that it lacked is none."""
     for name, value in after.items():
         old = before.get(name)
         if isinstance(value, list) and value != old:
-            yield f"{name} lists {_ids(old)}, not {_ids(value)}"
+            yield name, "lists", _ids(old), _ids(value)
         elif isinstance(value, dict) and isinstance(old, dict):
             for key in old:
                 if old[key] != value[key]:
-                    yield f"{key} is {values.text(old[key]) or 'null'}, not {values.text(value[key]) or 'null'}"
+                    yield key, "is", values.text(old[key]) or "null", values.text(value[key]) or "null"
 
 
 def _ids(entries: Any) -> str:
     return ", ".join(schema.task_of(each) for each in values.objects(entries)) or "none"
 
 
-def disagreements(project: Records, run: Run) -> Iterator[Fault]:
+def disagreements(project: Records, run: Run, path: Path) -> Iterator[Finding]:
     """Yield the differences between a checkpoint or the task document and the state (R003-29)."""
     if run.terminal:
         return
@@ -79,24 +82,25 @@ def disagreements(project: Records, run: Run) -> Iterator[Fault]:
     listed = values.objects(snapshot.document.data.get("completed_tasks")) if snapshot else []
     if snapshot and (ahead := sorted({schema.task_of(each) for each in listed} - done, key=schema.key)):
         name = snapshot.document.path.name
-        text = f"{', '.join(ahead[:5])} {_are(ahead)} completed in {name}"
-        yield Fault("checkpoint", text, remedy=f"holdfast orchestrator checkpoint --restore {name}")
+        text = f"{path}: {', '.join(ahead[:5])} {_are(ahead)} completed in {name}"
+        yield notice(text, f"holdfast orchestrator checkpoint --restore {name}", code="checkpoint", path=path)
     yield from _document(project, run)
 
 
-def _document(project: Records, run: Run) -> Iterator[Fault]:
+def _document(project: Records, run: Run) -> Iterator[Finding]:
     try:
         path = task_document.path(project, run)
         doc = task_document.parse(task_document.of_run(project, run))
     except StateError as error:
-        way = "move it into the project" if error.reason == task_document.OUTSIDE else "put it back"
+        way = "move it into the project" if isinstance(error, task_document.OutsideError) else "put it back"
         remedy = f'{way}, or correct "orchestrator.task_doc" in .claude/agent-state.json'
-        yield Fault("document", f"the task document can't be read: {error}", remedy=remedy, path=error.path)
+        yield notice(f"the task document can't be read: {error}", remedy, code="document", path=error.path)
         return
     if not doc.tasks:
         text, remedy = f"{path} names no task any more", "put its headings back, such as `#### Task 1.1: Name`"
-        yield Fault("document", text, remedy=remedy, path=path)
-    yield from (Fault("document", f"{path}: {each}", remedy=f"correct {path}", path=path) for each in doc.faults)
+        yield notice(text, remedy, code="document", path=path)
+    for each in doc.faults:
+        yield notice(f"{path}: {each}", f"correct {path}", code="document", path=path)
 
 
 def mend_lists(run: Run) -> None:
@@ -174,29 +178,31 @@ _MENDS: tuple[tuple[str, Callable[[Run], None], str], ...] = (
 """What has only one answer: its code, the function that corrects it, and why."""
 
 
-def _phases(run: Run) -> Iterator[Fault]:
+def _phases(run: Run) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the entries of another phase than their tasks'. Each is a code, a field, a sentence and a remedy."""
     for name in ("pending_tasks", "checkpoints"):
         for each in run.entries(name):
             task, phase = schema.task_of(each), values.number(each.get("phase"))
             number = schema.phase_of(task)
             if number is not None and phase is not None and phase not in (number - 1, number):
                 text = f"task {task} is in phase {phase} of {name}; phases count from 0, so {number - 1} is expected"
-                yield Fault("phases", text, remedy=f'correct "phase" in {name}')
+                yield "phases", name, text, f'correct "phase" in {name}'
 
 
-def _unclear(run: Run) -> Iterator[Fault]:
-    """Yield the faults that only you can correct, because only you know the intent."""
+def _unclear(run: Run) -> Iterator[tuple[str, str, str, str]]:
+    """Yield, as `_phases` does, what only you can correct, because only you know the intent."""
     current, total = (values.number(run.head.get(name)) for name in ("current_phase", "total_phases"))
     if current is not None and total is not None and current >= max(total, 1):
         text = f"current_phase is {current}, but the run has {wording.count(total, 'phase')}, counted from 0"
-        yield Fault("position", text, remedy='correct "orchestrator.current_phase", or start a task')
+        field = "orchestrator.current_phase"
+        yield "position", field, text, f'correct "{field}", or start a task'
     left = [] if run.notes.get(ENDED_EARLY) is True else [each.id for each in run.unfinished()]
     if run.status == "completed" and left:
         text = f"the run is completed, but {', '.join(left[:5])} {_are(left)} not"
-        yield Fault("early", text, remedy="`holdfast restore` goes back to what it was before")
+        yield "early", "orchestrator.status", text, "`holdfast restore` goes back to what it was before"
     if run.status == "planning" and run.entries("completed_tasks"):
         text = "the run is planning, but some of its tasks are completed"
-        yield Fault("planning", text, remedy="`holdfast orchestrator approve` begins it")
+        yield "planning", "orchestrator.status", text, "`holdfast orchestrator approve` begins it"
 
 
 def _are(things: list[str]) -> str:

@@ -309,21 +309,19 @@ class OrchestratorFormat(FileFormat):
         if schema.kind(data) != "ours":
             return
         run = self.current(project)
-        for fault in (*faults.contradictions(run), *faults.disagreements(project, run)):
-            text = fault.text if fault.path else f"{path}: {fault.text}"
-            fix = None if fault.mend is None else partial(self._mend, project, fault)
-            yield notice(text, fault.remedy or "holdfast doctor --fix", fix, path=fault.path or path, code=fault.code)
+        yield from faults.contradictions(run, path, partial(self._mend, project))
+        yield from faults.disagreements(project, run, path)
         try:
             learnings.read(project)
         except StateError as error:
             remedy = access.unlinking(error.path) or access.remedy(error.path) or aside(error.path)
             yield notice(str(error), remedy, path=error.path, code="log")
 
-    def _mend(self, project: Records, fault: faults.Fault) -> str:
-        """Correct the run, and say what was wrong."""
-        before = schema.state_path(project.root).read_bytes()
-        workflow, _ = self.move(project, fault.mend or faults.settle, why="doctor")
-        return f"corrected the run: {fault.text}" if workflow.raw != before else ""
+    def _mend(self, project: Records, mend: Callable[[Run], object]) -> str:
+        """Correct the run, and say what was changed."""
+        before = document.load(schema.state_path(project.root), within=project.root)
+        workflow, run = self.move(project, mend, why="doctor")
+        return faults.corrected(before.data, run.data) if workflow.raw != before.raw else ""
 
 
 def _checkpoint_review(draft: RunDraft) -> None:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 FOLDER = ".claude/tasks"
 """The folder of task documents: in your home folder, and in a project for those that Holdfast writes."""
-OUTSIDE = "is outside the project, and no run was started from it here"
 
 _LIMIT_BYTES = 2 * 1024 * 1024
 _SECTION_LIMIT_CHARS = 4_000  # of a task's section that its agent gets
@@ -46,6 +45,10 @@ _BOUND = {
         r"max(?:imum)?[ _-]time[^:=\n]{0,40}[:=][\s*_`]*((?:\d+\s*(?:h|min|m|s)\w*\s*)+)", re.IGNORECASE
     ),
 }
+
+
+class OutsideError(StateError):
+    """A task document outside the project that isn't read because somebody else may have named it."""
 
 
 class Task(NamedTuple):
@@ -99,12 +102,12 @@ def of_run(project: Records, run: Run) -> str:
     A state in a cloned repository may name any file of yours. So a document outside the project is read only if it lies
     in the folder of your task documents, or if you started a run from it, which kept a version of it.
 
-    Raises StateError if it can't be read, is outside, or the state names none.
+    Raises OutsideError for another, StateError if it can't be read or the state names none.
     """
     place = path(project, run)
     outside = document.leads_out(place, project.root) and document.leads_out(place, paths.home() / FOLDER)
     if outside and not project.versions(Path(os.path.realpath(place))):
-        raise StateError(place, OUTSIDE)
+        raise OutsideError(place, "is outside the project, and no run was started from it here")
     return content(place)
 
 

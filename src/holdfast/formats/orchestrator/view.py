@@ -64,7 +64,7 @@ def workflow(project: Records, file: StateFile) -> Workflow:
         current=next((each for each in tasks if each.id == current), None),
         context={} if run.terminal else context(run, project.root),
         created_at=values.text(run.head.get("start_time")),
-        warnings=[f'"{field}" {fault}' for field, fault in schema.deviations(file.data)],
+        warnings=[values.deviation(*each) for each in schema.deviations(file.data)],
         due=due,
         needs=_before(tasks, due),
     )

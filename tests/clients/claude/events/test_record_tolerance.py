@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import example, given
@@ -69,12 +69,16 @@ def test_parse_raises_nothing_but_event_errors(payload: dict[str, Any]) -> None:
 
 @each_row("name", EVENTS)
 def test_only_what_an_event_is_meaningless_without_is_required(name: str) -> None:
-    """An event needs a session, a tool's name, and what a guard inspects; everything else may be absent."""
+    """An event needs a session, a tool's name, and what a guard inspects; all else may be absent, and is empty then."""
     assert model(name).required() == {"session_id", "hook_event_name"} | REQUIRED.get(name, set())
     event = parse(least(name))
     assert type(event) is model(name)
     assert event.unreadable == {}
     assert event.model_extra == {}
+    for key, field in model(name).model_fields.items():
+        optional = field.annotation is Any or type(None) in get_args(field.annotation)
+        value = getattr(event, key)
+        assert field.is_required() or (not value and (value is None) is optional), key
 
 
 @each_row("name, field", [(name, field) for name in REQUIRED for field in sorted(REQUIRED[name])])
