@@ -40,6 +40,14 @@ def test_what_does_not_count_is_a_problem(root: Path, text: str, words: str, min
     healthy("configuration", root)
 
 
+def test_an_administrators_file_is_named_as_the_one_to_correct(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the project's, which has no such key."""
+    file = write(root / "managed.toml", 'formt = "hybrid"\n')
+    monkeypatch.setattr(paths, "managed_config", lambda: file)
+    found = only("configuration", root, "problem")
+    assert (found.path, found.remedy) == (file, f"correct {file}")
+
+
 def test_what_counts_only_when_trusted_is_told(root: Path) -> None:
     """With the command that trusts it."""
     file = write(paths.project_config(root), "[handlers]\ntimeout = 3\n")

@@ -20,16 +20,15 @@ def findings(project: Workspace) -> Iterator[Finding]:
     file = paths.project_config(project.root)
     loaded = config.load(project.root, trusted=trust.config_trusted(project.root))
     blocked = [each for each in (paths.user_config(), file) if folders.blocked(each)]
-    problems = [each for each in loaded.problems if not each.startswith(tuple(f"{path}: " for path in blocked))]
-    for text in problems:
-        place = paths.user_config() if text.startswith(f"{paths.user_config()}: ") else file
-        yield problem(text, access.remedy(place) or f"correct {place}")
+    wrong = [(place, text) for place, texts in loaded.faults.items() for text in texts if place not in blocked]
+    for place, text in wrong:
+        yield problem(text, access.remedy(place) or f"correct {place}", path=place)
     if loaded.ignored:
         keys = ", ".join(f'"{key}"' for key in loaded.ignored)
         text = f"{file} isn't trusted in its current content, so it doesn't set {keys}"
         if project.untrusted_ledger:
             text += f", and Holdfast doesn't use the ledger {project.untrusted_ledger}"
         yield notice(text, trust.config_command(project.root))
-    if not (problems or loaded.ignored or blocked):
+    if not (wrong or loaded.ignored or blocked):
         present = [str(each) for each in (paths.user_config(), file) if access.is_there(each)]
         yield ok(f"{' and '.join(present)}: every key is valid" if present else "no holdfast.toml, and none is needed")
