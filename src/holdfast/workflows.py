@@ -141,7 +141,7 @@ def written(event: Call, context: Context) -> Path | None:
 def save(event: Call, context: Context, path: Path) -> list[Message]:
     """Save what the model wrote of a workflow; the workflow then belongs to the event's session (I001-6).
 
-    A state file gets a generation. What a memory file or plan describes is merged into the workflow's state file.
+    A state file's content is kept. What a memory file or plan describes is merged into the workflow's state file.
 
     Args:
         event: the `PostToolUse`.

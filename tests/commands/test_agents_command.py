@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.clients.claude import claude
+from holdfast.commands import agents as command
 from tests.commandline import holdfast
 from tests.handlers.test_reuse_scripts import GONE, NEXT, PROMPTS, RUN, SECOND, launches, script
 from tests.handmade import OTHER
@@ -138,11 +139,16 @@ def test_a_run_whose_journal_the_client_has_deleted(launches: Launches) -> None:
     launches.launch().assert_silent("reuse_agents")
 
 
-def test_a_run_is_named_by_the_beginning_of_its_id(launches: Launches) -> None:
-    """The list has the latest first."""
+def test_a_run_is_named_by_the_beginning_of_its_id(launches: Launches, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list has the latest first, and says that older ones are left out."""
     launches.ran(done=PROMPTS[:2])
     launches.ran(NEXT, script("Else", name="other"), ())
     assert [each.split()[0] for each in listed(launches)] == [NEXT, RUN]
+    monkeypatch.setattr(command, "_LISTED", 1)
+    latest = holdfast("agents", root=launches.project.root)
+    assert RUN not in latest.out and NEXT in latest.out
+    assert latest.err == "holdfast: older ones are left out; `holdfast agents --json` lists all\n"
+    assert len(holdfast("agents", "--json", root=launches.project.root).json) == 2
     assert RUN in holdfast("agents", RUN[:6], root=launches.project.root).out
 
 

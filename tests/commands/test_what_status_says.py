@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -96,6 +97,16 @@ def test_a_workflow_whose_file_was_deleted_is_named_with_the_way_back(tmp_path: 
 
     assert "Book: active" in holdfast("status", "--all", root=tmp_path).out.replace("\nactive", ": active")
     assert "is gone" not in holdfast("status", root=tmp_path).out
+
+
+def test_a_deleted_workflow_of_several_files_is_one(tmp_path: Path) -> None:
+    """R002-01: the file of each task has versions, too, and only the session is named."""
+    holdfast("start", "Book", "--format", "wfs", "--phase", "A", "--phase", "B", root=tmp_path)
+    shutil.rmtree(tmp_path / ".workflow" / "WFS-book")
+
+    said = holdfast("status", root=tmp_path).out
+
+    assert re.search(r'The file of "Book" is gone: `holdfast restore \d+ --workflow \S+/workflow-session.json`', said)
 
 
 def test_a_workflow_whose_file_holds_something_else_is_named_with_the_way_back(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from holdfast.workflow.wording import one_line
 if TYPE_CHECKING:
     from holdfast.memory.rows import Agent
 
+_LISTED = 100  # agents and runs that are listed for people
+
 
 @verb("agents")
 def command(
@@ -24,7 +26,7 @@ def command(
     rerun: Annotated[bool, "Run the agent, or all agents of the run, again when it is launched once more."] = False,
     as_json: Json = False,
 ) -> None:
-    """List agents and runs of scripts, the latest first, or show what one returned.
+    """List the latest agents and runs of scripts, or show what one returned.
 
     ID is an agent's id, or the id or the name of a script's run. The beginning of an id is enough.
 
@@ -49,12 +51,15 @@ def command(
 
 
 def _list(project: Workspace, *, as_json: bool) -> None:
-    listed = agent_list.describe(project, agent_list.list_all(project))
+    rows = agent_list.list_latest(project, -1 if as_json else _LISTED + 1)
+    listed = agent_list.describe(project, rows if as_json else rows[:_LISTED])
     if as_json:
         options.print_json([each._asdict() for each in listed])
         return
     for each in listed:
         options.say(agent_list.line(each))
+    if len(rows) > len(listed):
+        options.note("older ones are left out; `holdfast agents --json` lists all")
     if not listed:
         options.say("No agents are known here.")
 

@@ -290,7 +290,7 @@ class Agent(Row):
             uses of an earlier run.
         prompt: the beginning of its prompt.
         fingerprint: what makes two calls the same work; of a script, the digests of its text and of its arguments.
-        prompt_id: the person's prompt under which it was called (`sessions.askings`).
+        prompt_id: the person's prompt under which it was called (`conversations.Request`).
         epoch: which beginning of the conversation it was called in.
         process: the client process that called it; None if unknown.
         answered: the epoch in which it has answered another call for the same work; empty for none.

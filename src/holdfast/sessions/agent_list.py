@@ -54,9 +54,9 @@ class Returned(NamedTuple):
     text: str
 
 
-def list_all(project: OpenProject) -> list[Agent]:
-    """Return the agents and runs of a project, the latest first. Raises LedgerError."""
-    return project.ledger.table(Agent).where(_LISTED, order="launched_at DESC")
+def list_latest(project: OpenProject, most: int) -> list[Agent]:
+    """Return so many agents and runs of a project, the latest first; all if negative. Raises LedgerError."""
+    return project.ledger.table(Agent).where(_LISTED, order="launched_at DESC", limit=most)
 
 
 def named(project: OpenProject, name: str) -> Agent:

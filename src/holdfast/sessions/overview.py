@@ -33,7 +33,6 @@ _RESULT = (
     *("session", "agent_type", "agent_id", "phase", "status", "ended_at", "last_message", "digest"),
     *("output", "transcript"),
 )
-_BEFORE = "before "  # how the reason begins of a version that a write found in the file (`statefile.write`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +220,7 @@ def _last_save(
         for saved in each.workflows
         if each.announced_at and saved.key == workflow.key
     ]
-    # A version of what a write found doesn't prove that the write happened; only written content is a save.
-    versions = [each for each in contents.list_versions(project, workflow.path) if not each.why.startswith(_BEFORE)]
+    versions = contents.list_versions(project, workflow.path)
     # The path may be used again by another workflow, so a version with this very content comes first.
     same = next((each for each in versions if each.digest == present), None)
     if last := same or next(iter(versions), None):

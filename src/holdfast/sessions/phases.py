@@ -39,7 +39,8 @@ class PhaseHistory:
         started_at: when it first did (UTC stamp).
         ended_at: when it last ended (UTC stamp); None while it runs.
         seconds: the time spent in all attempts; a running attempt counts up to now.
-        error: the error of its last failure, or what blocks it; empty once it is completed.
+        error: what the last attempt failed with or what blocks it, of one that goes on the last error before; empty
+            once it is completed.
     """
 
     phase: str
@@ -209,14 +210,15 @@ def _last_attempt(project: OpenProject, workflow: Workflow, phase: str) -> int:
 
 def _summed(phase: str, attempts: list[_Attempt]) -> PhaseHistory:
     last = attempts[-1]
-    errors = [each.error for each in attempts if each.error]
+    over = {"completed": [], "failed": [last], "blocked": [last]}  # an earlier error is none of an attempt that ended
+    errors = [each.error for each in over.get(last.outcome, attempts) if each.error]
     return PhaseHistory(
         phase=phase,
         attempts=len(attempts),
         started_at=attempts[0].started_at,
         ended_at=last.ended_at,
         seconds=sum(_between(each.started_at, each.ended_at) for each in attempts),
-        error=errors[-1] if errors and last.outcome != "completed" else "",
+        error=errors[-1] if errors else "",
     )
 
 

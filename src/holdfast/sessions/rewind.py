@@ -140,21 +140,23 @@ def missing(project: Workspace) -> list[tuple[str, Workflow]]:
     Each has the number of its file's last version. Without a usable ledger, none is known. A file in which only a
     field has to be corrected counts as the workflow's: an earlier content would drop what somebody edited.
     """
-    edited = {each.path for each in registry.foreign(project) if each.field}
+    found = registry.all_found(project).workflows
+    held = {each.path.parent if each.spread else each.path for each in found}
+    held |= {each.path for each in registry.foreign(project) if each.field}
     try:
         over = {(each.workflow.place, each.workflow.title) for each in archive.entries(project)}
         known = [project.root / each for each in contents.paths(project)]
-        empty = [each for each in known if each not in edited and not _holds_state(project, each)]
+        others = [each for each in known if held.isdisjoint({each, *each.parents})]
+        empty = [each for each in others if not _holds_state(project, each)]
         states = [state for each in empty if (state := last_state(project, each))]
     except LedgerError:
         return []
-    here = {each.id for each in registry.all_found(project).workflows}
-    lost = [
-        (number, each)
-        for number, each in states
-        if not each.finished and each.id not in here and (each.place, each.title) not in over
-    ]
-    return sorted(lost, key=lambda each: each[1].updated_at, reverse=True)
+    here = {each.id for each in found}
+    lost: dict[tuple[str, str], tuple[str, Workflow]] = {}
+    for number, each in sorted(states, key=lambda state: state[1].updated_at, reverse=True):
+        if not each.finished and each.id not in here and (each.place, each.title) not in over:
+            lost.setdefault((each.format, each.id), (number, each))  # one of several files, each with versions
+    return list(lost.values())
 
 
 def _holds_state(project: Workspace, path: Path) -> bool:

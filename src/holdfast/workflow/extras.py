@@ -209,7 +209,7 @@ def _load(project: Records, path: Path) -> StateFile | None:
 
 
 def _replaceable(project: Records, path: Path) -> StateFile | None:
-    """Return the file to rewrite, if any. A broken one without a generation is set aside."""
+    """Return the file to rewrite, if any. A broken one without a version is set aside."""
     try:
         return _load(project, path)
     except SchemaMismatch:

@@ -94,10 +94,10 @@ class Workflow:
         phase: the current phase's title, empty for none; `phase_status` likewise.
         reading: entries, each with a leading `@`.
         updated_at: when it last changed, as far as its file tells (`changed`).
-        raw: the file's bytes (of the generation, if `recovered`).
+        raw: the file's bytes (of the version, if `recovered`).
         origin: `agent` if agents maintain it, `plan` if it was derived from a plan and not touched since (I001-9).
         plan_at: when that plan last changed (UTC stamp); empty without one.
-        recovered: whether the file is broken and this is its last generation.
+        recovered: whether the file is broken and this is its last version.
         beside: another file, relative to the root, that holds a part of it; empty for none.
         paused: whether it was paused on purpose: it waits for somebody to resume it and isn't restored unasked.
         due: the ids of the phases to work on, the active ones before those that can be begun now; empty if the phases
@@ -157,7 +157,7 @@ class Workflow:
         """Return the workflow in a file that holds all its phases. The file says when it was last updated.
 
         Args:
-            document: the file, or its last generation.
+            document: the file, or its last version.
             phases: all of its phases.
             current: the current one of them; None before the first and after the last.
             warnings: what the model and people must know of it.
@@ -423,7 +423,7 @@ class Restored(NamedTuple):
     Attributes:
         workflow: the workflow as it is now.
         changed: whether the file was written; not if it held that very content.
-        aside: a copy of the file's previous content if that isn't a generation; else None.
+        aside: a copy of the file's previous content if that isn't a version; else None.
     """
 
     workflow: Workflow

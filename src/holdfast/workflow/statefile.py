@@ -1,4 +1,4 @@
-"""State files: read with the last generation as a fallback, written atomically, with every content kept."""
+"""State files: read with the last kept version as a fallback, written atomically, with every content kept."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _WATCH_LIMIT_S = 1.0  # seconds for which such a file is watched if it keeps cha
 
 @dataclass(frozen=True, slots=True)
 class StateFile:
-    """The content of a state file or, if it is broken, of its last generation.
+    """The content of a state file or, if it is broken, of its last version.
 
     `broken` says what is wrong with the file; empty if nothing is. `present` holds the file's own bytes, broken or not;
     None if they could not be read.
@@ -57,7 +57,7 @@ class StateFile:
 
     @property
     def repairable(self) -> bool:
-        """Whether the file was read whole and is broken, so that its last generation may replace it."""
+        """Whether the file was read whole and is broken, so that its last version may replace it."""
         return bool(self.broken) and self.present is not None
 
     @property
@@ -95,10 +95,10 @@ def _mode(place: str) -> int:
 
 
 def read(project: Records, path: Path) -> StateFile:
-    """Return a state file, or its last generation if it can't be read. Reading never writes.
+    """Return a state file, or its last version if it can't be read. Reading never writes.
 
     Raises MissingError if there is no file (a removed file stays removed), and StateError if it is broken and has no
-    generation; SchemaMismatch if it is JSON of another kind. One behind a link counts as broken.
+    version; SchemaMismatch if it is JSON of another kind. One behind a link counts as broken.
     """
     raw: bytes | None = None
     try:
@@ -128,10 +128,10 @@ def rewrite(
     `edit` gets the file as it is and returns its new content; its exceptions pass through. People and the model's Edit
     tool take no lock. If one of them saves the file between this function's reading and writing, nothing is overwritten
     and `edit` is called again with what they saved, up to TRIES times (`atomic.replace` says which gaps remain). An
-    unchanged file isn't written, but with `repair` a broken one is, from its last generation.
+    unchanged file isn't written, but with `repair` a broken one is, from its last version.
 
     Raises MissingError, SchemaMismatch if it is JSON of another kind by now, StateError if it is broken and has no
-    generation, ChangedError if somebody keeps saving it.
+    version, ChangedError if somebody keeps saving it.
     """
 
     def attempt() -> tuple[StateFile, bool]:
@@ -158,7 +158,7 @@ def insist(attempt: Callable[[], T]) -> T:
 def write(project: Records, path: Path, data: dict[str, Any], before: StateFile | None, *, why: str) -> StateFile:
     """Write `data` to a state file, unless it is unchanged, and return the file as it is now.
 
-    `before` is the result of `read`, None for a new file. The contents before and after are kept as generations. The
+    `before` is the result of `read`, None for a new file. The contents before and after are kept as versions. The
     content of a broken file is copied aside, once it is certain that nobody is in the middle of saving it. Hold the
     folder's lock. Raises ChangedError if the file is not as it was read (`insist` and `rewrite` retry), StateError.
     """
@@ -183,7 +183,7 @@ def write(project: Records, path: Path, data: dict[str, Any], before: StateFile 
 def put(project: Records, path: Path, raw: bytes, before: bytes | None, *, why: str) -> float:
     """Write a state file that is no JSON over one that holds `before` (None: no file); return its `st_mtime`.
 
-    As with `write`, the content before and after is kept as a generation, a content that is there already is not
+    As with `write`, the content before and after is kept as a version, a content that is there already is not
     written again, and the first file of a folder keeps that out of git, unless the format's record says that a team
     shares it. Hold the folder's lock. Raises ChangedError when the file is not as it was read (`insist` tries again),
     LargeError when it would be larger than one that is read, StateError.
@@ -216,7 +216,7 @@ def present(project: Records, path: Path) -> StateFile | None:
 def restore(project: Records, path: Path, raw: bytes, before: StateFile | None, *, why: str) -> Path | None:
     """Restore an earlier content of a state file byte for byte. Hold the folder's lock.
 
-    The present content is kept as a generation first. If it is broken, or the ledger stores nothing, it is copied
+    The present content is kept as a version first. If it is broken, or the ledger stores nothing, it is copied
     aside, and the copy's path is returned. `before` is the result of `present`. Raises ChangedError if the file is not
     as it was read (`insist` retries), SchemaMismatch over JSON of another kind, StateError.
     """
@@ -236,7 +236,7 @@ def restore(project: Records, path: Path, raw: bytes, before: StateFile | None, 
 
 
 def discard(project: Records, path: Path, *, why: str) -> Path | None:
-    """Remove a state file and keep its last content as a generation; a broken one is set aside.
+    """Remove a state file and keep its last content as a version; a broken one is set aside.
 
     JSON of another kind belongs to another tool and stays. If the ledger stores nothing, a copy stays, whose path is
     returned (`keep_aside`). Raises StateError, also if the file may not be read: then it stays.
@@ -315,7 +315,7 @@ def end_out_of_git(folder: Path) -> None:
 
 
 def _readable(project: Records, path: Path) -> StateFile:
-    """Return a state file. One that can't be read and has no generation is watched for a moment first."""
+    """Return a state file. One that can't be read and has no version is watched for a moment first."""
     try:
         return read(project, path)
     except (MissingError, SchemaMismatch, LargeError):
@@ -391,7 +391,7 @@ def _is_json(path: Path, raw: bytes) -> bool:
 
 
 def recovered(project: Records, path: Path, error: StateError, present: bytes | None = None) -> StateFile:
-    """Return the last generation of a state file that can't be read. Raises the error if there is none."""
+    """Return the last version of a state file that can't be read. Raises the error if there is none."""
     try:
         raw = project.latest(path, LIMIT_BYTES)
         kept = document.parse(path, raw, _mtime(path)) if raw else None

@@ -64,6 +64,11 @@ def test_an_error_needs_a_phase_that_failed(root: Path) -> None:
     holdfast("update", "--phase", "1", "--status", "failed", root=root)
     holdfast("update", "--error", "no disk", root=root)
     assert "no disk" in holdfast("status", root=root).out
+    holdfast("update", "--phase", "1", "--status", "active", root=root)
+    assert "last error: no disk" in holdfast("status", root=root).out
+    holdfast("cancel", root=root)
+    said = holdfast("status", "Tool", root=root).out
+    assert "2 attempts" in said and "no disk" not in said  # the second attempt never failed
 
 
 def test_a_workflow_without_phases_is_not_done(root: Path) -> None:

@@ -105,9 +105,9 @@ def load(project: Records, folder: Path, *, marked: bool) -> Session:
         marked: whether a marker names it as active.
 
     Raises:
-        MissingError: it has no state file, and no generation of it is known if it is marked.
+        MissingError: it has no state file, and no version of it is known if it is marked.
         SchemaMismatch: the file belongs to another tool.
-        StateError: it is broken, and no generation of it is known.
+        StateError: it is broken, and no version of it is known.
     """
     path = paths.state(folder)
     try:

@@ -304,7 +304,7 @@ class Tree:
 def read(project: Records, folder: Path) -> Tree:
     """Return the tasks of the session in a folder; their JSON files are the only source (R002-01).
 
-    A file that can't be read is among the problems, and its last generation counts, if there is one.
+    A file that can't be read is among the problems, and its last version counts, if there is one.
     """
     files, problems = _files(folder / paths.TASKS)
     tasks, changed = list[Task](), 0.0
