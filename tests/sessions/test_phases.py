@@ -90,6 +90,23 @@ def test_a_file_from_the_past_never_ends_a_phase_before_it_began(project: Worksp
     assert (seen(project).ended_at, seen(project).seconds) == ("2026-03-01T10:00:00.000000Z", 0.0)
 
 
+def test_what_one_edit_moved_is_told_in_the_order_of_the_phases(project: Workspace, at: Callable[[str], str]) -> None:
+    """A phase ends before another begins."""
+    begun(project)
+
+    def move_all(data: dict[str, Any]) -> None:
+        for phase, status in zip(data["phases"], ("failed", "completed", "active"), strict=True):
+            phase.update(status=status)
+
+    phases.observe(project, edited(project, at("11:00:00"), move_all))
+    events = project.ledger.table(Event).where("at >= ?", clock.stamp(), kind="phase", order="at, id")
+    assert [(each.phase, each.what) for each in events] == [
+        ("phase_0", "failed"),
+        ("phase_1", "completed"),
+        ("phase_2", "began"),
+    ]
+
+
 def test_phase_set_back_to_pending_ends_its_attempt(project: Workspace, at: Callable[[str], str]) -> None:
     """Active to pending ends the attempt; starting it again is another one."""
     begun(project)
