@@ -96,6 +96,9 @@ def test_status_shows_what_failed(compacted: HoldfastProject) -> None:
     )
     compacted.trust()
     assert compacted.fire("Stop", "Stop").faults
+    late = "from holdfast import hookimpl\n@hookimpl\ndef on_stop(event): pass\n1 / 0\n"
+    compacted.write({".claude/handlers/late.py": late})
+    compacted.trust()  # nobody has called it yet, and `status` loads nothing
     log.write("info", "nothing to see")
 
     said = holdfast("status", "--json", root=compacted.root).json

@@ -112,12 +112,12 @@ def join_duplicates(project: OpenProject, conversation: str) -> None:
 
 
 def standing(agent: Agent, over: Collection[str] = ()) -> str:
-    """Return where an agent stands, in the word that people and programs are told everywhere.
+    """Return where an agent stands, in the word that every command and page uses.
 
     It is its `status`, or `interrupted` for one that was cut off, or `to run again` if a person wants that.
 
     Args:
-        agent: the agent; of a script's run, `agent_list` also knows what the client's files say.
+        agent: the agent. For a script's run, `agent_list` reads the client's files first.
         over: conversations that are over, in which nothing runs any more.
     """
     if agent.discarded:

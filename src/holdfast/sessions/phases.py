@@ -39,8 +39,8 @@ class PhaseHistory:
         started_at: when it first did (UTC stamp).
         ended_at: when it last ended (UTC stamp); None while it runs.
         seconds: the time spent in all attempts; a running attempt counts up to now.
-        error: what the last attempt failed with or what blocks it, of one that goes on the last error before; empty
-            once it is completed.
+        error: why the last attempt failed, or what blocks it. While an attempt goes on, this is the last error before
+            it; it is empty once the phase is completed.
     """
 
     phase: str
@@ -210,7 +210,7 @@ def _last_attempt(project: OpenProject, workflow: Workflow, phase: str) -> int:
 
 def _summed(phase: str, attempts: list[_Attempt]) -> PhaseHistory:
     last = attempts[-1]
-    over = {"completed": [], "failed": [last], "blocked": [last]}  # an earlier error is none of an attempt that ended
+    over = {"completed": [], "failed": [last], "blocked": [last]}  # an attempt that ended shows only its own error
     errors = [each.error for each in over.get(last.outcome, attempts) if each.error]
     return PhaseHistory(
         phase=phase,
