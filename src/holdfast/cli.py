@@ -38,7 +38,7 @@ _FORMER = {
     "server start": "the next event of a session starts a server, and `holdfast server` shows it",
     "server stop": "use `holdfast server --stop`",
     "config show": "use `holdfast config`",
-    "config check": "use `holdfast config --check`",
+    "config check": "use `holdfast doctor configuration`",
     "config schema": "use `holdfast config --schema`",
     "list": "use `holdfast status`",
     "show": "use `holdfast status`, or `holdfast status WORKFLOW`",

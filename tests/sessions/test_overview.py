@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.clients.client import TaskNotification
-from holdfast.errors import LedgerError
 from holdfast.sessions import (
     agents,
     compactions,
@@ -18,11 +16,10 @@ from holdfast.sessions import (
     phases,
 )
 from holdfast.sessions.overview import Save, as_json, gather
-from holdfast.sessions.phases import History
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import todos, views
 from holdfast.workflow.model import Found, Phase, Problem
-from tests.handmade import ME, OTHER, THIRD, workflow
+from tests.handmade import ME, workflow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,11 +78,6 @@ def launch(
         agents.name_run(project, session, call, run)
 
 
-def in_flight(overview: Overview) -> list[str | None]:
-    """Return the ids of the agents in flight, as programs are told them."""
-    return [each["agent_id"] for each in as_json(overview)["agents"]]
-
-
 @pytest.mark.parametrize(("sealed", "kept", "newer"), [("10:00:00", "10:01:00", "kept"), ("10:01:00", "10:00:00", "")])
 def test_last_save_is_the_newer_of_snapshot_and_write(
     project: Workspace, at: Any, release: Workflow, sealed: str, kept: str, newer: str
@@ -99,61 +91,6 @@ def test_last_save_is_the_newer_of_snapshot_and_write(
 
     expected = Save(stamps["kept"], reason="done 1") if newer else Save(stamps[""], "auto", ME)
     assert seen(project, release).last_save == expected
-
-
-def test_an_owners_agents_for_no_workflow_are_in_flight(project: Workspace, release: Workflow) -> None:
-    """Those of this worktree, while the workflow isn't finished."""
-    other, over = workflow(project.root, "Other"), workflow(project.root, "Over", status="completed")
-    found = Found((release, other, over))
-    for session in (ME, OTHER, THIRD):
-        launch(project, session, None, run=f"of {session}", session=session)
-        conversations.note_event(project, session)
-        owners.own(project, over if session == ME else other, session)
-    project.ledger.run("UPDATE agents SET worktree = '/elsewhere' WHERE conversation = ?", OTHER)
-
-    assert in_flight(gather(project, release, found)) == [], "it has no owner"
-    assert in_flight(gather(project, other, found)) == [f"of {THIRD}"], "its owner's, nobody else's"
-    owners.own(project, other, OTHER)
-    assert in_flight(gather(project, other, found)) == [], "another checkout's agents are not this one's"
-    assert in_flight(gather(project, over, found)) == [], "nobody works on what is finished"
-
-
-def test_agents_that_ended_unused_are_of_the_same_sessions(project: Workspace, at: Any, release: Workflow) -> None:
-    """What they brought is named beside what runs, as long as somebody can still use it."""
-    conversations.note_event(project, ME)
-    conversations.note_event(project, OTHER)
-    owners.own(project, release, ME)
-    for call, session, work in (("mine", ME, release), ("free", ME, None), ("gone", OTHER, release)):
-        launch(project, call, work, session=session, run=call)
-        agents.record_report(project, session, call, "stopped", f"{call} is done.", agent_type="builder")
-    assert [each.run for each in seen(project, release).unused] == ["free", "gone", "mine"]
-    conversations.end(project, OTHER)
-
-    overview = seen(project, release)
-    assert [each.run for each in overview.unused] == ["free", "mine"]
-    assert overview.agents == ()
-    said = as_json(overview)["unused_results"]
-    assert [(each["agent_id"], each["status"], each["last_message"]) for each in said] == [
-        ("free", "finished", "free is done."),
-        ("mine", "finished", "mine is done."),
-    ]
-    agents.record_notice(project, ME, TaskNotification("mine", "mine", "completed", result="mine is done."), "mine")
-    assert [each.run for each in seen(project, release).unused] == ["free"]
-
-
-def test_failing_ledger_is_named_and_the_file_is_shown(
-    project: Workspace, release: Workflow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Locked for too long, say: the reason is shown."""
-
-    def refuse(*_: object) -> None:
-        raise LedgerError("database is locked")
-
-    owners.own(project, release, ME)
-    monkeypatch.setattr(compactions, "naming", refuse)
-
-    overview = seen(project, release)
-    assert (overview.ledger, overview.owner, overview.history) == ("database is locked", None, History())
 
 
 def test_looking_writes_nothing(project: Workspace, release: Workflow) -> None:
@@ -184,7 +121,6 @@ def test_show_json_has_every_key(project: Workspace, at: Any, release: Workflow)
     owners.own(project, reading, ME)
     compact(project, reading)
     compactions.claim(project, ME, known=True)
-    launch(project, "1", reading, run="it")
     at("10:01:30")
     stamp = "2026-03-01T10:01:00.000000Z"
 
@@ -201,17 +137,6 @@ def test_show_json_has_every_key(project: Workspace, at: Any, release: Workflow)
     assert {name: value for name, value in said.items() if name not in whole} == {
         "percent": 20,
         "history": {"started_at": stamp, "ended_at": None, "seconds": 30.0},
-        "agents": [
-            {
-                "session": ME,
-                "agent_type": "builder",
-                "agent_id": "it",
-                "phase": "phase_2",
-                "since": stamp,
-                "background": True,
-            }
-        ],
-        "unused_results": [],
         "todos": todos.todo_list(reading),
         "last_save": {"at": stamp, "trigger": "auto", "session": ME, "reason": "", "current": True},
         "last_restore": {"at": stamp, "session": ME, "saved_at": stamp},

@@ -6,7 +6,6 @@ make the step, the functions that record a signal load and store the row, in a t
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -439,26 +438,6 @@ def compacted_agent(project: OpenProject, conversation: str) -> str | None:
 
 def _in_background(project: OpenProject, conversation: str) -> list[Agent]:
     return [each for each in waiting(project, conversation) if each.status == "running"]
-
-
-def as_json(agent: Agent, session: str, *names: str) -> dict[str, Any]:
-    """Return some of an agent's values as commands with `--json` print them, by the names that they print.
-
-    `session` is the session id that its conversation has now.
-    """
-    values = {
-        "session": session,
-        "tool_use_id": agent.call,
-        "agent_id": agent.run,
-        "background": agent.named,
-        "workflow": agent.workflow or None,
-        "phase": agent.phase or None,
-        "status": standing(agent),
-        "ended_at": agent.ended_at or None,
-        "last_message": agent.words,
-        "digest": hashlib.sha256(agent.result.encode()).hexdigest()[:12] if agent.result else "",
-    }
-    return {name: values[name] if name in values else getattr(agent, name) for name in names}
 
 
 def beginning(project: OpenProject, text: str, most: int = PROMPT_LIMIT_CHARS) -> str:
