@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from holdfast import paths
 from holdfast.clients.claude import claude
 from holdfast.commands import options
 from holdfast.commands.verb import Json, ProjectDir, verb
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, did_you_mean
 from holdfast.install import inspection
 from holdfast.plugins import discovery
 from holdfast.testkit import examples, firing
@@ -118,10 +117,8 @@ def test(*files: Path, project_dir: ProjectDir = None, as_json: Json = False) ->
 
 def unknown(name: str, found: Sequence[HandlerFile]) -> HoldfastError:
     """Return the error for a name that no handler has; it says which ones are like it."""
-    known = {file.name.casefold(): file.name for file in found}
-    near = [known[each] for each in get_close_matches(Path(name).stem.casefold(), known)]
-    hint = f"did you mean {' or '.join(near)}?" if near else "`holdfast handlers list` lists them"
-    return HoldfastError(f"there is no handler {name!r}; {hint}")
+    near = did_you_mean(Path(name).stem, (file.name for file in found))
+    return HoldfastError(f"there is no handler {name!r}{near or '; `holdfast handlers list` lists them'}")
 
 
 @contextmanager
