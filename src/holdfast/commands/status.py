@@ -324,7 +324,7 @@ def _troubles(project: Workspace) -> list[str]:
 def _trouble(line: str) -> str:
     """Return a line of the log for people, without the project, which stands above."""
     stamp, _, message = log.without_project(line).partition(" ")
-    return f"{_time(stamp)} {message}"
+    return f"{clock.second(stamp)} {message}"
 
 
 def _row(project: Workspace, workflow: Workflow) -> dict[str, Any]:
@@ -367,15 +367,10 @@ def _compactions(project: Workspace) -> list[dict[str, Any]]:
 def _compaction(row: dict[str, Any]) -> str:
     if not row["workflows"]:
         return f"{row['trigger']}, session {row['session'][:8]}: nothing was saved, because it owned no workflow"
-    saved = f"saved {_time(row['saved_at'])}" if row["saved_at"] else "PreCompact never fired"
+    saved = f"saved {clock.second(row['saved_at'])}" if row["saved_at"] else "PreCompact never fired"
     why = row["not_restored"] or "no compaction has followed"
-    restored = f"restored {_time(row['restored_at'])}" if row["restored_at"] else f"not restored ({why})"
+    restored = f"restored {clock.second(row['restored_at'])}" if row["restored_at"] else f"not restored ({why})"
     summary = f"; Claude's summary kept {row['facts_kept']} of {row['facts']} facts" if row["facts"] else ""
     return (
         f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}{summary}"
     )
-
-
-def _time(stamp: str) -> str:
-    """Return a UTC stamp to the second."""
-    return f"{stamp[:10]} {stamp[11:19]}"
