@@ -98,7 +98,7 @@ def test_status_of_a_workflow_lists_its_own_agents(project: HoldfastProject, mon
     launched(project, 2, "Look around")
 
     (own,) = holdfast("status", "Login", "--json", root=project.root).json["agents"]
-    assert (own["about"], own["phase"], own["status"]) == ("builder: Write", "phase_1", "running")
+    assert (own["about"], own["phase"], own["status"]) == ("builder: Write", "phase_0", "running")
     assert len(holdfast("status", "--json", root=project.root).json["agents"]) == 2
 
 
