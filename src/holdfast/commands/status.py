@@ -214,17 +214,14 @@ def _chosen(project: Workspace, name: str | None, session: str | None, found: Fo
     """Return the named workflow, from the archive too; without a name the current one, or the last that ended."""
     for each in found.workflows:
         phases.observe(project, each)  # it may have been changed by hand
-    if name is None and all(each.finished for each in found.workflows):
+    if name is not None:
+        return selection.anywhere(project, name)[0]
+    if all(each.finished for each in found.workflows):
         return archive.last(project, found.workflows)
     try:
-        return selection.select(project, name, session)
+        return selection.select(project, None, session)
     except HoldfastError:
-        if name is None:  # several could be meant, so all of them are listed
-            return None
-        archived = selection.archived(project, name)
-        if archived is None:
-            raise
-        return archived.workflow
+        return None  # several could be meant, so all of them are listed
 
 
 def _json(project: Workspace, name: str | None, *, everything: bool) -> dict[str, Any]:
