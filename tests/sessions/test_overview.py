@@ -1,4 +1,4 @@
-"""What there is to see of a workflow: its file's word, and what the ledger knows of saves, restores and agents."""
+"""What there is to see of a workflow: its file's word, and what the ledger knows of saves and restores."""
 
 from __future__ import annotations
 
@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.sessions import (
-    agents,
-    compactions,
-    contents,
-    conversations,
-    owners,
-    phases,
-)
+from holdfast.sessions import compactions, contents, conversations, owners, phases
 from holdfast.sessions.overview import Save, as_json, gather
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import todos, views
@@ -67,17 +60,6 @@ def compact(project: Workspace, *workflows: Workflow, session: str = ME, why: st
     compactions.announce(project, session, why, [compactions.of(each) for each in workflows])
 
 
-def launch(
-    project: Workspace, call: str, workflow: Workflow | None, *, session: str = ME, run: str = "", kind: str = "builder"
-) -> None:
-    """Launch an agent, in the background when its run is named, for the second phase of a workflow if any."""
-    phase = "phase_2" if workflow else ""
-    agents.record_launch(project, session, call, kind, workflow.key if workflow else "", phase)
-    if run:
-        agents.record_report(project, session, run, "running", agent_type=kind)
-        agents.name_run(project, session, call, run)
-
-
 @pytest.mark.parametrize(("sealed", "kept", "newer"), [("10:00:00", "10:01:00", "kept"), ("10:01:00", "10:00:00", "")])
 def test_last_save_is_the_newer_of_snapshot_and_write(
     project: Workspace, at: Any, release: Workflow, sealed: str, kept: str, newer: str
@@ -103,7 +85,6 @@ def test_looking_writes_nothing(project: Workspace, release: Workflow) -> None:
 
     conversations.note_event(project, ME)
     owners.own(project, release, ME)
-    launch(project, "1", release)
     compact(project, release)
     before = held()
 
