@@ -11,7 +11,7 @@ from holdfast.sessions import compactions, contents, conversations, owners, phas
 from holdfast.sessions.overview import Save, as_json, gather
 from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import todos, views
-from holdfast.workflow.model import Found, Phase, Problem
+from holdfast.workflow.model import Found, Phase
 from tests.handmade import ME, workflow
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def release(project: Workspace) -> Workflow:
     return workflow(project.root, phases=PHASES)
 
 
-def seen(project: Workspace, workflow: Workflow, *problems: Problem) -> Overview:
+def seen(project: Workspace, workflow: Workflow) -> Overview:
     """Return what there is to see of a workflow that is where it should be."""
-    return gather(project, workflow, Found((workflow,), problems))
+    return gather(project, workflow, Found((workflow,)))
 
 
 def compact(project: Workspace, *workflows: Workflow, session: str = ME, why: str = "auto") -> None:
