@@ -208,13 +208,13 @@ def ask(address: Path, patience: float = ANSWER_TIMEOUT_S) -> dict[str, Any] | N
 def stop(address: Path) -> bool:
     """Stop the server at an address, with SIGKILL if it ignores SIGTERM. Events in progress still finish.
 
-    Returns whether one was running and has ended. Raises OSError: the process belongs to another user.
+    Returns whether one was running and has ended.
     """
     pid = holder(address)
     for number in (signal.SIGTERM, signal.SIGKILL):
         if pid <= 0 or holder(address) != pid:
             break
-        with suppress(ProcessLookupError):
+        with suppress(OSError):  # it has ended, or is another user's
             os.kill(pid, number)
         until = time.monotonic() + END_TIMEOUT_S
         while holder(address) == pid and time.monotonic() < until:
@@ -231,16 +231,10 @@ def stop_of(*entries: Path) -> list[Path]:
     own = [os.path.realpath(entry) for entry in entries]
     running = running_servers()
     wanted = [each.address for each in running if not each.answers or os.path.realpath(each.entry) in own]
-    ended = [address for address in wanted if _stopped(address)]
+    ended = [address for address in wanted if stop(address)]
     with suppress(OSError):
         for each in folder().iterdir():
             if not holder(each.with_suffix("")):
                 each.unlink()
         folder().rmdir()
     return ended
-
-
-def _stopped(address: Path) -> bool:
-    with suppress(OSError):  # it is another user's
-        return stop(address)
-    return False
