@@ -106,9 +106,9 @@ def test_the_user_s_own_file_needs_no_trust(user_file: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("line", "named"),
     [
-        ("todo = 'off'", "unknown key 'todo' (did you mean 'todos'?)"),
+        ("todo = 'off'", "unknown key 'todo'; did you mean todos?"),
         ("xyzzy = 1", "unknown key 'xyzzy'"),
-        ("handlers.offf = []", "unknown key 'handlers.offf' (did you mean 'handlers.off'?)"),
+        ("handlers.offf = []", "unknown key 'handlers.offf'; did you mean handlers.off?"),
         ("handlers = 3", "unknown key 'handlers'"),
         ("todos = true", "key 'todos': input should be 'tell' or 'off', got True"),
         ("trail = 'yes'", "key 'trail': input should be a valid boolean, got 'yes'"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 from holdfast import formats, paths
 from holdfast.commands import choices
-from holdfast.errors import ChoiceError, HoldfastError, because, command_line
+from holdfast.errors import ChoiceError, HoldfastError, because, command_line, did_you_mean
 from holdfast.formats import RECORDS
 from holdfast.process import reset_signals
 from holdfast.process.terminal_text import guarded, nobody_reads
@@ -170,9 +169,7 @@ class LazyGroup(click.Group):
         if gone := former(args):
             raise click.UsageError(gone, ctx)
         if not ctx.resilient_parsing and args and not args[0].startswith("-") and not help_line(args[0]):
-            near = get_close_matches(args[0], commands(), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
+            raise click.UsageError(f"there is no command {args[0]!r}{did_you_mean(args[0], commands())}", ctx)
         return super().resolve_command(ctx, args)
 
 

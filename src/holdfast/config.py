@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, ValidationError
 
 from holdfast import paths
-from holdfast.errors import MissingError, StateError
+from holdfast.errors import MissingError, StateError, did_you_mean
 from holdfast.files import tomlfile
 
 if TYPE_CHECKING:
@@ -220,10 +219,8 @@ def _entries(file: Path, within: Path | None, problems: list[str]) -> dict[str, 
     unknown = [key for key in entries if key not in FIELDS]
     if more := unknown[_MOST_UNKNOWN:]:  # a file can hold thousands
         problems.append(f"{file}: and {len(more)} more unknown keys")
-    for key in unknown[:_MOST_UNKNOWN]:
-        close = difflib.get_close_matches(key, FIELDS, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        problems.append(f"{file}: unknown key {_brief(key)}{hint}")
+    few = unknown[:_MOST_UNKNOWN]
+    problems += [f"{file}: unknown key {_brief(key)}{did_you_mean(key, FIELDS)}" for key in few]
     return {key: value for key, value in entries.items() if key in FIELDS}
 
 

@@ -85,7 +85,7 @@ def test_a_command_that_is_gone_names_the_one_that_replaces_it() -> None:
 
 def test_a_misspelt_command_is_told_the_right_one() -> None:
     """Nothing is suggested where nothing is alike."""
-    assert "there is no command 'statsu'; did you mean 'status'?" in holdfast("statsu", code=2).err
+    assert "there is no command 'statsu'; did you mean status?" in holdfast("statsu", code=2).err
     assert "there is no command 'qqq'\n" in holdfast("qqq", code=2).err
 
 
