@@ -31,7 +31,7 @@ def test_nothing_needs_configuring(tmp_path: Path) -> None:
     """Without any file every key has its default and there are no problems."""
     loaded = config.load(tmp_path, trusted=False)
 
-    assert loaded == config.Loaded(config.Config(), {}, {})
+    assert loaded == config.Loaded(config.Config(), [], {})
     assert loaded.config.format == "compaction"
     assert (loaded.config.handlers.timeout, loaded.config.handlers.deadline) == (5.0, 20.0)
     assert loaded.config.freshness_days == 7

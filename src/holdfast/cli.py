@@ -37,7 +37,7 @@ _FORMER = {
     "server start": "the next event of a session starts a server, and `holdfast server` shows it",
     "server stop": "use `holdfast server --stop`",
     "config show": "use `holdfast config`",
-    "config check": "use `holdfast config --check`",
+    "config check": "use `holdfast doctor configuration`",
     "config schema": "use `holdfast config --schema`",
     "list": "use `holdfast status`",
     "show": "use `holdfast status`, or `holdfast status WORKFLOW`",
@@ -181,8 +181,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
-@click.pass_context
-def holdfast(context: click.Context) -> None:
+def holdfast() -> None:
     """Make long Claude Code work survive context compaction, and route hook events to handlers.
 
     \b
@@ -190,11 +189,7 @@ def holdfast(context: click.Context) -> None:
       holdfast install
       holdfast start "User auth" --phase Design --phase Build
     """
-    try:
-        paths.home()
-    except HoldfastError:
-        if context.invoked_subcommand != "handlers":  # some of its commands need none, and the others say so
-            raise
+    paths.home()
 
 
 def main(arguments: list[str] | None = None) -> Any:
