@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -72,34 +73,20 @@ def start(entry: str) -> None:
                 return
         paths.ensure_own(tried.parent).chmod(0o700)
         tried.touch(0o600)
-        pid = os.fork()
-        if pid == 0:
-            try:
-                begin([sys.executable, "-ISXutf8", entry, "--serve"])
-            finally:
-                os._exit(0)
-        with suppress(ChildProcessError):
-            os.waitpid(pid, 0)
+        begin([sys.executable, "-ISXutf8", entry, "--serve"])
     except Exception as error:  # noqa: BLE001 - the event is answered, and the next one needs no server
         log.write("warning", f"the server didn't start: {type(error).__name__}: {error}")
 
 
-def begin(command: list[str]) -> int:
-    """Run a server with a minimal environment, a session of its own and no descriptors. Return its process id."""
+def begin(command: list[str]) -> None:
+    """Run a server with a minimal environment, a session of its own and no descriptors. Raises OSError."""
     environ = {name: value for name, value in os.environ.items() if name in _ENVIRONMENT or name.startswith("XDG_")}
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.setsid()
-            os.chdir("/")
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            for number in range(3):
-                os.dup2(nowhere, number)
-            os.closerange(3, max(1024, os.sysconf("SC_OPEN_MAX")))
-            os.execve(command[0], command, {**environ, "PATH": os.defpath})
-        finally:
-            os._exit(1)
-    return pid
+    environ["PATH"] = os.defpath
+    nowhere = subprocess.DEVNULL
+    process = subprocess.Popen(
+        command, stdin=nowhere, stdout=nowhere, stderr=nowhere, cwd="/", env=environ, start_new_session=True
+    )
+    process.returncode = 0  # nobody waits for it here
 
 
 def begin_flush() -> None:
