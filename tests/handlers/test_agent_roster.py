@@ -43,8 +43,7 @@ def test_an_agent_that_was_cut_off_is_named_and_can_go_on(launches: Launches) ->
     made = working(launches)
     before = own(launches, made)
     told = new_session(launches).context
-    assert f"builder ({made.run}) was interrupted (launched for" in told
-    assert "SendMessage to its id continues it" in told
+    assert f"builder ({made.run}) was interrupted; SendMessage to its id continues it (launched for" in told
     assert own(launches, made).read_bytes() == before.read_bytes()
     assert own(launches, made) != before
 
