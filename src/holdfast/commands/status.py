@@ -355,7 +355,7 @@ def _session(row: Conversation) -> dict[str, Any]:
 
 def _report(report: CompactionReport, sessions: Mapping[str, str]) -> dict[str, Any]:
     row = report.row
-    restored = report.workflows and not report.not_restored
+    restored = report.workflows and report.came_at and not report.not_restored
     return {
         "session": sessions[row.conversation],
         "trigger": row.trigger,
