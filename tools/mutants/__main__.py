@@ -1,6 +1,6 @@
 """Plant bugs in the source and show which of them the tests find.
 
-    python -m tools.mutants                         100 bugs drawn with seed 37 and the 100 of chosen.toml
+    python -m tools.mutants                         100 bugs drawn with seed 37 and those of chosen.toml
     python -m tools.mutants d007 a12                only these
     python -m tools.mutants --below handlers        draw only there
     python -m tools.mutants --show                  print them, run nothing
