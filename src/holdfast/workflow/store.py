@@ -22,7 +22,7 @@ from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -45,10 +45,12 @@ class FileDraft(Draft):
         notes: what to remember of the workflow there besides; None to leave it.
         keeps_notes: whether a unit has a place for what it hands over.
         failure: the status of a unit whose agent failed.
+        messages: what to tell whoever made the change.
     """
 
     keeps_notes = True
     failure: Status = "failed"
+    messages: Sequence[str] = ()
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
@@ -73,11 +75,13 @@ class FileDraft(Draft):
             return
         if unit.status == "failed" and status == "completed":
             self.move(id, "active")
+        if status == "failed":
+            self.move(id, self.failure, reason=words)
+            return
         handover = assignments.extract_result(words)[1] if status == "completed" and not unit.handover else ""
-        self.move(id, self.failure if status == "failed" else status, note=handover if self.keeps_notes else "")
-        following = self.following(id) if status == "completed" else None
-        if following is not None:
-            self.move(following.id, "active")
+        self.move(id, status, note=handover if self.keeps_notes else "")
+        if status == "completed":
+            self.begin_following(id)
 
 
 class FileFormat(Format):
@@ -346,10 +350,10 @@ class FileFormat(Format):
 
         error = words if status == "failed" else ""
         try:
-            now, changed, _ = self.edit(project, workflow, edit, why=f"{phase_id} {status}", error=error)
+            now, changed, draft = self.edit(project, workflow, edit, why=f"{phase_id} {status}", error=error)
         except TransitionError as refused:
             return Judged(workflow, changed=False, remark=str(refused))
-        return Judged(now, changed)
+        return Judged(now, changed, notes=tuple(draft.messages))
 
     # Create and replace.
 

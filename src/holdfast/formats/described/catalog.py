@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from holdfast import formats, log, paths
 from holdfast.formats.described import description
 from holdfast.formats.described.format import DescribedFormat
-from holdfast.formats.record import completed
 from holdfast.workflow import definitions
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def use(root: Path) -> None:
     """Make the described formats of a project known to this process, and those of another project unknown."""
     found = {each.name: each.value for each in listed(root) if each.value is not None}
     if found or formats.DESCRIBED:
-        records = {name: completed(rules.record()) for name, rules in found.items()}
+        records = {name: rules.record() for name, rules in found.items()}
         formats.describe(records, {name: DescribedFormat(rules) for name, rules in found.items()})
 
 

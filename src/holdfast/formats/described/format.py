@@ -56,10 +56,6 @@ class DescribedFormat(FileFormat):
         keepers = places.keepers(project.root, path)
         return keepers[:1] == [self.name] and not descriptions.misplaced(path.relative_to(project.root).as_posix())
 
-    def folder(self, project: Records) -> Path:
-        """Return the folder whose lock is held while a file changes."""
-        return project.root / self.rules.top
-
     def check(self, file: StateFile) -> None:
         """Raise SchemaMismatch if a file that was read isn't of this format."""
         view.check(self.rules, file.path, file.data)
@@ -76,14 +72,10 @@ class DescribedFormat(FileFormat):
         """Start a workflow in a file of its own; nothing begins yet. Raises TransitionError for what it can't keep."""
         rules = self.rules
         if not start.phases:
-            raise TransitionError(f'{rules.name} needs at least one {rules.word}: --phase "TITLE"')
-        if start.total not in (None, len(start.phases)):
-            raise TransitionError(
-                f"{rules.name} has the {rules.word}s it lists; name each with --phase, without --total"
-            )
+            raise TransitionError(f'{rules.name} needs at least one {rules.units.word}: --phase "TITLE"')
         if start.kind:
             raise TransitionError(f"{rules.name} keeps no type; leave --type out")
-        if any(agent for _, agent in start.phases) and "agent" not in rules.unit:
+        if any(agent for _, agent in start.phases) and not rules.units.agent:
             raise TransitionError(f"{rules.name} keeps no agents; units.agent in {rules.source} would name a field")
         return super().start(project, start)
 
@@ -127,6 +119,6 @@ class DescribedFormat(FileFormat):
 
     def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
         """Return changes with a note on the current unit: in its field for notes, else in the context."""
-        if "note" not in self.rules.unit and "context" in self.rules.workflow:
+        if not self.rules.units.note and self.rules.workflow.context:
             return changes.with_note(workflow, note)
         return changes.with_handover(workflow, note)

@@ -47,10 +47,6 @@ class HybridFormat(FileFormat):
         """Return the one state file (R000-01)."""
         return [project.root / schema.FILE]
 
-    def folder(self, project: Records) -> Path:
-        """Return the folder of the state file."""
-        return (project.root / schema.FILE).parent
-
     def check(self, file: StateFile) -> None:
         """Raise SchemaMismatch if a file that was read isn't of this format (I000-20)."""
         schema.check(file.path, file.data)
@@ -200,14 +196,21 @@ class HybridDraft(FileDraft):
 
     def move(self, id: str, status: Status, *, note: str = "", reason: str = "") -> None:
         """Give a phase a status, because of a person."""
-        moves.move(self.data, self.index(id), status, handover=note, advance=False)
+        moves.move(self.data, self.index(id), status, handover=note)
         self.notes = {}
 
     def judge(self, id: str, status: Status, words: str) -> None:
         """Give a phase a status, because of its agent."""
+        before = self.unit(id)
         deliverables, handover = assignments.extract_result(words) if status == "completed" else ((), "")
         moves.move(self.data, self.index(id), status, deliverables=deliverables, handover=handover, by="hook")
         self.notes = {}
+        self.advance(before)
+
+    def advance(self, before: Phase) -> None:
+        """Begin the next phase if one was completed (R000-35), which was different `before`."""
+        if before.status != "completed" and self.unit(before.id).status == "completed":
+            self.begin_following(before.id)
 
     def reopen(self, id: str) -> None:
         """Make a completed or failed phase active again."""
