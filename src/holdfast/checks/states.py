@@ -38,17 +38,18 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
     usable = {form.name: form for form in registry.usable(names)}
     found = registry.get(only).find(project) if only else registry.all_found(project)
     theirs = {each.path for each in registry.foreign(project)}
-    reporting = [project.root / RECORDS[name].TOP for name, form in usable.items() if form.reports_all]
+    own = list[Finding]()
+    for name, form in usable.items():
+        own += of_format(project, form, [each for each in found.workflows if each.format == name])
+    repaired = {each.path for each in own if each.code in ("broken", "foreign")}  # by the format itself, or left alone
     wrong = [
         replace(_unread(project, each), code="unread", path=each.path)
         for each in found.problems
-        if each.path not in theirs
-        and not any(each.path.is_relative_to(top) for top in reporting)
+        if each.path not in theirs | repaired
         and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
         and not (each.path in tops and access.is_link(each.path))  # the folders check reports that, too
     ]
-    for name, form in usable.items():
-        wrong += of_format(project, form, [each for each in found.workflows if each.format == name])
+    wrong += own
     offered = {each.remedy for each in wrong}
     wrong += [each for each in _replaced(project, only) if each.remedy not in offered]
     wrong += _stale(project, found)

@@ -58,7 +58,7 @@ class Format:
     Attributes:
         name: its name, as in its record.
         deviations: what `holdfast doctor` makes of a file that deviates from the schema: people may keep one by hand.
-        reports_all: whether `findings` has unreadable files and warnings of workflows, too, because it repairs them.
+        reports_all: whether `findings` has the warnings of workflows, too, because it repairs what they are about.
         takes_total: whether a new workflow may have more phases than it names.
         clears_finished: whether the file of a finished workflow goes to the archive, so that `done` finishes what a
             hand or a crash left.

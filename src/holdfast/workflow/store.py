@@ -6,6 +6,7 @@ import copy
 import os
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from holdfast import clock
@@ -129,6 +130,14 @@ class FileFormat(Format):
     def fresh(self, project: Records, path: Path, start: Start, last: Workflow | None) -> dict[str, Any]:
         """Return the content of a new file, with another id than the workflow that it replaces has."""
         raise NotImplementedError
+
+    def new_id(self, prefix: str, last: Workflow | None) -> str:
+        """Return an id of the present second in UTC, but never that of the workflow that gives way (I000-17)."""
+        moment = clock.now()
+        ids = [f"{prefix}{clock.file_stamp(moment + timedelta(seconds=number))}" for number in range(60)]
+        before = "" if last is None else last.id
+        # An id slightly in the future was counted up within this second. One far in the future is a wrong clock's.
+        return ids[ids.index(before) + 1] if before in ids[:-1] else ids[0]
 
     def beside(self, start: Start) -> Start:
         """Return the values of a new workflow that are kept next to its state file, if the format has extras."""

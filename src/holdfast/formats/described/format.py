@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock
 from holdfast.errors import SchemaMismatch, TransitionError
 from holdfast.formats.described import description as descriptions
 from holdfast.formats.described import view
@@ -103,19 +101,11 @@ class DescribedFormat(FileFormat):
     def fresh(self, project: Records, path: Path, start: Start, last: Workflow | None) -> dict[str, Any]:
         """Return the content of a new file: what is described and nothing else, and an id that isn't the last one's."""
         rules = self.rules
-        data = fresh(rules, start, self._new_id(last))
+        data = fresh(rules, start, self.new_id(f"{self.name}_", last))
         if last is not None and last.finished and view.identity(rules, data, path) == last.id:
             text = f"{last.place} holds a finished workflow, which can't be told apart from a new one"
             raise TransitionError(f"{text}; name a field for it with workflow.id in {rules.source}, or move it away")
         return data
-
-    def _new_id(self, last: Workflow | None) -> str:
-        moment = clock.now()
-        while True:
-            id_ = f"{self.name}_{clock.file_stamp(moment)}"
-            if last is None or id_ != last.id:
-                return id_
-            moment += timedelta(seconds=1)
 
     def noted(self, workflow: Workflow, changes: Changes, note: str) -> Changes:
         """Return changes with a note on the current unit: in its field for notes, else in the context."""

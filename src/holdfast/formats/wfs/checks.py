@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import re
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.session import Session
     from holdfast.formats.wfs.tree import Task, Tree
     from holdfast.workflow.records import Records
-    from holdfast.workflow.statefile import StateFile
 
 FIX = "holdfast doctor --fix"
 _WHY = "doctor"  # what the versions are called that a fix writes
@@ -39,23 +39,11 @@ def findings(project: Records) -> Iterator[Finding]:
     if access.is_link(top):
         return  # the check of folders reports it; links are not followed
     yield from _markers(project)
-    yield from _not_sessions(project)
-    for folder in paths.folders(project):
-        yield from _session(project, folder)
-
-
-def _not_sessions(project: Records) -> Iterator[Finding]:
-    """Yield the entries where sessions should be that aren't read."""
-    top = paths.top(project)
-    if os.path.lexists(top) and not top.is_dir():
-        text = f"{paths.TOP} isn't a folder, so no session can be kept in it"
-        yield problem(text, "move it away", code="folder", path=top)
-    for each in paths.links(project):
-        text = f"{paths.TOP}/{each.name} is a symbolic link, which is not followed, so it isn't a session"
-        yield notice(text, "put the folder itself there", code="link", path=each)
     for other in foreign(project):
         text = f"{paths.shown(project, other.path)} {other.meaning}"
         yield notice(text, other.remedy, code="elsewhere", path=other.path)
+    for folder in paths.folders(project):
+        yield from _session(project, folder)
 
 
 def foreign(project: Records) -> Iterator[Foreign]:
@@ -69,10 +57,10 @@ def foreign(project: Records) -> Iterator[Foreign]:
 
 def _markers(project: Records) -> Iterator[Finding]:
     """Yield markers of no session, and all but the newest of several (I002-11)."""
-    elsewhere = {each.name for each in (*paths.elsewhere(project), *paths.links(project))}
+    elsewhere = {each.name for each in paths.elsewhere(project)}
     marked = session.active(project)
     for name in marked:
-        if not paths.exists(project, name) and name not in elsewhere:
+        if not (paths.exists(project, name) or name in elsewhere or access.is_link(paths.top(project) / name)):
             yield _marker(project, name, "marks a session that is not there")
     newest, *others = session.newest_first(project, [each for each in marked if paths.exists(project, each)]) or [""]
     for name in others:
@@ -104,8 +92,6 @@ def _session(project: Records, folder: Path) -> Iterator[Finding]:
         yield from _tasks(project, folder, tasks, fixable=True)
         return
     is_open = now.standing != "completed"
-    if now.file.broken:
-        yield _broken(project, path, now.file)
     for fault in schema.faults(schema.SessionFile, now.file.data, schema.Strict(os.path.exists, now.name)):
         text = rules.described(f"{now.name}/{paths.SESSION}", fault)
         yield notice(text, fault.remedy, code="state", path=path, field=fault.field)
@@ -144,10 +130,16 @@ def _list(project: Records, now: Session, tasks: Tree) -> Iterator[Finding]:
 
 
 def _tasks(project: Records, folder: Path, tasks: Tree, *, fixable: bool) -> Iterator[Finding]:
-    """Yield task files that can't be read, and what breaks the rules; nothing is fixed in a completed session."""
+    """Yield broken task files without a version, and what breaks the rules; a completed session's are not fixed."""
     unread = {ids.key(each.path.stem) for each in tasks.problems}
     for each in tasks.problems:
-        yield _unread_task(project, each.path, each.reason, fixable=fixable)
+        try:
+            statefile.read(project, each.path)
+        except (BrokenError, SchemaMismatch):
+            text = f"{paths.shown(project, each.path)}: {each.reason}"
+            yield problem(text, "write it again as JSON", code="broken", path=each.path)
+        except StateError:
+            pass  # reported for all formats alike
     for task, fault in rules.check(tasks, lambda path: (project.root / path).exists()):
         text = rules.described(f"{folder.name}/{paths.TASKS}/{task.name}.json", fault)
         own, right = tasks.parent_id(task), _corrections(task, tasks)
@@ -161,47 +153,6 @@ def _tasks(project: Records, folder: Path, tasks: Tree, *, fixable: bool) -> Ite
         yield notice(text, FIX if fix else fault.remedy, fix, code=code, path=path, field=fault.field)
 
 
-def _unread_task(project: Records, path: Path, reason: str, *, fixable: bool) -> Finding:
-    try:
-        file = statefile.read(project, path)
-    except StateError as error:
-        broken = isinstance(error, BrokenError | SchemaMismatch)
-        remedy = "write it again as JSON" if broken else _opening(path)
-        return problem(f"{paths.shown(project, path)}: {reason}", remedy, code="broken", path=path)
-    if fixable and file.repairable:
-        return _broken(project, path, file)
-    return problem(f"{paths.shown(project, path)}: {file.broken}", _opening(path), code="broken", path=path)
-
-
-def _opening(path: Path) -> str:
-    """Return the command that makes a file readable that is a link or lacks permission."""
-    links = (each for each in (path, *path.parents) if access.is_link(each))
-    return access.unlinking(next(links, path)) or access.remedy(path) or f"look at {path}"
-
-
-def _broken(project: Records, path: Path, file: StateFile) -> Finding:
-    """Return the finding for a broken file whose last content is saved."""
-    text = f"{paths.shown(project, path)}: {file.broken}"
-    if not file.repairable:
-        return problem(f"{text}; the last content Holdfast kept is used", _opening(path), code="broken", path=path)
-    done = f"{text}: its last content is put back, and this one kept next to it"
-    text = f"{text}; --fix puts its last content back, and keeps this one next to it"
-    return problem(text, FIX, partial(_put_back, project, path, done), code="broken", path=path)
-
-
-def _put_back(project: Records, path: Path, text: str) -> str:
-    """Restore a broken file's last content, after setting the present file aside, whatever JSON it is."""
-    folder = path.parent.parent if path.parent.name == paths.TASKS else path.parent
-    with locked(folder):
-        file = statefile.read(project, path)
-        if not file.repairable:
-            return ""
-        _set_aside(project, path)
-        statefile.write(project, path, dict(file.data), None, why=_WHY)
-    _follow(project, folder)
-    return text
-
-
 def _state(project: Records, folder: Path, error: StateError) -> Iterator[Finding]:
     """Yield the finding for a session's state that can't be used (I002-23)."""
     path = paths.state(folder)
@@ -209,9 +160,7 @@ def _state(project: Records, folder: Path, error: StateError) -> Iterator[Findin
     if isinstance(error, SchemaMismatch) and not (folder / paths.TASKS).is_dir():
         text = f"{where}: {error.reason}; it is left alone"
         yield notice(text, "move it away if it is not meant so", code="foreign", path=path)
-    elif not isinstance(error, MissingError | BrokenError | SchemaMismatch):
-        yield problem(f"{where}: {error.reason}", _opening(path), code="broken", path=path)
-    else:
+    elif isinstance(error, MissingError | BrokenError | SchemaMismatch):  # any other is reported for all formats alike
         done, fix = "it is rebuilt from what is left", "rebuilds it from what is left"
         if _earlier(project, path):
             done, fix = "its last content is put back", "puts its last content back"
@@ -224,14 +173,9 @@ def _state(project: Records, folder: Path, error: StateError) -> Iterator[Findin
 
 def _earlier(project: Records, path: Path) -> dict[str, Any] | None:
     """Return the last saved content of a state file that is a session's, or None."""
-    for version in project.versions(path):
-        raw = project.content(path, version.number) or b""
-        try:
-            data = document.parse(path, raw, 0.0).data
-        except StateError:
-            continue
-        if session.is_session(data):
-            return data
+    with suppress(StateError):
+        data = statefile.recovered(project, path, MissingError(path, "no such file")).data
+        return data if session.is_session(data) else None
     return None
 
 
