@@ -43,7 +43,7 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
         own += of_format(project, form, [each for each in found.workflows if each.format == name])
     repaired = {each.path for each in own if each.code in ("broken", "foreign")}  # by the format itself, or left alone
     wrong = [
-        replace(_unread(project, each), code="unread", path=each.path)
+        replace(_unread(project, each), code="broken", path=each.path)
         for each in found.problems
         if each.path not in theirs | repaired
         and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
@@ -143,7 +143,7 @@ def _mend(project: Workspace, path: Path) -> str:
             broken = statefile.set_aside(project, path)
             return f"set {path} aside as {broken.name}; no earlier content was known"
         _, changed = statefile.rewrite(project, path, lambda file: dict(file.data), why="doctor", repair=True)
-    return f"wrote the last good content of {path}, and kept the broken one next to it" if changed else ""
+    return f"{path}: its last content is put back, and the broken one kept next to it" if changed else ""
 
 
 def _lock(project: Workspace, path: Path) -> Path:

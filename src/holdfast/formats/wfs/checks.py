@@ -39,11 +39,23 @@ def findings(project: Records) -> Iterator[Finding]:
     if access.is_link(top):
         return  # the check of folders reports it; links are not followed
     yield from _markers(project)
+    yield from _not_sessions(project)
+    for folder in paths.folders(project):
+        yield from _session(project, folder)
+
+
+def _not_sessions(project: Records) -> Iterator[Finding]:
+    """Yield the entries where sessions should be that aren't read."""
+    top = paths.top(project)
+    if os.path.lexists(top) and not top.is_dir():
+        text = f"{paths.TOP} isn't a folder, so no session can be kept in it"
+        yield problem(text, "move it away", code="folder", path=top)
+    for each in paths.links(project):
+        text = f"{paths.TOP}/{each.name} is a symbolic link, which is not followed, so it isn't a session"
+        yield notice(text, "put the folder itself there", code="link", path=each)
     for other in foreign(project):
         text = f"{paths.shown(project, other.path)} {other.meaning}"
         yield notice(text, other.remedy, code="elsewhere", path=other.path)
-    for folder in paths.folders(project):
-        yield from _session(project, folder)
 
 
 def foreign(project: Records) -> Iterator[Foreign]:
@@ -57,10 +69,10 @@ def foreign(project: Records) -> Iterator[Foreign]:
 
 def _markers(project: Records) -> Iterator[Finding]:
     """Yield markers of no session, and all but the newest of several (I002-11)."""
-    elsewhere = {each.name for each in paths.elsewhere(project)}
+    elsewhere = {each.name for each in (*paths.elsewhere(project), *paths.links(project))}
     marked = session.active(project)
     for name in marked:
-        if not (paths.exists(project, name) or name in elsewhere or access.is_link(paths.top(project) / name)):
+        if not paths.exists(project, name) and name not in elsewhere:
             yield _marker(project, name, "marks a session that is not there")
     newest, *others = session.newest_first(project, [each for each in marked if paths.exists(project, each)]) or [""]
     for name in others:
