@@ -38,7 +38,7 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
     usable = {form.name: form for form in registry.usable(names)}
     found = registry.get(only).find(project) if only else registry.all_found(project)
     theirs = {each.path for each in registry.foreign(project)}
-    own = list[Finding]()
+    own: list[Finding] = []
     for name, form in usable.items():
         own += of_format(project, form, [each for each in found.workflows if each.format == name])
     repaired = {each.path for each in own if each.code in ("broken", "foreign")}  # by the format itself, or left alone

@@ -127,9 +127,11 @@ def open_phases(workflow: Workflow) -> Section:
 
 def own_todos(todos: Sequence[Todo]) -> Section:
     """Return the session's own open to-dos."""
-    marks = ["" if each.status == "pending" else f" ({each.status.replace('_', ' ')})" for each in todos]
-    listed = (Fact(each.text, "[ ]", mark) for each, mark in zip(todos, marks, strict=True))
-    return Section("This session's own to-dos:", tuple(listed))
+
+    def mark(todo: Todo) -> str:
+        return "" if todo.status == "pending" else f" ({todo.status.replace('_', ' ')})"
+
+    return Section("This session's own to-dos:", tuple(Fact(each.text, "[ ]", mark(each)) for each in todos))
 
 
 def finished_phases(workflow: Workflow) -> Section:
