@@ -41,11 +41,11 @@ def findings(project: Workspace, only: str = "") -> Iterator[Finding]:
     own: list[Finding] = []
     for name, form in usable.items():
         own += of_format(project, form, [each for each in found.workflows if each.format == name])
-    repaired = {each.path for each in own if each.code in ("broken", "foreign")}  # by the format itself, or left alone
+    named = {each.path for each in own if each.code in ("broken", "foreign", "folder")}  # by the format itself
     wrong = [
         replace(_unread(project, each), code="broken", path=each.path)
         for each in found.problems
-        if each.path not in theirs | repaired
+        if each.path not in theirs | named
         and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
         and not (each.path in tops and access.is_link(each.path))  # the folders check reports that, too
     ]
