@@ -104,6 +104,8 @@ def _session(project: Records, folder: Path) -> Iterator[Finding]:
         yield from _tasks(project, folder, tasks, fixable=True)
         return
     is_open = now.standing != "completed"
+    if now.file.repairable:
+        yield from _state(project, folder, BrokenError(path, now.file.broken))
     for fault in schema.faults(schema.SessionFile, now.file.data, schema.Strict(os.path.exists, now.name)):
         text = rules.described(f"{now.name}/{paths.SESSION}", fault)
         yield notice(text, fault.remedy, code="state", path=path, field=fault.field)
